@@ -1,0 +1,33 @@
+# The gateway. First stage: the engine compiled and everything installed in one folder. Second stage: that
+# folder on a slim base, without compilers, run by a user without rights.
+#
+#   docker build -t switchyard . && docker run --rm -p 127.0.0.1:8000:8000 switchyard
+
+FROM python:3.11-slim-bookworm AS build
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends g++ \
+ && rm -rf /var/lib/apt/lists/*
+RUN python -m venv /opt/switchyard
+WORKDIR /src
+COPY pyproject.toml setup.py README.md LICENSE ./
+COPY engine engine
+COPY cache cache
+COPY adapters adapters
+COPY app app
+RUN /opt/switchyard/bin/pip install --no-cache-dir '.[gateway]'
+
+FROM python:3.11-slim-bookworm
+COPY --from=build /opt/switchyard /opt/switchyard
+ENV PATH=/opt/switchyard/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    HF_HOME=/tmp/huggingface \
+    SWITCHYARD_HOST=0.0.0.0
+USER 10001:10001
+WORKDIR /tmp
+EXPOSE 8000
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 \
+    CMD ["python", "-c", "import os, urllib.request as r; r.urlopen('http://127.0.0.1:%s/health/live' % os.environ.get('SWITCHYARD_PORT', '8000'), timeout=2)"]
+ENTRYPOINT ["switchyard"]
+CMD ["serve"]

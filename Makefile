@@ -1,0 +1,91 @@
+# Every command of the project. Each target sets up what it needs, so any of them may be the first in a fresh clone.
+#
+#   PYTHON=python3.12 make setup     another interpreter        make test ARGS="-k cache -x"   arguments for pytest
+#   ENGINE_DEBUG=1 make test         with the engine's checks   BUILD_JOBS=1 make build        fewer compilers at once
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup build debug test check format bench bench-peers serve data clean distclean
+
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+PY := $(VENV)/bin/python
+INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
+BFCL := bfcl-eval==2026.3.23
+
+help: ## what there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## */  make \1|/' | column -t -s '|'
+
+$(VENV)/pyvenv.cfg:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# One interpreter builds for itself: without build isolation the compiler's tools are installed once.
+$(VENV)/.tools: | $(VENV)/pyvenv.cfg
+	$(INSTALL) 'setuptools>=77' 'Cython>=3.1,<4'
+	@touch $@
+
+$(VENV)/.gateway: pyproject.toml setup.py | $(VENV)/.tools
+	$(INSTALL) --no-build-isolation --editable '.[gateway]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml setup.py | $(VENV)/.tools
+	$(INSTALL) --no-build-isolation --editable '.[gateway,dev]'
+	@touch $@ $(VENV)/.gateway
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/.dev
+	$(INSTALL) --no-build-isolation --editable '.[bench]'
+	@touch $@
+
+setup: $(VENV)/.dev ## make .venv with everything that development needs
+
+build: $(VENV)/.gateway ## compile the engine, what changed only
+	$(PY) setup.py --quiet build_ext --inplace
+
+debug: $(VENV)/.dev data ## compile the engine with its own checks, and run the tests against it
+	ENGINE_DEBUG=1 $(PY) setup.py --quiet build_ext --inplace
+	$(PY) -m pytest $(ARGS)
+
+test: setup build check data ## check, then all tests
+	$(PY) -m pytest $(ARGS)
+
+check: $(VENV)/.dev ## formatters, linters and types; changes nothing
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint engine
+	$(PY) -m mypy
+
+format: $(VENV)/.dev ## put the sources in shape
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+bench: $(VENV)/.dev build data ## measure our engine
+	$(PY) -m bench $(ARGS)
+
+bench-peers: $(VENV)/.bench build data ## the same beside xgrammar and llguidance; installs torch
+	$(PY) -m bench --engines ours,xgrammar,llguidance $(ARGS)
+
+serve: build ## run the gateway on 127.0.0.1:8000
+	$(VENV)/bin/switchyard serve
+
+data: .data/.bfcl ## fetch the tool-calling cases that tests and benchmarks use
+
+# Only the package's data are wanted; what it depends on would be gigabytes.
+.data/.bfcl: | $(VENV)/pyvenv.cfg
+	mkdir -p .data/wheels
+	$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --dest .data/wheels $(BFCL)
+	$(PY) -m zipfile -e .data/wheels/bfcl_eval-*.whl .data
+	@touch $@
+
+clean: ## remove what was built
+	find engine -name '*.pyx' | sed 's/\.pyx$$//' | \
+	    while read -r module; do rm -f "$$module.cpp" "$$module".*.so "$$module".html; done
+	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv and the fetched data too
+	rm -rf $(VENV) .data

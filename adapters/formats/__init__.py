@@ -1,0 +1,65 @@
+"""Formats: how model families write messages, reasoning and tool calls.
+
+plan = get_format("hermes").plan(Ask(tools=...), special_texts)
+plan.spec_json          what constrains the model: for the engine, for workers
+plan.reader()           turns the engine's events into deltas
+plan.blame(pointer)     the place of the request behind a place of the spec
+"""
+
+from .base import (
+    Ask,
+    ContentDelta,
+    Delta,
+    Format,
+    FormatError,
+    Message,
+    ReasoningDelta,
+    Tool,
+    ToolArguments,
+    ToolStart,
+)
+from .harmony import HARMONY
+from .hermes import HERMES
+from .llama3 import LLAMA3_FUNCTION, LLAMA3_JSON
+from .plain import PLAIN
+from .plan import Plan
+from .reader import Reader
+
+__all__ = [
+    "FORMATS",
+    "Ask",
+    "ContentDelta",
+    "Delta",
+    "Format",
+    "FormatError",
+    "Message",
+    "Plan",
+    "Reader",
+    "ReasoningDelta",
+    "Tool",
+    "ToolArguments",
+    "ToolStart",
+    "get_format",
+]
+
+#: the formats by name, and one other name
+FORMATS: dict[str, Format] = {
+    "plain": PLAIN,
+    "hermes": HERMES,
+    "qwen3": HERMES,
+    "llama3_json": LLAMA3_JSON,
+    "llama3_function": LLAMA3_FUNCTION,
+    "harmony": HARMONY,
+}
+
+
+def get_format(name: str) -> Format:
+    """The format of that name.
+
+    Raises:
+        ValueError: there is none; the message lists those there are.
+    """
+    try:
+        return FORMATS[name]
+    except KeyError:
+        raise ValueError(f"no format {name!r}; there are {', '.join(FORMATS)}") from None

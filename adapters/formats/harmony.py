@@ -1,0 +1,122 @@
+"""Harmony, the format of gpt-oss. The prompt ends with <|start|>assistant, and an answer is
+
+    (thought or preamble, <|start|>assistant)*  then one call or the final message
+
+    thought    <|channel|>analysis<|message|> text <|end|>
+    preamble   <|channel|>commentary<|message|> text <|end|>  content; only with tools,
+               and only before a call where content must be a JSON value
+    call       <|channel|>commentary to=functions.NAME TYPE<|message|> JSON <|call|>
+    final      <|channel|>final TYPE<|message|> text or JSON <|return|>
+
+Every header that these models were seen to write is in the grammar: a call's recipient stands
+behind the channel or in front of it, the channel of a call is commentary or analysis, and TYPE is
+one of `` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The model stops at
+<|call|>, so there is one call a turn whatever parallel_tool_calls says. Nothing but the call ends
+an answer that must be one.
+
+Marks are token nodes, so that spelled-out marks in text mean nothing. A message's body is one tag,
+from <|message|> to its end: the tag says whose body it is, and headers are syntax.
+
+Not here    the prompt (harmony_prompt.py).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .base import Ask, FormatError, Message, Tool
+from .harmony_prompt import render_harmony
+from .parts import (
+    CONTENT,
+    REASONING,
+    SYNTAX,
+    THOUGHT,
+    Part,
+    Role,
+    any_text,
+    const,
+    either,
+    optional,
+    sequence,
+    star,
+    tag,
+    token,
+)
+from .plan import OfferedTool, Plan, answer_value, make_plan, must_call, offered_tools, word_name
+from .reader import Layout
+
+_START, _CHANNEL, _CONSTRAIN = "<|start|>", "<|channel|>", "<|constrain|>"
+_MESSAGE, _END, _CALL, _RETURN = "<|message|>", "<|end|>", "<|call|>", "<|return|>"
+
+_CALL_CHANNELS = ("commentary", "analysis")
+_RECIPIENT = " to=functions.{name}"
+_TYPE = "json"
+_AGAIN = sequence(token(_START), const("assistant"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Harmony:
+    name: str = "harmony"
+    stop_texts: tuple[str, ...] = (_RETURN, _CALL)
+    own_tokens: tuple[str, ...] = (_START, _CHANNEL, _CONSTRAIN, _MESSAGE, _END, _CALL, _RETURN)
+
+    def plan(self, ask: Ask, special_texts: Sequence[str]) -> Plan:
+        """See base.Format."""
+        missing = [text for text in self.own_tokens if text not in special_texts]
+        if missing:
+            raise FormatError(f"the vocabulary has no token {', '.join(missing)}")
+        tools = offered_tools(ask, word_name, special_texts)
+        root = _answer(ask, tools, special_texts)
+        return make_plan(root, ask, stop_texts=self.stop_texts, layout=Layout())
+
+    def render(self, messages: Sequence[Message], tools: Sequence[Tool], ask: Ask) -> str:
+        """See base.Format."""
+        return render_harmony(messages, tools, ask)
+
+
+HARMONY = Harmony()
+
+
+def _answer(ask: Ask, tools: list[OfferedTool], special_texts: Sequence[str]) -> Part:
+    value = answer_value(ask)
+    calls = [_call(tool) for tool in tools]
+    final = _final(value or any_text(CONTENT, special_texts))
+    thought = _message("analysis", any_text(REASONING, special_texts), THOUGHT)
+    preamble = _message("commentary", any_text(CONTENT, special_texts))
+    thoughts = [thought] if ask.reasoning != "off" else []
+    if not calls:
+        return sequence(*_before(thoughts), final)
+    if must_call(ask):
+        return sequence(*_before([*thoughts, preamble]), either(*calls))
+    if value is None:
+        return sequence(*_before([*thoughts, preamble]), either(*calls, final))
+    # Content is then the value alone, so a preamble decides that a call follows.
+    announced = optional(sequence(preamble, _AGAIN, *_before([*thoughts, preamble])))
+    return sequence(*_before(thoughts), either(sequence(announced, either(*calls)), final))
+
+
+def _before(messages: list[Part]) -> list[Part]:
+    """Any number of these messages, each followed by the beginning of the next."""
+    return [star(sequence(either(*messages), _AGAIN))] if messages else []
+
+
+def _message(channel: str, content: Part, role: Role = SYNTAX) -> Part:
+    body = tag(token(_MESSAGE), content, token(_END), role)
+    return sequence(token(_CHANNEL), const(channel), body)
+
+
+def _final(content: Part) -> Part:
+    body = tag(token(_MESSAGE), content, token(_RETURN))
+    return sequence(token(_CHANNEL), const("final"), _type(), body)
+
+
+def _call(tool: OfferedTool) -> Part:
+    recipient = const(_RECIPIENT.replace("{name}", tool.spelled))
+    channel = sequence(token(_CHANNEL), either(*map(const, _CALL_CHANNELS)))
+    header = either(sequence(channel, recipient), sequence(recipient, channel))
+    body = tag(token(_MESSAGE), tool.arguments(), token(_CALL), tool.role, tool.origin)
+    return sequence(header, _type(), body)
+
+
+def _type() -> Part:
+    marked = sequence(optional(const(" ")), token(_CONSTRAIN), const(_TYPE))
+    return optional(either(marked, const(f" {_TYPE}")))

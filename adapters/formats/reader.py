@@ -1,0 +1,171 @@
+"""The reading of an answer: the engine's events in, deltas out.
+
+The engine parses with the grammar that constrained the model, so nothing is searched for here: an
+event names its node, and the node's role says what the bytes are.
+
+Representation   one open UTF-8 decoder for the stretch of text being read; the text held back
+                 between two calls (``_gap``, None when nothing can be held) and behind a possible
+                 end of reasoning (``_tail``).
+Invariants       I1 the deltas add up to the same message for every way to cut the events into calls
+                 of feed, and the events' text into events. I2 no byte of content, reasoning or
+                 arguments is lost by a cut-off. I3 bytes that are not yet a whole character wait;
+                 only the end of a stretch turns them into U+FFFD.
+Cost             linear in the bytes, but for white space held back between calls.
+Not here         deciding what is text and what is syntax (the spec), tokens (the engine's parser).
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .base import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
+from .parts import SYNTAX, Kind, Role
+
+if TYPE_CHECKING:
+    from engine import Event
+
+_new_decoder = codecs.getincrementaldecoder("utf-8")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a family writes around its tags where the grammar takes it as free text.
+
+    ``between``          characters that may stand between two calls, or behind the last: no content
+                         while only these came.
+    ``thought_newlines`` line feeds dropped behind the mark that opens reasoning, and before the one
+                         that closes it.
+    ``answer_newlines``  line feeds dropped behind the mark that closes reasoning.
+    """
+
+    between: str = ""
+    thought_newlines: int = 0
+    answer_newlines: int = 0
+
+
+class Reader:
+    """Reads one answer. ``tool_calls_started`` counts the calls seen so far."""
+
+    def __init__(self, roles: Mapping[str, Role], layout: Layout) -> None:
+        self.tool_calls_started = 0
+        self._roles = dict(roles)
+        self._layout = layout
+        self._deltas: list[Delta] = []
+        self._kind = Kind.SYNTAX
+        self._decoder = _new_decoder("replace")
+        self._skip = 0
+        self._gap: str | None = None
+        self._tail = ""
+
+    def feed(self, events: Iterable[Event]) -> list[Delta]:
+        """What these events add to the message."""
+        for event in events:
+            role = self._role(event.node)
+            if event.kind == "text":
+                self._text(role.kind, event.bytes)
+            elif event.kind == "open":
+                self._open(role)
+            else:
+                self._close(role)
+        return self._take()
+
+    def finish(self) -> list[Delta]:
+        """What was held back: call once, after the parser's own finish."""
+        self._end_stretch()
+        self._emit(ReasoningDelta(self._tail))
+        self._tail = ""
+        return self._take()
+
+    def _role(self, node: str) -> Role:
+        role = self._roles.get(node)
+        if role is None:  # a place inside a node, such as a tag's begin
+            role = self._role(node.rpartition("/")[0]) if node else SYNTAX
+            self._roles[node] = role
+        return role
+
+    # -- tags --------------------------------------------------------------------------------------
+    def _open(self, role: Role) -> None:
+        self._end_stretch()
+        if role.kind is Kind.CALL:
+            self._gap = None
+            self._emit(ToolStart(self.tool_calls_started, role.tool))
+            self.tool_calls_started += 1
+        elif role.kind is Kind.THOUGHT:
+            self._skip = self._layout.thought_newlines
+
+    def _close(self, role: Role) -> None:
+        self._end_stretch()
+        if role.kind is Kind.CALL:
+            self._gap = ""
+        elif role.kind is Kind.THOUGHT:
+            self._tail = ""
+            self._skip = self._layout.answer_newlines
+
+    # -- text --------------------------------------------------------------------------------------
+    def _text(self, kind: Kind, data: bytes) -> None:
+        if kind is not self._kind:
+            self._end_stretch()
+            self._kind = kind
+        self._route(self._decoder.decode(data))
+
+    def _end_stretch(self) -> None:
+        rest = self._decoder.decode(b"", True)
+        self._decoder.reset()
+        self._route(rest)
+        if self._kind is not Kind.SYNTAX:
+            self._skip = 0
+        self._kind = Kind.SYNTAX
+
+    def _route(self, text: str) -> None:
+        if not text:
+            return
+        if self._kind is Kind.CONTENT:
+            self._content(self._skipped(text))
+        elif self._kind is Kind.REASONING:
+            self._reasoning(self._skipped(text))
+        elif self._kind is Kind.ARGUMENTS:
+            self._emit(ToolArguments(self.tool_calls_started - 1, text))
+
+    def _skipped(self, text: str) -> str:
+        """``text`` without the line feeds still to be dropped at the start of a stretch."""
+        while self._skip and text.startswith("\n"):
+            text, self._skip = text[1:], self._skip - 1
+        if text:
+            self._skip = 0
+        return text
+
+    def _content(self, text: str) -> None:
+        if self._gap is not None:
+            text = self._gap + text
+            self._gap = None if text.strip(self._layout.between) else text
+            if self._gap is not None:
+                return
+        self._emit(ContentDelta(text))
+
+    def _reasoning(self, text: str) -> None:
+        text = self._tail + text
+        kept = len(text.rstrip("\n"))
+        cut = max(kept, len(text) - self._layout.thought_newlines)
+        self._tail = text[cut:]
+        self._emit(ReasoningDelta(text[:cut]))
+
+    # -- out ---------------------------------------------------------------------------------------
+    def _emit(self, delta: Delta) -> None:
+        """Append, or lengthen the last delta if it is of the same kind; empty text is nothing."""
+        if isinstance(delta, ToolStart):
+            self._deltas.append(delta)
+            return
+        if not delta.text:
+            return
+        last = self._deltas[-1] if self._deltas else None
+        if last is not None and type(last) is type(delta) and not isinstance(last, ToolStart):
+            self._deltas[-1] = replace(last, text=last.text + delta.text)
+        else:
+            self._deltas.append(delta)
+
+    def _take(self) -> list[Delta]:
+        deltas, self._deltas = self._deltas, []
+        return deltas

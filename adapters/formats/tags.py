@@ -1,0 +1,179 @@
+"""Families whose calls are tags in text: begin mark with the tool's name, JSON, end mark.
+
+A TagFamily is data; what its fields mean for the spec is written here once, for all of them:
+
+    choice, schema             the answer
+    no tools, or none          free text that no call can be written in
+    auto                       free text with calls in it; not parallel: nothing follows one
+    auto with a schema         calls and nothing else, or one JSON value
+    required, named            calls and nothing else; a response schema does not matter then
+    none with a schema         one JSON value
+
+In front of each of them the family's reasoning may stand, if it has one and the ask lets it. Its
+marks are offered whether or not they are special tokens of the vocabulary, and never occur in free
+text, so no text reads two ways.
+
+Not here    the families (plain.py, hermes.py, llama3.py), prompts (chat.py).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .base import Ask, Message, Tool
+from .chat import Chat, render_chat
+from .parts import (
+    CONTENT,
+    REASONING,
+    THOUGHT,
+    Part,
+    any_text,
+    const,
+    either,
+    optional,
+    regex,
+    separated,
+    sequence,
+    tag,
+    triggered,
+)
+from .plan import (
+    OfferedTool,
+    Plan,
+    Spelling,
+    answer_value,
+    json_name,
+    make_plan,
+    must_call,
+    offered_tools,
+    one_call_only,
+)
+from .reader import Layout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thinking:
+    """``begin`` text ``end``, and the line feeds beside these marks (see reader.Layout)."""
+
+    begin: str
+    end: str
+    inner_newlines: int
+    outer_newlines: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagFamily:
+    """One family. Strings are what stands on the wire.
+
+    ``begin``      of a call; "{name}" stands for the tool's name as ``spell`` writes it.
+    ``trigger``    a prefix of every begin; in free text it opens a call and nothing else can be
+                   written with it.
+    ``lead``       a mark that may stand once in front of the calls ("" = none). An answer that is
+                   calls or a JSON value must then have it before calls: it tells the two apart.
+    ``separator``  between two calls where nothing but calls may stand; ``between``: characters
+                   taken for syntax between calls in free text.
+    """
+
+    name: str
+    begin: str
+    end: str
+    trigger: str
+    separator: str
+    between: str
+    chat: Chat
+    lead: str = ""
+    spell: Spelling = json_name
+    thinking: Thinking | None = None
+    stop_texts: tuple[str, ...] = ()
+    own_tokens: tuple[str, ...] = ()
+
+    def plan(self, ask: Ask, special_texts: Sequence[str]) -> Plan:
+        """See base.Format."""
+        tools = offered_tools(ask, self.spell, [*special_texts, *self._marks()])
+        root = self._thoughtful(ask, special_texts, self._answer(ask, tools, special_texts))
+        return make_plan(root, ask, stop_texts=self.stop_texts, layout=self._layout())
+
+    def render(self, messages: Sequence[Message], tools: Sequence[Tool], ask: Ask) -> str:
+        """See base.Format."""
+        return render_chat(self.chat, self.call_text, messages, tools, ask.response_schema)
+
+    def call_text(self, name: str, arguments: str) -> str:
+        """A whole call, as history shows it."""
+        return self.begin.replace("{name}", self.spell(name) or "") + arguments + self.end
+
+    # -- the answer --------------------------------------------------------------------------------
+    def _answer(self, ask: Ask, tools: list[OfferedTool], special_texts: Sequence[str]) -> Part:
+        value = answer_value(ask)
+        if must_call(ask):
+            return self._only_calls(ask, tools, lead_required=False)
+        if value is not None:
+            return (
+                either(self._only_calls(ask, tools, lead_required=True), value) if tools else value
+            )
+        if tools:
+            return self._text_with_calls(ask, tools, special_texts)
+        forbidden = self._triggers() if ask.tools else []
+        return any_text(CONTENT, self._excludes(special_texts, besides=forbidden))
+
+    def _only_calls(self, ask: Ask, tools: list[OfferedTool], *, lead_required: bool) -> Part:
+        tags = [self._call(tool, self.begin) for tool in tools]
+        calls = separated(tags, self.separator, only_one=one_call_only(ask))
+        if not self.lead:
+            return calls
+        lead = const(self.lead)
+        return sequence(lead if lead_required else optional(lead), calls)
+
+    def _text_with_calls(
+        self, ask: Ask, tools: list[OfferedTool], special_texts: Sequence[str]
+    ) -> Part:
+        begins = [self.begin, self.lead + self.begin] if self.lead else [self.begin]
+        tags = [self._call(tool, begin) for begin in begins for tool in tools]
+        triggers = self._triggers()
+        excludes = self._excludes(special_texts, without=triggers)
+        return triggered(triggers, tags, excludes, only_one=one_call_only(ask))
+
+    def _call(self, tool: OfferedTool, begin: str) -> Part:
+        text = begin.replace("{name}", tool.spelled)
+        return tag(text, tool.arguments(), self.end, tool.role, tool.origin)
+
+    # -- reasoning ---------------------------------------------------------------------------------
+    def _thoughtful(self, ask: Ask, special_texts: Sequence[str], answer: Part) -> Part:
+        marks = self.thinking
+        if marks is None or ask.reasoning == "off":
+            return answer
+        inside = any_text(REASONING, self._excludes(special_texts))
+        thought = tag(marks.begin, inside, marks.end, THOUGHT)
+        if answer.role is not CONTENT or "json_schema" in answer.fields:
+            # free text takes the line feeds behind the mark itself, and the reader drops them
+            thought = sequence(thought, regex(f"\\n{{0,{marks.outer_newlines}}}"))
+        return sequence(optional(thought), answer)
+
+    # -- marks -------------------------------------------------------------------------------------
+    def _triggers(self) -> list[str]:
+        return [self.lead, self.trigger] if self.lead else [self.trigger]
+
+    def _marks(self) -> list[str]:
+        thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
+        return [*self._triggers(), *thinking]
+
+    def _excludes(
+        self,
+        special_texts: Sequence[str],
+        *,
+        besides: Sequence[str] = (),
+        without: Sequence[str] = (),
+    ) -> list[str]:
+        """What free text must not hold: special tokens (white space aside), reasoning's marks,
+        ``besides``; but for what collides with the marks in ``without``."""
+        thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
+        texts = dict.fromkeys(
+            text for text in [*special_texts, *thinking, *besides] if text.strip()
+        )
+        return [text for text in texts if not any(w in text or text in w for w in without)]
+
+    def _layout(self) -> Layout:
+        marks = self.thinking
+        return Layout(
+            between=self.between,
+            thought_newlines=marks.inner_newlines if marks else 0,
+            answer_newlines=marks.outer_newlines if marks else 0,
+        )

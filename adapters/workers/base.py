@@ -1,0 +1,117 @@
+"""What runs a model, seen from the gateway: one generation in, a stream of chunks out.
+
+Representation   a Generation is everything a worker needs, a Chunk what is new since the last one;
+                 both are frozen.
+Invariants       I1 the chunks' token ids, put together, are the whole output, the stop token
+                 included.
+                 I2 exactly the last chunk of an answer has a finish reason; nothing follows it.
+                 I3 ``prompt_tokens`` and ``completion_tokens`` are cumulative and never go down.
+                 I4 what can be refused (a spec, a prompt too long) is refused before the first
+                    chunk.
+                 I5 whoever leaves ``generate`` early (aclose, cancellation) ends the work behind it
+                    too.
+                 I6 what was handed on is never taken back: tokens that may belong to a stop string
+                    wait until that is decided, so ``trim`` lies within the last chunk's tokens.
+Not here         text (the engine's parser makes it from ids), retries and balancing (the app's).
+"""
+
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+#: "stop": a stop token or a stop string; "length": max_tokens or the context is used up;
+#: "abort": ended from outside; "error": ended by a fault after the first chunk
+FinishReason = Literal["stop", "length", "abort", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One request to a worker.
+
+    ``rid``          its name in logs and towards the worker; any text.
+    ``prompt``       text with special tokens spelled out, or token ids.
+    ``spec``         a structural tag as JSON text; None: nothing constrains the output.
+    ``max_tokens``   output tokens at most, the stop token included; at least 1. Where the model's
+                     context ends sooner, the answer ends there, with "length".
+    ``temperature``  0 is greedy; ``top_p`` in (0, 1]; ``seed`` None: drawn by the worker.
+    ``stop``         stop strings: the answer ends where the first of them is complete.
+    """
+
+    rid: str
+    prompt: str | list[int]
+    spec: str | None
+    max_tokens: int
+    temperature: float = 1.0
+    top_p: float = 1.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What is new since the chunk before.
+
+    ``trim`` counts the bytes at the end of *all* text so far that must not be shown: the stop
+    string and what its last token holds behind it. Like ``stop_text`` it is set in the last chunk
+    only.
+    """
+
+    token_ids: tuple[int, ...]
+    finish_reason: FinishReason | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    stop_text: str | None = None
+    trim: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Whether a worker can take a request now, else why not; ``details`` goes to the readiness
+    page.
+    """
+
+    ready: bool
+    reason: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class WorkerError(Exception):
+    """A worker refused or failed.
+
+    ``status`` is the HTTP status that fits (400: the request; 502, 503: the worker; 504: it took
+    too long); ``retryable`` says that no token was seen and that another worker may well succeed.
+    """
+
+    def __init__(self, status: int, message: str, *, retryable: bool = False) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.retryable = retryable
+
+
+class Worker(Protocol):
+    """One place that runs a model. ``start`` comes first, ``aclose`` last; between them any number
+    at once.
+
+    ``name`` tells workers apart in logs and metrics, ``description`` is one line said at start,
+    ``model`` the model's id as clients name it.
+    """
+
+    name: str
+    description: str
+    model: str
+
+    async def start(self) -> None:
+        """Make ready. Does not raise because a remote worker is down: that is ``health``'s to
+        tell.
+        """
+
+    def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+        """Run one generation; raises WorkerError. Close the generator to abort."""
+
+    async def health(self) -> Health:
+        """Ask, within a bounded time; never raises."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give back everything; a running generation ends with WorkerError(503)."""

@@ -1,0 +1,128 @@
+"""What the workers that run inside the gateway's process share: compiling, one row of a mask, the
+answer's end.
+
+Representation   a RowMask is one row of int32 words, 32 tokens a word, bit set = allowed; the same
+                 bytes read as one little-endian integer have bit t set when token t is allowed.
+Threads          an Answer belongs to one generation and one thread at a time.
+Not here         drawing a token (each worker's own), stop strings (stop_strings).
+"""
+
+import asyncio
+
+from engine import (
+    Compiled,
+    Compiler,
+    EngineError,
+    InternalError,
+    LimitExceeded,
+    Matcher,
+    SpecError,
+    Vocabulary,
+)
+
+from .base import Chunk, FinishReason, Generation, WorkerError
+from .stop_strings import StopGate
+
+#: what an unconstrained generation is: any text, control tokens too, until a stop token
+ANY_TEXT = '{"type":"structural_tag","format":{"type":"any_text"}}'
+
+
+async def compile_spec(compiler: Compiler, spec: str | None) -> Compiled:
+    """Compiles off the event loop.
+
+    Raises:
+        WorkerError: 400 for what the spec asks for, 500 for a fault of the engine.
+    """
+    try:
+        return await asyncio.to_thread(compiler.compile_structural_tag, spec or ANY_TEXT)
+    except EngineError as error:
+        raise worker_error(error) from error
+
+
+def worker_error(error: EngineError) -> WorkerError:
+    """The engine's error as a worker's."""
+    refused = isinstance(error, SpecError | LimitExceeded)
+    return WorkerError(400 if refused else 500, str(error))
+
+
+class RowMask:
+    """The allowed tokens of one matcher. ``raw`` is 8 tokens a byte, lowest bit first."""
+
+    def __init__(self, size: int) -> None:
+        words = (size + 31) // 32
+        self.raw = bytearray(4 * words)
+        self.width = 32 * words
+        self._buffer = memoryview(self.raw).cast("B").cast("i", (1, words))
+
+    def fill(self, matcher: Matcher) -> int:
+        """The matcher's mask as an integer.
+
+        Raises:
+            InternalError: nothing is allowed, which no grammar leads to.
+        """
+        matcher.fill_bitmask(self._buffer)
+        bits = int.from_bytes(self.raw, "little")
+        if not bits:
+            raise InternalError("the mask allows no token at all")
+        return bits
+
+
+class Answer:
+    """One generation as far as it has come: mask, grammar, stop strings, count and end.
+
+    ``limit`` is the number of tokens it may have. After ``finish`` is set, take no more.
+    """
+
+    def __init__(
+        self,
+        compiled: Compiled,
+        vocabulary: Vocabulary,
+        generation: Generation,
+        *,
+        limit: int,
+        prompt_tokens: int,
+    ) -> None:
+        self.mask = RowMask(vocabulary.size)
+        self.finish: FinishReason | None = None
+        self._matcher = Matcher(compiled)
+        self._tokens: list[bytes] = vocabulary.tokens
+        self._stops = frozenset(vocabulary.stop_token_ids)
+        self._gate = StopGate(generation.stop)
+        self._limit = limit
+        self._prompt_tokens = prompt_tokens
+        self._made = 0
+
+    def allowed(self) -> int:
+        """The tokens that may come next, bit t for token t; ``mask.raw`` holds the same."""
+        return self.mask.fill(self._matcher)
+
+    def take(self, token: int) -> tuple[int, ...]:
+        """Adds an allowed token; returns the ids that may be shown by now, at the end all that are
+        left.
+
+        Raises:
+            InternalError: mask and matcher disagree.
+        """
+        if not self._matcher.accept_token(token):
+            raise InternalError(f"the mask allowed token {token}, the matcher refuses it")
+        self._made += 1
+        if token in self._stops:
+            self.finish = "stop"
+            return (*self._gate.flush(), token)
+        shown = self._gate.push((token,), self._tokens[token])
+        if self._gate.hit is not None:
+            self.finish = "stop"
+        elif self._made >= self._limit:
+            self.finish = "length"
+        return shown if self.finish is None else shown + self._gate.flush()
+
+    def chunk(self, ids: tuple[int, ...]) -> Chunk:
+        hit = self._gate.hit
+        return Chunk(
+            ids,
+            finish_reason=self.finish,
+            prompt_tokens=self._prompt_tokens,
+            completion_tokens=self._made,
+            stop_text=hit.text if hit else None,
+            trim=hit.trim if hit else 0,
+        )

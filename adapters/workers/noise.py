@@ -1,0 +1,125 @@
+"""The noise worker: draws uniformly among the tokens that the grammar allows.
+
+No model, no torch: it shows what the grammar alone guarantees, on any laptop, and is the hardest
+test of it, since nothing steers the output towards its end. Text goes on until a stop token or a
+closing quote happens to be drawn, or ``max_tokens`` is reached.
+
+Determinism      one seed and one spec give one output, on every machine and whatever PYTHONHASHSEED
+                 is: draws come from Mersenne Twister's ``random()``, seeded with the request's
+                 integer or, without one, with the worker's own seed and a running number.
+Ignored          ``temperature`` and ``top_p``: any temperature leaves equal probabilities equal,
+                 and a nucleus among equals would be an arbitrary choice. The prompt is counted, not
+                 read.
+Threads          everything on the event loop, which gets its turn after every batch of tokens; only
+                 compiling is done in a thread.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator
+
+from engine import Compiler, EngineError
+
+from .base import Chunk, Generation, Health, WorkerError
+from .inprocess import Answer, compile_spec, worker_error
+from .noise_vocabulary import Encoder
+
+#: tokens drawn before the event loop gets its turn and the client a chunk; a warm token costs some
+#: microseconds, a cold one up to a millisecond
+BATCH = 16
+
+
+def draw(bits: int, width: int, chance: float) -> int:
+    """The index of one set bit of ``bits``, each as likely as the others for a uniform ``chance``
+    in [0, 1).
+
+    Halves the range by counting bits: about log2(width) steps, and no list of the allowed ids.
+    """
+    rank = int(chance * bits.bit_count())
+    index = 0
+    while width > 1:
+        half = width // 2
+        low = bits & ((1 << half) - 1)
+        below = low.bit_count()
+        if rank < below:
+            bits, width = low, half
+        else:
+            bits, width, rank, index = bits >> half, width - half, rank - below, index + half
+    return index
+
+
+class NoiseWorker:
+    """See the file's header. ``seed`` makes the whole sequence of unseeded requests repeatable."""
+
+    name = "noise"
+
+    def __init__(
+        self,
+        compiler: Compiler,
+        *,
+        seed: int | None = None,
+        model: str = "noise",
+        batch: int = BATCH,
+    ) -> None:
+        vocabulary = compiler.vocabulary
+        self.model = model
+        self.description = (
+            f"noise: no model; uniform draws among the allowed of {vocabulary.size:,} tokens, "
+            "temperature and top_p have no effect"
+        )
+        self._compiler = compiler
+        self._encode = vocabulary.encode or Encoder(vocabulary.tokens, vocabulary.special_token_ids)
+        self._seed = random.randrange(1 << 64) if seed is None else seed
+        self._batch = batch
+        self._unseeded = 0
+        self._closed = False
+
+    async def start(self) -> None:
+        """Nothing to load."""
+
+    async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+        rng = self._rng(generation.seed)
+        compiled = await compile_spec(self._compiler, generation.spec)
+        prompt = generation.prompt
+        answer = Answer(
+            compiled,
+            self._compiler.vocabulary,
+            generation,
+            limit=generation.max_tokens,
+            prompt_tokens=len(self._encode(prompt) if isinstance(prompt, str) else prompt),
+        )
+        while answer.finish is None:
+            await asyncio.sleep(0)
+            if self._closed:
+                raise WorkerError(503, "the worker is shutting down")
+            ids = self._step(answer, rng)
+            if ids or answer.finish is not None:
+                yield answer.chunk(ids)
+
+    def _rng(self, seed: int | None) -> random.Random:
+        if seed is not None:
+            return random.Random(seed)
+        self._unseeded += 1
+        return random.Random(f"{self._seed}/{self._unseeded}")
+
+    def _step(self, answer: Answer, rng: random.Random) -> tuple[int, ...]:
+        """Draws one batch of tokens; returns those that may be shown."""
+        shown: list[int] = []
+        try:
+            for _ in range(self._batch):
+                shown += answer.take(draw(answer.allowed(), answer.mask.width, rng.random()))
+                if answer.finish is not None:
+                    break
+        except EngineError as error:
+            raise worker_error(error) from error
+        return tuple(shown)
+
+    async def health(self) -> Health:
+        if self._closed:
+            return Health(False, "shut down")
+        return Health(
+            True, details={"worker": self.name, "vocabulary": self._compiler.vocabulary.size}
+        )
+
+    async def aclose(self) -> None:
+        self._closed = True

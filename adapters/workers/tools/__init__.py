@@ -1,0 +1,1 @@
+"""Scripts that make shipped data; nothing here is imported at run time."""

@@ -1,0 +1,220 @@
+"""The transformers worker: a Hugging Face causal language model on this CPU (extra ``embedded``).
+
+A real model behind the same engine, for development and small loads. One generation runs at a time,
+in one thread, with a key-value cache; others wait in a bounded queue. Wherever the grammar leaves
+one token only, it is taken without asking the model, and a chain of such tokens goes through the
+model in one pass.
+
+Determinism      one seed, spec, prompt and model give one output (on one machine and one version of
+                 torch).
+Threads          the model, the sampler and the matcher live in the worker's thread; chunks cross
+                 over by ``call_soon_threadsafe``; a cancelled generation stops before its next
+                 forward pass.
+Not here         downloads (``model_dir`` is a directory), batching, GPUs: that is SGLang's work.
+"""
+
+import asyncio
+import sys
+import threading
+from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from engine import Compiled, Compiler, EngineError
+
+from .base import Chunk, Generation, Health, WorkerError
+from .inprocess import Answer, compile_spec, worker_error
+from .sampling import Sampler
+
+#: generations that may wait for the model; more would only wait longer than clients do
+MAX_WAITING = 32
+
+
+class TransformersWorker:
+    """Runs the model in ``model_dir``.
+
+    ``dtype`` is a name of torch's ("float32", "bfloat16"); many CPUs are slow at anything but
+    float32. A prompt that is text is encoded by the vocabulary, else by the directory's tokenizer.
+    """
+
+    name = "transformers"
+
+    def __init__(
+        self,
+        model_dir: str | Path,
+        compiler: Compiler,
+        *,
+        model: str | None = None,
+        dtype: str = "float32",
+        max_waiting: int = MAX_WAITING,
+    ) -> None:
+        self._directory = Path(model_dir)
+        self.model = model or self._directory.name
+        self.description = (
+            f"transformers: {self._directory} in {dtype} on this CPU, one answer at a time"
+        )
+        self._compiler = compiler
+        self._tokenizer: Any = None
+        self._dtype = getattr(torch, dtype)
+        self._max_waiting = max_waiting
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="transformers-worker")
+        self._model: Any = None
+        self._failure = "the model is not loaded yet"
+        self._running: set[_Run] = set()
+        self._closed = False
+
+    async def start(self) -> None:
+        """Loads the model; raises WorkerError when the directory holds none."""
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._load)
+        except (OSError, ValueError, RuntimeError) as error:
+            self._failure = f"can't load a model from {self._directory}: {error}"
+            raise WorkerError(503, self._failure) from error
+
+    def _load(self) -> None:
+        if self._compiler.vocabulary.encode is None:
+            self._tokenizer = AutoTokenizer.from_pretrained(self._directory, local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(
+            self._directory, local_files_only=True, dtype=self._dtype
+        )
+        self._model = model.eval()
+
+    async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+        self._admit()
+        compiled = await compile_spec(self._compiler, generation.spec)
+        self._admit()
+        run = self._run(compiled, generation)
+        self._running.add(run)
+        self._thread.submit(run.work)
+        try:
+            while True:
+                item = await run.queue.get()
+                if isinstance(item, WorkerError):
+                    raise item
+                yield item
+                if item.finish_reason is not None:
+                    return
+        finally:
+            run.cancelled.set()
+            self._running.discard(run)
+
+    def _admit(self) -> None:
+        if self._closed:
+            raise WorkerError(503, "the worker is shutting down")
+        if self._model is None:
+            raise WorkerError(503, self._failure, retryable=True)
+        if len(self._running) > self._max_waiting:
+            message = f"{len(self._running)} requests are waiting for the model"
+            raise WorkerError(503, message, retryable=True)
+
+    def _run(self, compiled: Compiled, generation: Generation) -> "_Run":
+        """Prompt and limits checked; an answer ends with "length" where the model's context
+        does.
+        """
+        prompt = self._ids(generation.prompt)
+        width = self._model.get_input_embeddings().num_embeddings
+        if not prompt or not all(0 <= number < width for number in prompt):
+            message = f"a prompt needs at least one token, all ids below {width:,}"
+            raise WorkerError(400, message)
+        room = getattr(self._model.config, "max_position_embeddings", None) or sys.maxsize
+        if len(prompt) >= room:
+            message = f"the prompt has {len(prompt)} tokens; the model's context has {room}"
+            raise WorkerError(400, message)
+        answer = Answer(
+            compiled,
+            self._compiler.vocabulary,
+            generation,
+            limit=min(generation.max_tokens, room - len(prompt)),
+            prompt_tokens=len(prompt),
+        )
+        return _Run(self._model, prompt, answer, generation)
+
+    def _ids(self, prompt: str | list[int]) -> list[int]:
+        if not isinstance(prompt, str):
+            return list(prompt)
+        encode = self._compiler.vocabulary.encode
+        if encode is not None:
+            return list(encode(prompt))
+        ids: list[int] = self._tokenizer.encode(prompt, add_special_tokens=False)
+        return ids
+
+    async def health(self) -> Health:
+        details = {
+            "worker": self.name,
+            "directory": str(self._directory),
+            "running": len(self._running),
+        }
+        if self._closed:
+            return Health(False, "shut down", details)
+        if self._model is None:
+            return Health(False, self._failure, details)
+        return Health(True, details=details)
+
+    async def aclose(self) -> None:
+        self._closed = True
+        for run in list(self._running):
+            run.cancelled.set()
+        await asyncio.to_thread(self._thread.shutdown)
+        self._model = None
+
+
+class _Run:
+    """One generation; ``work`` is the worker's thread's part, ``queue`` is read on the event
+    loop.
+    """
+
+    def __init__(
+        self, model: Any, prompt: list[int], answer: Answer, generation: Generation
+    ) -> None:
+        self.queue: asyncio.Queue[Chunk | WorkerError] = asyncio.Queue()
+        self.cancelled = threading.Event()
+        self._loop = asyncio.get_running_loop()
+        self._model = model
+        self._unseen = prompt  # ids that the model has not seen yet
+        self._cache: Any = None
+        self._answer = answer
+        self._sampler = Sampler(generation.temperature, generation.top_p, generation.seed)
+
+    def work(self) -> None:
+        """Makes the answer. Every way out puts something final into the queue."""
+        try:
+            with torch.inference_mode():
+                while self._answer.finish is None:
+                    if self.cancelled.is_set():
+                        raise WorkerError(503, "the generation was cancelled")
+                    self._step()
+        except WorkerError as error:
+            self._put(error)
+        except EngineError as error:
+            self._put(worker_error(error))
+        except (
+            Exception
+        ) as error:  # a thread's last resort: whoever reads the queue must not wait forever
+            self._put(WorkerError(500, f"the model failed: {type(error).__name__}: {error}"))
+
+    def _step(self) -> None:
+        token = self._next()
+        self._unseen.append(token)
+        shown = self._answer.take(token)
+        if shown or self._answer.finish is not None:
+            self._put(self._answer.chunk(shown))
+
+    def _next(self) -> int:
+        bits = self._answer.allowed()
+        if bits & (bits - 1) == 0:
+            return bits.bit_length() - 1
+        ids = torch.tensor([self._unseen])
+        output = self._model(
+            input_ids=ids, past_key_values=self._cache, use_cache=True, logits_to_keep=1
+        )
+        self._cache = output.past_key_values
+        self._unseen = []
+        return self._sampler.draw(output.logits[0, -1], self._answer.mask.raw)
+
+    def _put(self, item: Chunk | WorkerError) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.queue.put_nowait, item)

@@ -1,0 +1,1 @@
+"""HTTP: routes, request models, errors, keys, request ids."""

@@ -1,0 +1,45 @@
+"""API keys: ``Authorization: Bearer KEY``, compared in constant time.
+
+Representation   SHA-256 digests of the keys, so that every comparison has one length and no key
+                 lies around.
+Invariants       I1 every key is compared on every request: time tells neither which one fits nor
+                 how much of it.
+                 I2 without keys nobody is asked for one.
+"""
+
+import hmac
+from collections.abc import Iterable
+from hashlib import sha256
+
+from ..errors import ApiError
+
+_HEADERS = {"WWW-Authenticate": "Bearer"}
+
+
+class Keys:
+    """The keys that open this gateway."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._digests = [sha256(key.encode()).digest() for key in keys]
+
+    def check(self, authorization: str | None) -> None:
+        """Raises ApiError 401 unless the header carries one of the keys."""
+        if not self._digests:
+            return
+        scheme, _, key = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer" or not key.strip():
+            raise ApiError(
+                401,
+                "You didn't provide an API key. You need to provide your API key in an "
+                "Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).",
+                code="invalid_api_key",
+                headers=_HEADERS,
+            )
+        digest = sha256(key.strip().encode()).digest()
+        known = False
+        for other in self._digests:
+            known |= hmac.compare_digest(digest, other)
+        if not known:
+            raise ApiError(
+                401, "Incorrect API key provided.", code="invalid_api_key", headers=_HEADERS
+            )

@@ -1,0 +1,35 @@
+"""POST /v1/chat/completions."""
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+
+from ..errors import ApiError
+from ..metrics import Metrics
+from ..service.chat import ChatService
+from ..streaming import Disconnected, EventStream, run_until_disconnect
+from .body import read_request
+
+
+def chat_router(service: ChatService, metrics: Metrics, *, max_body_bytes: int) -> APIRouter:
+    """The route, bound to its service."""
+    router = APIRouter()
+
+    @router.post("/chat/completions")
+    async def create(request: Request) -> Response:
+        chat = await read_request(request, max_body_bytes)
+        request_id: str = request.state.request_id
+        try:
+            if chat.stream:
+                stream = await run_until_disconnect(
+                    service.stream(chat, request_id), request.receive
+                )
+                return EventStream(stream, on_disconnect=metrics.disconnects.inc)
+            answer = await run_until_disconnect(service.complete(chat, request_id), request.receive)
+            return JSONResponse(answer)
+        except Disconnected:
+            metrics.disconnects.inc()
+            raise ApiError(
+                499, "The client closed the connection.", code="client_disconnect"
+            ) from None
+
+    return router

@@ -1,0 +1,96 @@
+"""Around every request: an id, a time, a log line, a count, and an answer to what nobody expected.
+
+Pure ASGI, so that a client's disconnect and the body pass through untouched.
+
+Invariants       I1 every answer carries x-request-id: the client's own if it is short and
+                 printable, else a new one.
+                 I2 an exception never reaches the server: before the first byte it is a 500 error
+                    object, after it the connection ends without the body's end, which no client
+                    takes for a complete answer.
+"""
+
+import re
+import time
+import uuid
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..errors import internal_error
+from ..logging import Logger
+from ..metrics import Metrics
+from .errors import error_response
+
+_USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")
+#: routes whose success is not worth a line: something asks for them every few seconds
+_QUIET = ("/health", "/health/live", "/health/ready", "/metrics")
+
+
+class RequestMiddleware:
+    """See the file's header."""
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, logger: Logger) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._logger = logger
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        exchange = _Exchange(scope, send)
+        structlog.contextvars.bind_contextvars(request_id=exchange.id)
+        self._metrics.in_flight.inc()
+        try:
+            await self._app(scope, receive, exchange.send)
+        except Exception as error:
+            self._metrics.internal_errors.inc()
+            self._logger.error("request failed", exc_info=error)
+            if not exchange.status:
+                await error_response(internal_error(exchange.id))(scope, receive, exchange.send)
+        finally:
+            self._metrics.in_flight.dec()
+            self._account(scope, exchange)
+            structlog.contextvars.unbind_contextvars("request_id")
+
+    def _account(self, scope: Scope, exchange: "_Exchange") -> None:
+        route = getattr(scope.get("route"), "path", None) or "other"
+        # 499: the client left before there was an answer
+        status, seconds = exchange.status or 499, exchange.seconds
+        self._metrics.requests.labels(scope["method"], route, status).inc()
+        self._metrics.request_seconds.labels(route).observe(seconds)
+        if route not in _QUIET or status >= 400:
+            self._logger.info(
+                "request",
+                method=scope["method"],
+                route=route,
+                status=status,
+                ms=round(seconds * 1000, 1),
+            )
+
+
+class _Exchange:
+    """One request on its way through: its id, its start, its status."""
+
+    def __init__(self, scope: MutableMapping[str, Any], send: Send) -> None:
+        given = dict(scope["headers"]).get(b"x-request-id", b"")
+        self.id = given.decode("ascii") if _USABLE_ID.match(given) else f"req_{uuid.uuid4().hex}"
+        self.status = 0
+        self._send = send
+        self._start = time.perf_counter()
+        scope.setdefault("state", {})["request_id"] = self.id
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self._start
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = list(message.get("headers", []))
+            headers.append((b"x-request-id", self.id.encode()))
+            headers.append((b"openai-processing-ms", str(round(self.seconds * 1000)).encode()))
+            message = {**message, "headers": headers}
+        await self._send(message)

@@ -1,0 +1,148 @@
+"""Joins the parts: from settings to a service. The one place where concrete classes are named.
+
+Everything is made by ``build`` and given back by ``Parts.aclose`` in reverse order. Nothing heavy
+happens at import: a gateway in front of SGLang never loads torch, one without a model never loads
+transformers.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from hashlib import sha256
+
+from adapters.workers import Worker
+from cache import Layer, MemoryStore, TieredStore
+from engine import Compiler
+
+from .logging import Logger
+from .metrics import Metrics
+from .pool import Pool
+from .service.chat import ChatService
+from .service.faults import Faults
+from .service.planning import Planner
+from .settings import Settings
+from .tokenizer import Tokenizer, load_tokenizer
+from .version import version
+
+#: what separates our entries from others' in one Redis
+NAMESPACE = "switchyard"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an app is made of."""
+
+    chat: ChatService
+    pool: Pool
+    store: TieredStore
+    tokenizer: Tokenizer
+    workers: list[Worker]
+
+    async def start(self) -> None:
+        await self.pool.start()
+
+    async def aclose(self) -> None:
+        """In the reverse order of making; a failure of one does not keep the others open."""
+        closers: list[Callable[[], Awaitable[None]]] = [self.pool.aclose, self._close_store]
+        failures = []
+        for close in closers:
+            try:
+                await close()
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise ExceptionGroup("closing failed", failures)
+
+    async def _close_store(self) -> None:
+        await asyncio.to_thread(self.store.close)
+
+
+def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
+    """Makes everything; loads the tokenizer, and the model where it runs in this process."""
+    store = make_store(settings, logger)
+    tokenizer = load_tokenizer(settings.tokenizer_source, settings.format)
+    compiler = Compiler(tokenizer.vocabulary, store=store)
+    workers = make_workers(settings, compiler, tokenizer)
+    pool = Pool(
+        workers,
+        health_seconds=settings.worker_health_seconds,
+        on_failure=lambda name: metrics.worker_failures.labels(name).inc(),
+    )
+    metrics.watch("cache", "The engine's cache: counters and sizes of every tier", store.stats)
+    metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
+    chat = ChatService(
+        settings=settings,
+        planner=Planner(compiler, tokenizer.wire, tokenizer.special_texts, metrics),
+        tokenizer=tokenizer,
+        pool=pool,
+        metrics=metrics,
+        faults=Faults(metrics, logger),
+        system_fingerprint=fingerprint(settings, tokenizer),
+    )
+    return Parts(chat, pool, store, tokenizer, workers)
+
+
+def make_store(settings: Settings, logger: Logger) -> TieredStore:
+    """Memory, and behind it Redis where it may be used."""
+    layers: list[Layer] = [MemoryStore(settings.cache_memory_bytes)]
+    if settings.redis_url is not None:
+        if settings.cache_key is None and settings.cache_trust != "network":
+            logger.warning("redis is not used: set CACHE_KEY, or CACHE_TRUST=network")
+        else:
+            from cache import RedisStore
+
+            key = settings.cache_key
+            layers.append(
+                RedisStore(
+                    settings.redis_url.get_secret_value(),
+                    namespace=NAMESPACE,
+                    key=None if key is None else key.get_secret_value().encode(),
+                    ttl_s=settings.cache_ttl_seconds,
+                    trust=settings.cache_trust,
+                )
+            )
+    return TieredStore(layers)
+
+
+def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -> list[Worker]:
+    """What MODEL and WORKERS name."""
+    kind, model = settings.worker_kind, settings.served_model
+    if kind == "noise":
+        from adapters.workers import NoiseWorker
+
+        return [NoiseWorker(compiler, seed=settings.noise_seed, model=model)]
+    if kind == "transformers":
+        from adapters.workers import TransformersWorker
+
+        return [TransformersWorker(settings.model or "", compiler)]
+    from adapters.workers import SGLangWorker
+
+    key = settings.worker_api_key
+    return [
+        SGLangWorker(
+            url,
+            model=model,
+            tokens=tokenizer.vocabulary.tokens,
+            stop_token_ids=tokenizer.vocabulary.stop_token_ids,
+            grammar_backend=settings.grammar_backend,
+            api_key=None if key is None else key.get_secret_value(),
+        )
+        for url in settings.workers
+    ]
+
+
+def running(pool: Pool) -> dict[str, int]:
+    """Open generations by worker; workers of one name are told apart by number."""
+    return {f"{n}:{member.worker.name}": member.running for n, member in enumerate(pool.members)}
+
+
+def fingerprint(settings: Settings, tokenizer: Tokenizer) -> str:
+    """Changes with whatever may change an answer of one seed, as far as the gateway knows."""
+    parts = (
+        version(),
+        settings.served_model,
+        settings.worker_kind,
+        tokenizer.wire.name,
+        tokenizer.vocabulary.fingerprint,
+    )
+    return f"fp_{sha256('/'.join(parts).encode()).hexdigest()[:12]}"

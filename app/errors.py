@@ -1,0 +1,100 @@
+"""Errors as clients see them: OpenAI's error object, all four keys always present.
+
+    {"error": {"message": str, "type": str, "param": str | null, "code": str | null}}
+
+``ApiError`` is raised wherever a request can't be served; api/errors turns it, and everything else
+that escapes, into an answer. Types follow from the status; the constructors below name the usual
+cases.
+"""
+
+from typing import Any
+
+_TYPES = {
+    400: "invalid_request_error",
+    401: "invalid_request_error",
+    403: "permission_error",
+    404: "invalid_request_error",
+    405: "invalid_request_error",
+    413: "invalid_request_error",
+    429: "rate_limit_error",
+    499: "client_closed_request",
+    503: "service_unavailable",
+    504: "timeout",
+}
+
+
+class ApiError(Exception):
+    """An answer that is an error. ``message`` is shown to the client."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.message = message
+        self.param = param
+        self.code = code
+        self.headers = headers or {}
+
+    @property
+    def type(self) -> str:
+        return _TYPES.get(
+            self.status, "server_error" if self.status >= 500 else "invalid_request_error"
+        )
+
+    def body(self) -> dict[str, Any]:
+        """The error object."""
+        return {
+            "error": {
+                "message": self.message,
+                "type": self.type,
+                "param": self.param,
+                "code": self.code,
+            }
+        }
+
+
+def bad_request(message: str, param: str | None = None, code: str | None = None) -> ApiError:
+    """400: the request itself is wrong."""
+    return ApiError(400, message, param=param, code=code)
+
+
+def unsupported_parameter(param: str, message: str | None = None) -> ApiError:
+    """400: OpenAI has it, it would change the output, and we do not do it."""
+    return bad_request(
+        message or f"Unsupported parameter: '{param}' is not supported by this server.",
+        param,
+        "unsupported_parameter",
+    )
+
+
+def unsupported_value(param: str, message: str) -> ApiError:
+    """400: the parameter is known, this value of it is not served."""
+    return bad_request(message, param, "unsupported_value")
+
+
+def model_not_found(model: str) -> ApiError:
+    """404: no such model here."""
+    shown = model if len(model) <= 200 else model[:200] + "..."
+    return ApiError(
+        404,
+        f"The model '{shown}' does not exist or you do not have access to it.",
+        param="model",
+        code="model_not_found",
+    )
+
+
+def internal_error(request_id: str) -> ApiError:
+    """500 without details: those are in the log, under the same id."""
+    return ApiError(
+        500,
+        "The server had an error while processing your request. "
+        f"Please include the request ID {request_id} if you report it.",
+        code="internal_error",
+    )

@@ -1,0 +1,85 @@
+"""``create_app``: settings in, a FastAPI app out.
+
+Making the app does no work; its lifespan builds the parts, adds the routes that need them, and
+gives the parts back. An app lives once: a second lifespan needs a second app.
+"""
+
+import sys
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import APIRouter, Depends, FastAPI, Request
+
+from .api import errors
+from .api.auth import Keys
+from .api.chat import chat_router
+from .api.middleware import RequestMiddleware
+from .api.operations import models_router, operations_router
+from .composition import Parts, build
+from .logging import Logger, make_logger
+from .metrics import Metrics
+from .settings import Settings
+from .version import version
+
+
+def create_app(settings: Settings | None = None, *, logger: Logger | None = None) -> FastAPI:
+    """The gateway as an ASGI app. Settings default to the environment's, logs to stdout."""
+    chosen = settings or Settings()
+    log = logger or make_logger(chosen.log_level, sys.stdout)
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        parts = build(chosen, metrics, log)
+        try:
+            await parts.start()
+            _add_routes(app, chosen, parts, metrics)
+            _announce(log, chosen, parts)
+            yield
+        finally:
+            await parts.aclose()
+            log.info("stopped")
+
+    app = FastAPI(
+        title="Switchyard",
+        version=version(),
+        lifespan=lifespan,
+        openapi_url=None,
+        redirect_slashes=False,
+    )
+    app.add_middleware(RequestMiddleware, metrics=metrics, logger=log)
+    errors.install(app)
+    return app
+
+
+def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics) -> None:
+    keys = Keys(key.get_secret_value() for key in settings.api_keys)
+
+    async def with_key(request: Request) -> None:
+        keys.check(request.headers.get("authorization"))
+
+    v1 = APIRouter(prefix="/v1", dependencies=[Depends(with_key)])
+    v1.include_router(chat_router(parts.chat, metrics, max_body_bytes=settings.max_body_bytes))
+    v1.include_router(models_router(settings.served_model, int(time.time())))
+    app.include_router(v1)
+    versions = {"version": version(), "format": parts.tokenizer.wire.name}
+    app.include_router(
+        operations_router(parts.pool, metrics, version=versions, cache=parts.store.stats)
+    )
+
+
+def _announce(logger: Logger, settings: Settings, parts: Parts) -> None:
+    """What a reader of the log must know before the first request."""
+    logger.info("settings", **settings.public())
+    for worker in parts.workers:
+        logger.info(
+            "worker", name=worker.name, model=settings.served_model, description=worker.description
+        )
+    logger.info(
+        "ready",
+        version=version(),
+        format=parts.tokenizer.wire.name,
+        vocabulary=parts.tokenizer.vocabulary.size,
+        keys_required=bool(settings.api_keys),
+    )

@@ -1,0 +1,107 @@
+"""What the gateway counts, in a registry of its own: two apps in one process share no numbers.
+
+Invariants       I1 every label has few values: routes are templates, keywords beyond
+                 ``MOST_KEYWORDS`` are "other".
+                 I2 ``parse_divergence`` and ``internal_errors`` count our own bugs: they must stay
+                    0.
+Not here         numbers of the workers themselves: they have their own /metrics.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+#: different values of the label ``keyword``; JSON Schema has about 60 keywords
+MOST_KEYWORDS = 100
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+_COMPILE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class Metrics:
+    """All counters of one app. Safe to call from any thread."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._keywords: set[str] = set()
+        self.requests = Counter(
+            "switchyard_http_requests",
+            "Answered requests",
+            ["method", "route", "code"],
+            registry=self.registry,
+        )
+        self.request_seconds = self._histogram(
+            "http_request_duration", "Request to last byte", ["route"]
+        )
+        self.in_flight = Gauge(
+            "switchyard_requests_in_flight", "Running requests", registry=self.registry
+        )
+        self.first_token_seconds = self._histogram(
+            "time_to_first_token", "Request to first chunk of output"
+        )
+        self.compile_seconds = self._histogram(
+            "compile", "Making one grammar out of tools and formats", buckets=_COMPILE_SECONDS
+        )
+        self.tokens = self._counter("tokens", "Tokens read and written", ["kind"])
+        self.finished = self._counter("choices_finished", "Choices by finish reason", ["reason"])
+        self.stream_errors = self._counter(
+            "stream_errors", "Streams that ended with an error event"
+        )
+        self._refused = self._counter("refused_schemas", "Schemas refused, by keyword", ["keyword"])
+        self.disconnects = self._counter("client_disconnects", "Clients that left before the end")
+        self.worker_failures = self._counter(
+            "worker_failures", "Generations a worker failed", ["worker"]
+        )
+        self.parse_divergence = self._counter(
+            "parse_divergence", "Output that its own grammar can't read"
+        )
+        self.internal_errors = self._counter(
+            "internal_errors", "Requests ended by a fault of our own"
+        )
+
+    def _counter(self, name: str, text: str, labels: list[str] | None = None) -> Counter:
+        return Counter(f"switchyard_{name}", text, labels or [], registry=self.registry)
+
+    def _histogram(
+        self,
+        name: str,
+        text: str,
+        labels: list[str] | None = None,
+        buckets: tuple[float, ...] = _SECONDS,
+    ) -> Histogram:
+        return Histogram(
+            f"switchyard_{name}_seconds",
+            text,
+            labels or [],
+            buckets=buckets,
+            registry=self.registry,
+        )
+
+    def refused(self, keyword: str) -> None:
+        """Counts a refused schema; ``keyword``: what can't be enforced, or the kind of mistake."""
+        if keyword not in self._keywords and len(self._keywords) >= MOST_KEYWORDS:
+            keyword = "other"
+        self._keywords.add(keyword)
+        self._refused.labels(keyword).inc()
+
+    def watch(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
+        """Exports a mapping of running numbers, read when /metrics is asked for."""
+        self.registry.register(_Watched(f"switchyard_{name}", text, read))
+
+
+class _Watched(Collector):
+    """One gauge family with a label ``what``: the mapping's own names."""
+
+    def __init__(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
+        self._name, self._text, self._read = name, text, read
+
+    def describe(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(self._name, self._text, labels=["what"])
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily(self._name, self._text, labels=["what"])
+        for what, value in self._read().items():
+            family.add_metric([what], float(value))
+        yield family

@@ -1,0 +1,299 @@
+"""What a client may send to /v1/chat/completions, as types.
+
+Strict: no value is converted to another type. What OpenAI knows and we ignore because the output is
+the same without it stands in ``IGNORED``; what would change the output and is not done here stands
+in ``UNSUPPORTED`` with the values that mean "off"; any other parameter is refused as unknown.
+Messages are lenient about fields we don't know, since clients send back what a server sent them.
+Not here         rules that span several fields (service), words for mistakes (api/errors).
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+#: OpenAI's own bound on names of tools and schemas; the dot is our addition, for names as in
+#: `math.add`
+NAME = r"^[a-zA-Z0-9_.-]{1,64}$"
+#: OpenAI's bounds on ``stop`` and ``metadata``
+MOST_STOPS, STOP_CHARS = 4, 1000
+#: how tools may be chosen, as the service sees it
+ToolMode = Literal["auto", "none", "required", "named"]
+#: seeds are 64-bit integers at OpenAI
+SEED = 1 << 63
+
+#: parameters whose effect we lack, with the values that leave the output as it is
+UNSUPPORTED: dict[str, tuple[Any, ...]] = {
+    "audio": (None,),
+    "frequency_penalty": (None, 0),
+    "function_call": (None,),
+    "functions": (None, []),
+    "logit_bias": (None, {}),
+    "logprobs": (None, False),
+    "modalities": (None, ["text"]),
+    "moderation": (None,),
+    "presence_penalty": (None, 0),
+    "reasoning_effort": (None,),
+    "top_logprobs": (None, 0),
+    "verbosity": (None, "medium"),
+    "web_search_options": (None,),
+}
+#: parameters that never change the output
+IGNORED = (
+    "metadata",
+    "prediction",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "user",
+)
+
+
+class _Exact(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class _Lenient(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+def _refuse_type(kind: Any, known: tuple[str, ...], what: str) -> None:
+    """What OpenAI has and we lack gets a better answer than "invalid value"."""
+    if isinstance(kind, str) and kind not in known:
+        raise PydanticCustomError(
+            "unsupported_value",
+            "{what} of type '{kind}' are not supported by this server.",
+            {"what": what, "kind": kind[:100]},
+        )
+
+
+class ContentPart(_Lenient):
+    """A piece of a message; text is all that this server reads."""
+
+    type: Literal["text", "refusal"]
+    text: str = ""
+    refusal: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_only(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            _refuse_type(value.get("type"), ("text", "refusal"), "Content parts")
+            kind = value.get("type")
+            if kind in ("text", "refusal") and kind not in value:
+                raise PydanticCustomError(
+                    "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
+                )
+        return value
+
+
+def _content_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "text"
+    return "parts" if isinstance(value, list) else None
+
+
+Content = Annotated[
+    Annotated[str, Tag("text")] | Annotated[list[ContentPart], Tag("parts")],
+    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
+]
+
+
+class CalledFunction(_Lenient):
+    name: str
+    arguments: str
+
+
+class PastCall(_Lenient):
+    """A call that an earlier answer made."""
+
+    id: str
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+    @model_validator(mode="before")
+    @classmethod
+    def _functions_only(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            _refuse_type(value.get("type"), ("function",), "Tool calls")
+        return value
+
+
+class Instruction(_Lenient):
+    role: Literal["system", "developer"]
+    content: Content
+    name: str | None = None
+
+
+class FromUser(_Lenient):
+    role: Literal["user"]
+    content: Content
+    name: str | None = None
+
+
+class FromAssistant(_Lenient):
+    role: Literal["assistant"]
+    content: Content | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    tool_calls: list[PastCall] | None = None
+    name: str | None = None
+
+
+class FromTool(_Lenient):
+    role: Literal["tool"]
+    content: Content
+    tool_call_id: str
+
+
+Message = Annotated[Instruction | FromUser | FromAssistant | FromTool, Field(discriminator="role")]
+
+
+class FunctionDefinition(_Exact):
+    name: str = Field(pattern=NAME)
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class ToolDefinition(_Exact):
+    type: Literal["function"]
+    function: FunctionDefinition
+
+    @model_validator(mode="before")
+    @classmethod
+    def _functions_only(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            _refuse_type(value.get("type"), ("function",), "Tools")
+        return value
+
+
+class FunctionName(_Exact):
+    name: str
+
+
+class NamedTool(_Exact):
+    type: Literal["function"]
+    function: FunctionName
+
+
+class AllowedTools(_Exact):
+    mode: Literal["auto", "required"]
+    tools: list[NamedTool] = Field(min_length=1)
+
+
+class AllowedToolsChoice(_Exact):
+    type: Literal["allowed_tools"]
+    allowed_tools: AllowedTools
+
+
+def _choice_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "mode"
+    kind = value.get("type") if isinstance(value, dict) else None
+    return kind if kind in ("function", "allowed_tools") else None
+
+
+ToolChoice = Annotated[
+    Annotated[Literal["none", "auto", "required"], Tag("mode")]
+    | Annotated[NamedTool, Tag("function")]
+    | Annotated[AllowedToolsChoice, Tag("allowed_tools")],
+    Discriminator(
+        _choice_kind,
+        custom_error_type="invalid_tool_choice",
+        custom_error_message="expected 'none', 'auto', 'required', or an object of type "
+        "'function' or 'allowed_tools'",
+    ),
+]
+
+
+class TextFormat(_Exact):
+    type: Literal["text"]
+
+
+class JsonObjectFormat(_Exact):
+    type: Literal["json_object"]
+
+
+class JsonSchema(_Exact):
+    name: str = Field(pattern=NAME)
+    description: str | None = None
+    schema_: dict[str, Any] = Field(alias="schema")
+    strict: bool | None = None
+
+
+class JsonSchemaFormat(_Exact):
+    type: Literal["json_schema"]
+    json_schema: JsonSchema
+
+
+ResponseFormat = Annotated[
+    TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")
+]
+
+
+class StreamOptions(_Exact):
+    include_usage: bool | None = None
+    include_obfuscation: bool | None = None
+
+
+StopString = Annotated[str, Field(min_length=1, max_length=STOP_CHARS)]
+
+
+def _stop_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "one"
+    return "many" if isinstance(value, list) else None
+
+
+Stop = Annotated[
+    Annotated[StopString, Tag("one")]
+    | Annotated[Annotated[list[StopString], Field(max_length=MOST_STOPS)], Tag("many")],
+    Discriminator(_stop_kind, custom_error_type="content_type", custom_error_message="stop"),
+]
+
+
+class ChatRequest(_Exact):
+    """One request; only fields that this server acts on, besides the two tables above."""
+
+    model: str
+    messages: list[Message] = Field(min_length=1)
+    tools: list[ToolDefinition] | None = None
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
+    response_format: ResponseFormat | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, ge=0, le=1)
+    seed: int | None = Field(None, ge=-SEED, lt=SEED)
+    stop: Stop | None = None
+    max_completion_tokens: int | None = Field(None, ge=1)
+    max_tokens: int | None = Field(None, ge=1)
+    n: int | None = Field(None, ge=1)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_ignored(cls, value: Any) -> Any:
+        """Drops what changes nothing; refuses what would and can't be done."""
+        if not isinstance(value, dict):
+            return value
+        for name, off in UNSUPPORTED.items():
+            if name in value and value[name] not in off:
+                raise PydanticCustomError(
+                    "unsupported_parameter",
+                    "Unsupported parameter: '{name}' is not supported by this server.",
+                    {"name": name},
+                )
+        return {k: v for k, v in value.items() if k not in IGNORED and k not in UNSUPPORTED}
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The stop strings, each once."""
+        stop = self.stop
+        if stop is None:
+            return ()
+        return (stop,) if isinstance(stop, str) else tuple(dict.fromkeys(stop))

@@ -1,0 +1,165 @@
+"""From a request to an Ask: which tools, which choice, which schema.
+
+OpenAI's rules for fields that depend on each other are checked on the way.
+
+Representation   an Asking is the Ask for the format, all tools that the prompt shows, and for each
+                 tool of the Ask its number in the request (tool_choice "allowed_tools" leaves some
+                 out).
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.formats import Ask, Tool
+
+from ..errors import ApiError, bad_request
+from ..request import (
+    AllowedToolsChoice,
+    ChatRequest,
+    JsonObjectFormat,
+    JsonSchemaFormat,
+    NamedTool,
+    ToolDefinition,
+    ToolMode,
+)
+from .conversation import mentions_json
+from .strict import check_strict
+
+_TOOL_NUMBER = re.compile(r"\Atools\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """See the file's header."""
+
+    ask: Ask
+    shown: tuple[Tool, ...]
+    numbers: tuple[int, ...]
+
+    def param(self, param: str | None) -> str | None:
+        """The request's place for one in the Ask: tools are numbered as the client sent them."""
+        match = _TOOL_NUMBER.match(param or "")
+        if match is None or param is None:
+            return param
+        return f"tools[{self.numbers[int(match[1])]}]{param[match.end() :]}"
+
+
+def make_asking(request: ChatRequest, *, max_tools: int, openai_rules: bool) -> Asking:
+    """Raises ApiError 400 that names the place."""
+    definitions = request.tools or []
+    _check_tools(definitions, max_tools)
+    if request.parallel_tool_calls is not None and not definitions:
+        raise bad_request(
+            "Invalid value for 'parallel_tool_calls': only allowed when 'tools' are specified.",
+            "parallel_tool_calls",
+        )
+    if openai_rules:
+        _check_strict(request)
+    tools = tuple(_tool(definition) for definition in definitions)
+    mode, name, numbers = _choice(request, [tool.name for tool in tools])
+    ask = Ask(
+        tools=tuple(tools[number] for number in numbers),
+        tool_choice=mode,
+        tool_name=name,
+        parallel_tool_calls=request.parallel_tool_calls is not False,
+        response_schema=_response_schema(request),
+    )
+    return Asking(ask, tools if mode != "none" else (), numbers)
+
+
+def _tool(definition: ToolDefinition) -> Tool:
+    function = definition.function
+    return Tool(
+        function.name, function.parameters or {}, function.description or "", function.strict
+    )
+
+
+def _check_tools(definitions: list[ToolDefinition], max_tools: int) -> None:
+    if len(definitions) > max_tools:
+        raise bad_request(
+            f"Invalid 'tools': array too long. Expected an array with maximum length {max_tools}, "
+            f"but got one with length {len(definitions)} instead.",
+            "tools",
+            "array_above_max_length",
+        )
+    seen: dict[str, int] = {}
+    for number, definition in enumerate(definitions):
+        name = definition.function.name
+        if name in seen:
+            raise bad_request(
+                f"Duplicate tool name '{name}': tools[{seen[name]}] has it already.",
+                f"tools[{number}].function.name",
+                "duplicate_tool_name",
+            )
+        seen[name] = number
+
+
+def _check_strict(request: ChatRequest) -> None:
+    for number, definition in enumerate(request.tools or ()):
+        function = definition.function
+        if function.strict and function.parameters is not None:
+            param = f"tools[{number}].function.parameters"
+            check_strict(
+                function.parameters,
+                f"function '{function.name}'",
+                param,
+                "invalid_function_parameters",
+            )
+    wanted = request.response_format
+    if isinstance(wanted, JsonSchemaFormat) and wanted.json_schema.strict:
+        what = f"response_format '{wanted.json_schema.name}'"
+        check_strict(wanted.json_schema.schema_, what, "response_format", None)
+
+
+def _response_schema(request: ChatRequest) -> dict[str, Any] | None:
+    wanted = request.response_format
+    if isinstance(wanted, JsonSchemaFormat):
+        return wanted.json_schema.schema_
+    if isinstance(wanted, JsonObjectFormat):
+        if not mentions_json(request.messages):
+            raise bad_request(
+                "'messages' must contain the word 'json' in some form, to use 'response_format' "
+                "of type 'json_object'.",
+                "messages",
+            )
+        return {"type": "object"}
+    return None
+
+
+def _choice(request: ChatRequest, names: list[str]) -> tuple[ToolMode, str | None, tuple[int, ...]]:
+    """(mode, the one tool's name, numbers of the tools that may be called)."""
+    choice, every = request.tool_choice, tuple(range(len(names)))
+    if choice is None:
+        return "auto", None, every
+    if not names:
+        raise bad_request(
+            "Invalid value for 'tool_choice': it is only allowed when 'tools' are specified.",
+            "tool_choice",
+        )
+    if isinstance(choice, str):
+        return choice, None, every
+    if isinstance(choice, NamedTool):
+        _number(choice.function.name, names, "tool_choice.function.name")
+        return "named", choice.function.name, every
+    return choice.allowed_tools.mode, None, _allowed(choice, names)
+
+
+def _allowed(choice: AllowedToolsChoice, names: list[str]) -> tuple[int, ...]:
+    numbers = {
+        _number(tool.function.name, names, f"tool_choice.allowed_tools.tools[{at}].function.name")
+        for at, tool in enumerate(choice.allowed_tools.tools)
+    }
+    return tuple(sorted(numbers))
+
+
+def _number(name: str, names: list[str], param: str) -> int:
+    if name not in names:
+        raise _unknown_tool(name, param)
+    return names.index(name)
+
+
+def _unknown_tool(name: str, param: str) -> ApiError:
+    return bad_request(
+        f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param, "invalid_value"
+    )

@@ -1,0 +1,223 @@
+"""The use case of /v1/chat/completions: the only place that knows the order of the steps.
+
+    request -> limits -> Ask -> plan and grammar -> prompt -> a worker per choice -> deltas ->
+    answer
+
+Invariants       I1 everything that can be refused is refused before the first byte: ``stream``
+                    returns when every choice has shown its first chunk.
+                 I2 whoever drops an answer (cancellation, ``aclose``) ends the workers' generations
+                    too.
+                 I3 an answer that could not be finished is an error, never a shorter answer.
+Not here         HTTP (api), wording of answers (answers), the rules of requests (asking,
+                 conversation, strict).
+"""
+
+import asyncio
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.workers import Generation
+
+from ..errors import model_not_found
+from ..metrics import Metrics
+from ..pool import Pool
+from ..request import ChatRequest, ToolMode
+from ..settings import Settings
+from ..streaming import DONE, event
+from ..tokenizer import Prompt, Tokenizer
+from .answers import ChoiceStream, Head, Message, choice, finish_reason, usage
+from .asking import Asking, make_asking
+from .choice import Deltas, Ended, Item, read_choice
+from .conversation import check_order, plain_messages
+from .faults import Faults
+from .limits import Sampling, make_sampling
+from .merge import Merge
+from .planning import Planned, Planner
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request that a worker can take."""
+
+    asking: Asking
+    sampling: Sampling
+    planned: Planned
+    prompt: Prompt
+
+
+class ChatService:
+    """One for an app; holds no state of a request."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        planner: Planner,
+        tokenizer: Tokenizer,
+        pool: Pool,
+        metrics: Metrics,
+        faults: Faults,
+        system_fingerprint: str,
+    ) -> None:
+        self._settings = settings
+        self._planner = planner
+        self._tokenizer = tokenizer
+        self._pool = pool
+        self._metrics = metrics
+        self._faults = faults
+        self._system_fingerprint = system_fingerprint
+
+    async def complete(self, request: ChatRequest, request_id: str) -> dict[str, Any]:
+        """A whole completion. Raises ApiError."""
+        try:
+            prepared, merge = await self._begin(request)
+            async with aclosing(merge):
+                return await self._collect(prepared, merge)
+        except Exception as error:
+            raise self._faults.as_api_error(error, request_id) from error
+
+    async def stream(self, request: ChatRequest, request_id: str) -> "AnswerStream":
+        """The events of a completion, from the first to [DONE]. Raises ApiError, but only here."""
+        try:
+            prepared, merge = await self._begin(request)
+        except Exception as error:
+            raise self._faults.as_api_error(error, request_id) from error
+        options = request.stream_options
+        include_usage = options is not None and bool(options.include_usage)
+        return AnswerStream(self._events(prepared, merge, include_usage, request_id), merge)
+
+    # -- before the first byte
+    # ------------------------------------------------------------------------
+
+    async def _begin(self, request: ChatRequest) -> tuple[Prepared, Merge]:
+        start = time.perf_counter()
+        prepared = await self._prepare(request)
+        merge = Merge(
+            [self._choice(prepared, number) for number in range(prepared.sampling.choices)],
+            timeout=self._settings.request_timeout,
+        )
+        await merge.start()
+        self._metrics.first_token_seconds.observe(time.perf_counter() - start)
+        return prepared, merge
+
+    async def _prepare(self, request: ChatRequest) -> Prepared:
+        if request.model != self._settings.served_model:
+            raise model_not_found(request.model)
+        check_order(request.messages)
+        sampling = make_sampling(request, self._settings)
+        asking = make_asking(
+            request,
+            max_tools=self._settings.max_tools,
+            openai_rules=self._settings.strict_rules == "openai",
+        )
+        planned = await self._planner.plan(asking)
+        messages = plain_messages(request)
+        prompt = await asyncio.to_thread(self._tokenizer.render, messages, asking.shown, asking.ask)
+        return Prepared(asking, sampling, planned, prompt)
+
+    def _choice(self, prepared: Prepared, number: int) -> AsyncGenerator[Item, None]:
+        sampling, planned = prepared.sampling, prepared.planned
+        generation = Generation(
+            # one length for all: SGLang takes a request id for a prefix when it aborts
+            rid=uuid.uuid4().hex,
+            prompt=prepared.prompt,
+            spec=planned.plan.spec_json,
+            max_tokens=sampling.max_tokens,
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            seed=sampling.seed_of(number),
+            stop=sampling.stop,
+        )
+        chunks = self._pool.generate(generation)
+        return read_choice(chunks, planned.compiled.parser(), planned.plan.reader())
+
+    # -- answers
+    # --------------------------------------------------------------------------------------
+
+    async def _collect(self, prepared: Prepared, merge: Merge) -> dict[str, Any]:
+        messages = [Message() for _ in range(prepared.sampling.choices)]
+        endings: dict[int, Ended] = {}
+        async with aclosing(merge.items()) as items:
+            async for number, item in items:
+                if isinstance(item, Deltas):
+                    messages[number].add(item.deltas)
+                else:
+                    endings[number] = item
+        mode = prepared.asking.ask.tool_choice
+        choices = [
+            choice(number, message.as_json(), self._finished(endings[number], mode))
+            for number, message in enumerate(messages)
+        ]
+        return self._head().completion(choices, self._usage(list(endings.values())))
+
+    async def _events(
+        self, prepared: Prepared, merge: Merge, include_usage: bool, request_id: str
+    ) -> AsyncGenerator[bytes, None]:
+        head = self._head()
+        try:
+            async for chunk in self._chunks(head, prepared, merge, include_usage):
+                yield event(chunk)
+        except Exception as error:
+            self._metrics.stream_errors.inc()
+            yield event(self._faults.as_api_error(error, request_id).body())
+            return
+        yield DONE
+
+    async def _chunks(
+        self, head: Head, prepared: Prepared, merge: Merge, include_usage: bool
+    ) -> AsyncIterator[dict[str, Any]]:
+        """With ``include_usage`` every chunk has the key, and a last one has the numbers."""
+        extra = {"usage": None} if include_usage else {}
+        streams = [ChoiceStream(head, number) for number in range(prepared.sampling.choices)]
+        mode = prepared.asking.ask.tool_choice
+        endings: list[Ended] = []
+        async for number, item in merge.items():
+            if isinstance(item, Deltas):
+                chunks = streams[number].deltas(item.deltas)
+            else:
+                endings.append(item)
+                chunks = streams[number].end(self._finished(item, mode))
+            for chunk in chunks:
+                yield chunk | extra
+        used = self._usage(endings)
+        if include_usage:
+            yield head.chunk([]) | {"usage": used}
+
+    def _head(self) -> Head:
+        return Head(
+            f"chatcmpl-{uuid.uuid4().hex}",
+            int(time.time()),
+            self._settings.served_model,
+            self._system_fingerprint,
+        )
+
+    def _finished(self, ended: Ended, mode: ToolMode) -> Any:
+        reason = finish_reason(ended, mode)
+        self._metrics.finished.labels(reason).inc()
+        return reason
+
+    def _usage(self, endings: list[Ended]) -> dict[str, int]:
+        """The prompt is read once, however many choices are written."""
+        used = usage(endings[0].prompt_tokens, sum(ended.completion_tokens for ended in endings))
+        self._metrics.tokens.labels("prompt").inc(used["prompt_tokens"])
+        self._metrics.tokens.labels("completion").inc(used["completion_tokens"])
+        return used
+
+
+class AnswerStream:
+    """A started answer: iterate it once, then close it; or only close it."""
+
+    def __init__(self, events: AsyncGenerator[bytes, None], merge: Merge) -> None:
+        self._events = events
+        self._merge = merge
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._events
+
+    async def aclose(self) -> None:
+        await self._events.aclose()
+        await self._merge.aclose()

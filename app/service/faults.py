@@ -1,0 +1,57 @@
+"""What can go wrong once a request was taken, as errors for the client; counted and logged."""
+
+from adapters.workers import WorkerError
+from engine import InternalError, ParseDivergence
+
+from ..errors import ApiError, internal_error
+from ..logging import Logger
+from ..metrics import Metrics
+from .choice import WorkerFault
+
+#: seconds after which a client may try again when no worker could take its request
+RETRY_AFTER = 1
+
+
+class Faults:
+    """Turns exceptions into ApiErrors."""
+
+    def __init__(self, metrics: Metrics, logger: Logger) -> None:
+        self._metrics = metrics
+        self._logger = logger
+
+    def as_api_error(self, error: Exception, request_id: str) -> ApiError:
+        """Never raises; what nobody expected is a 500 without details."""
+        match error:
+            case ApiError():
+                return error
+            case WorkerError():
+                return self._worker(error)
+            case WorkerFault():
+                self._logger.error("worker fault", reason=str(error))
+                return ApiError(
+                    502, "The model's worker ended the answer early.", code="worker_error"
+                )
+            case TimeoutError():
+                self._logger.warning("request timed out")
+                return ApiError(504, "The request took too long.", code="timeout")
+        return self._internal(error, request_id)
+
+    def _internal(self, error: Exception, request_id: str) -> ApiError:
+        if isinstance(error, ParseDivergence):
+            self._metrics.parse_divergence.inc()
+        self._metrics.internal_errors.inc()
+        kind = "engine fault" if isinstance(error, InternalError) else "internal error"
+        self._logger.error(kind, exc_info=error)
+        return internal_error(request_id)
+
+    def _worker(self, error: WorkerError) -> ApiError:
+        if error.status < 500:
+            return ApiError(error.status, error.message, code="worker_refused")
+        self._logger.error("worker failed", status=error.status, reason=error.message)
+        headers = {"Retry-After": str(RETRY_AFTER)} if error.status == 503 else None
+        message = {
+            503: "No worker can take the request at the moment.",
+            504: "The model's worker took too long.",
+        }.get(error.status, "The model's worker failed.")
+        code = {503: "overloaded", 504: "timeout"}.get(error.status, "worker_error")
+        return ApiError(error.status, message, code=code, headers=headers)

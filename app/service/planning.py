@@ -1,0 +1,75 @@
+"""From an Ask to a compiled grammar; what can't be enforced is refused with its place."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from adapters.formats import Format, FormatError, Plan
+from engine import Compiled, Compiler, LimitExceeded, SpecError, UnsupportedSchema
+
+from ..errors import ApiError, bad_request
+from ..metrics import Metrics
+from .asking import Asking
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What constrains an answer, and what reads it."""
+
+    plan: Plan
+    compiled: Compiled
+
+
+class Planner:
+    """Holds what does not change between requests."""
+
+    def __init__(
+        self, compiler: Compiler, wire: Format, special_texts: tuple[str, ...], metrics: Metrics
+    ) -> None:
+        self._compiler = compiler
+        self._wire = wire
+        self._special_texts = special_texts
+        self._metrics = metrics
+
+    async def plan(self, asking: Asking) -> Planned:
+        """Raises ApiError 400 for what can't be enforced, and engine.InternalError."""
+        return await asyncio.to_thread(self._plan, asking)
+
+    def _plan(self, asking: Asking) -> Planned:
+        start = time.perf_counter()
+        try:
+            plan = self._wire.plan(asking.ask, self._special_texts)
+        except FormatError as error:
+            self._metrics.refused("format")
+            raise refusal(asking.param(error.param), error.pointer, error.message) from None
+        try:
+            compiled = self._compiler.compile_structural_tag(plan.spec_json)
+        except (SpecError, LimitExceeded) as error:
+            self._metrics.refused(keyword_of(error))
+            param, pointer = plan.blame(error.pointer)
+            raise refusal(asking.param(param), pointer, message_of(error)) from None
+        self._metrics.compile_seconds.observe(time.perf_counter() - start)
+        return Planned(plan, compiled)
+
+
+def keyword_of(error: SpecError | LimitExceeded) -> str:
+    """What a refusal is counted under."""
+    if isinstance(error, UnsupportedSchema):
+        return error.keyword
+    return error.limit if isinstance(error, LimitExceeded) else "invalid"
+
+
+def message_of(error: SpecError | LimitExceeded) -> str:
+    """The engine's message without its place: that is the spec's, not the request's."""
+    if isinstance(error, LimitExceeded):
+        return f"{error.limit}: at most {error.maximum:,} allowed, got {error.got:,}"
+    return error.message
+
+
+def refusal(param: str | None, pointer: str, message: str) -> ApiError:
+    """400 that names the place: the parameter, and a JSON pointer inside of it."""
+    what = "response_format" if param == "response_format" else (param or "the request")
+    place = f"at {pointer}: " if pointer else ""
+    return bad_request(
+        f"Invalid schema for {what}: {place}{message}.", param, "invalid_json_schema"
+    )

@@ -1,0 +1,189 @@
+"""What can be set from outside: environment variables that start with SWITCHYARD_.
+
+Representation   one frozen model; every field is one variable, and the field's description is its
+                 documentation.
+Invariants       I1 a value that means nothing is refused at start, by the variable's name.
+                 I2 ``public()`` holds no secret: keys are counted, passwords in URLs are masked.
+Not here         what the values lead to (composition).
+"""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+#: workers that live in the gateway's process
+IN_PROCESS = ("noise", "transformers")
+
+MEBIBYTE = 1 << 20
+
+
+class Settings(BaseSettings):
+    """All settings; docs/running.md shows them as a table, which a test compares with this one."""
+
+    model_config = SettingsConfigDict(env_prefix="SWITCHYARD_", frozen=True, extra="ignore")
+
+    host: str = Field(default="127.0.0.1", description="address to listen on")
+    port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0: a free one")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="least level logged"
+    )
+
+    model: str | None = Field(
+        default=None, description="folder or name of the model; none: the noise worker"
+    )
+    model_name: str = Field(
+        default="", description="id that clients use; default: the last part of MODEL, or `noise`"
+    )
+    tokenizer: str | None = Field(
+        default=None, description="folder or name of the tokenizer; default MODEL"
+    )
+    format: str = Field(
+        default="auto", description="the model family's call syntax; `auto` reads the chat template"
+    )
+    workers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="SGLang URLs, separated by commas, or `noise`, or `transformers`"
+    )
+    worker_api_key: SecretStr | None = Field(
+        default=None, description="key that the SGLang servers ask for"
+    )
+    grammar_backend: str | None = Field(
+        default=None, description="backend that SGLang must run; another one is not ready"
+    )
+    worker_health_seconds: float = Field(
+        default=5.0, gt=0, description="seconds between two health checks of the workers"
+    )
+    noise_seed: int | None = Field(
+        default=None, description="makes the noise worker's unseeded answers repeatable"
+    )
+
+    api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
+        default=(), description="keys of clients, separated by commas; none: no key is asked for"
+    )
+    max_body_bytes: int = Field(
+        default=4 * MEBIBYTE, ge=1024, description="largest request body; beyond it: 413"
+    )
+    max_choices: int = Field(default=8, ge=1, le=128, description="largest `n` of a request")
+    max_tools: int = Field(default=1024, ge=1, description="most tools of a request")
+    max_completion_tokens: int = Field(
+        default=32_768, ge=1, description="largest output limit that a request may ask for"
+    )
+    default_completion_tokens: int = Field(
+        default=4096, ge=1, description="output limit of a request that names none"
+    )
+    request_timeout: float = Field(
+        default=600.0, gt=0, description="seconds that one answer may take"
+    )
+    shutdown_seconds: float = Field(
+        default=30.0, ge=0, description="seconds that running answers get on SIGTERM"
+    )
+    strict_rules: Literal["openai", "engine"] = Field(
+        default="openai",
+        description="rules that `strict: true` adds: `openai`'s subset, or the `engine`'s: none",
+    )
+
+    redis_url: SecretStr | None = Field(
+        default=None, description="the cache shared by replicas; none: memory only"
+    )
+    cache_key: SecretStr | None = Field(
+        default=None, description="key of the MAC over what is in Redis, 16 bytes or more"
+    )
+    cache_trust: Literal["key", "network"] = Field(
+        default="key",
+        description="`network`: use Redis without CACHE_KEY, where only accidents are expected",
+    )
+    cache_memory_bytes: int = Field(
+        default=256 * MEBIBYTE, ge=0, description="bound of the cache in memory"
+    )
+    cache_ttl_seconds: int = Field(
+        default=7 * 86_400, ge=1, description="life of an entry in Redis"
+    )
+
+    @field_validator("workers", "api_keys", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        """Commas separate; empty parts are nothing."""
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator(
+        "model",
+        "tokenizer",
+        "redis_url",
+        "cache_key",
+        "noise_seed",
+        "worker_api_key",
+        "grammar_backend",
+        mode="before",
+    )
+    @classmethod
+    def _empty_is_none(cls, value: Any) -> Any:
+        """Compose files spell "not set" as an empty string."""
+        return None if value == "" else value
+
+    @field_validator("workers")
+    @classmethod
+    def _known_workers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for worker in value:
+            if worker in IN_PROCESS and len(value) > 1:
+                raise ValueError(f"{worker!r} runs in this process and stands alone")
+            if worker not in IN_PROCESS and urlsplit(worker).scheme not in ("http", "https"):
+                raise ValueError(
+                    f"{worker!r} is neither an http(s) URL nor one of {', '.join(IN_PROCESS)}"
+                )
+        return value
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        kind = self.worker_kind
+        if kind == "transformers" and self.model is None:
+            raise ValueError("WORKERS=transformers needs MODEL")
+        if kind == "sglang" and self.tokenizer_source is None:
+            raise ValueError("SGLang workers need TOKENIZER (or MODEL): the model's own vocabulary")
+        if self.default_completion_tokens > self.max_completion_tokens:
+            raise ValueError("DEFAULT_COMPLETION_TOKENS is larger than MAX_COMPLETION_TOKENS")
+        return self
+
+    @property
+    def worker_kind(self) -> Literal["noise", "transformers", "sglang"]:
+        if not self.workers:
+            return "noise" if self.model is None else "transformers"
+        if self.workers[0] == "noise":
+            return "noise"
+        return "transformers" if self.workers[0] == "transformers" else "sglang"
+
+    @property
+    def tokenizer_source(self) -> str | None:
+        return self.tokenizer or self.model
+
+    @property
+    def served_model(self) -> str:
+        """The id that clients use."""
+        if self.model_name:
+            return self.model_name
+        source = self.model or (self.tokenizer if self.worker_kind == "sglang" else None)
+        return "noise" if source is None else Path(source).name or source
+
+    def public(self) -> dict[str, Any]:
+        """Every setting as it may be printed."""
+        shown = self.model_dump(
+            mode="json", exclude={"api_keys", "cache_key", "redis_url", "worker_api_key"}
+        )
+        shown["workers"] = [without_password(worker) for worker in self.workers]
+        shown["api_keys"] = f"{len(self.api_keys)} set"
+        for name in ("cache_key", "worker_api_key"):
+            shown[name] = "not set" if getattr(self, name) is None else "set"
+        url = self.redis_url
+        shown["redis_url"] = None if url is None else without_password(url.get_secret_value())
+        return shown
+
+
+def without_password(url: str) -> str:
+    """The URL with what stands before the @ masked, and without its query."""
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    netloc = f"***@{host}" if "@" in parts.netloc else host
+    return urlunsplit((parts.scheme, netloc, parts.path, "", ""))

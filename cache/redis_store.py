@@ -1,0 +1,264 @@
+"""A store in Redis, shared by all gateways and workers of a namespace; its failures are misses.
+
+Representation   one Redis string per entry: key "<namespace>:<key>", value as in seal.py, with a
+                 time to live.
+Invariants       I1 ``get_many`` and ``put_many`` never raise; what fails, or does not verify, is a
+                    miss and counted.
+                 I2 a value is handed out only if it was sealed for this namespace, key and secret.
+                 I3 nothing read exceeds ``RedisBounds``: not a value, not a round trip, not a wait.
+                 I4 after a failure no call touches the network until the write-behind thread was
+                    answered once.
+Cost             one round trip per ``batch_keys`` keys, plus the MAC (seal.py); ``put_many`` only
+                 queues.
+Threads          any thread; blocking, so call it from a worker thread and not from an event loop.
+Not here         which entries are worth storing (the engine), the near copy (memory, tiered).
+
+GETRANGE is used and not MGET: it is as fast in a pipeline, and a neighbour's 512 MB value costs one
+value's bound.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Final, Literal
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.connection import ConnectionPool
+from redis.retry import Retry
+
+from .bounded_connection import connection_class
+from .breaker import Breaker
+from .counters import Counters
+from .seal import OVERHEAD, Seal
+from .write_behind import Pair, WriteBehind
+
+_log = logging.getLogger(__name__)
+
+#: bytes of protocol around one reply: "$<length>\r\n...\r\n" takes 14, an error message up to some
+#: hundreds
+_REPLY_OVERHEAD: Final = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedisBounds:
+    """All bounds of a Redis store, each with its unit and the reason for its default."""
+
+    #: bytes of one value; all masks of a large rule of a 200,000-token vocabulary take a few
+    #: hundred kilobytes
+    value_bytes: int = 1 << 20
+    #: bytes of one key without its namespace; ours are digests with a short prefix
+    key_bytes: int = 512
+    #: keys of one round trip; with value_bytes it bounds what a round trip can bring to 64 MiB
+    batch_keys: int = 64
+    #: seconds to connect; a Redis worth asking is in the same data centre
+    connect_seconds: float = 0.25
+    #: seconds for one read or write on the socket
+    socket_seconds: float = 0.25
+    #: seconds for all replies of one round trip, and until which ``get_many`` starts another one
+    reply_seconds: float = 1.0
+    #: pairs that wait to be written; a full queue means that Redis is slower than compiling
+    queue_items: int = 10_000
+    #: bytes that wait to be written
+    queue_bytes: int = 64 << 20
+    #: seconds to leave Redis alone after the first failure; then doubled with every failed knock
+    pause_seconds: float = 0.5
+    #: seconds to leave Redis alone at most
+    max_pause_seconds: float = 30.0
+    #: seconds that ``close`` gives to what still waits to be written
+    close_seconds: float = 1.0
+
+
+class RedisStore:
+    """Bytes by key in Redis.
+
+    Args:
+        url: redis://, rediss:// or unix://, with user, password and database if need be. Never
+            logged.
+        namespace: what separates deployments that share one Redis; part of what the MAC covers.
+        key: the secret of the MAC, 16 bytes or more; None only together with ``trust="network"``.
+        ttl_s: seconds after which an entry that nobody wrote again is gone.
+        trust: "key" accepts only what was sealed with ``key``. "network" also allows no key at all:
+            whoever can write to Redis can then choose masks, and only accidents are detected.
+
+    Raises:
+        ValueError: no key and no trust, a short key, or a URL of another kind. Redis itself is not
+            asked: a server that is down at start is met as any failure later.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        namespace: str,
+        key: bytes | None,
+        ttl_s: int = 7 * 24 * 3600,
+        trust: Literal["key", "network"] = "key",
+        bounds: RedisBounds = RedisBounds(),
+    ) -> None:
+        if key is None and trust != "network":
+            raise ValueError(
+                "a Redis store needs a key, or trust='network' where only accidents happen"
+            )
+        if ttl_s < 1:
+            raise ValueError(f"ttl_s must be at least 1, got {ttl_s}")
+        self._seal = Seal(key)
+        self._prefix = namespace.encode() + b":"
+        self._ttl_s = ttl_s
+        self._bounds = bounds
+        self._redis = _connect_lazily(url, bounds)
+        self._closed = False
+        self._breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
+        self._counts = Counters(*_COUNTERS)
+        self._queue = WriteBehind(
+            self._write,
+            self._knock,
+            self._breaker,
+            max_items=bounds.queue_items,
+            max_bytes=bounds.queue_bytes,
+            batch_items=bounds.batch_keys,
+        )
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of ``keys`` in their order.
+
+        None stands for what is not there, does not verify or can't be had now.
+        """
+        values: list[bytes | None] = []
+        until = monotonic() + self._bounds.reply_seconds
+        step = self._bounds.batch_keys
+        for start in range(0, len(keys), step):
+            if self._closed or self._breaker.is_open or monotonic() > until:
+                break
+            values += self._read(keys[start : start + step])
+        skipped = len(keys) - len(values)
+        hits = len(values) - values.count(None)
+        self._counts.add(hits=hits, misses=len(keys) - hits, skipped=skipped)
+        return values + [None] * skipped
+
+    def _read(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """One round trip."""
+        last = (
+            self._bounds.value_bytes + OVERHEAD
+        )  # one byte more than allowed, to see what is too long
+        try:
+            pipeline = self._redis.pipeline(transaction=False)
+            for key in keys:
+                pipeline.getrange(self._prefix + key, 0, last)
+            replies = pipeline.execute(raise_on_error=False)
+        except Exception as error:
+            self._failed(error)
+            return [None] * len(keys)
+        return [self._open(key, reply) for key, reply in zip(keys, replies, strict=True)]
+
+    def _open(self, key: bytes, reply: Any) -> bytes | None:
+        """The value in a reply, or None."""
+        if isinstance(reply, Exception) and not str(reply).startswith("WRONGTYPE"):
+            self._failed(reply)  # not about this entry: loading, no permission, over its own limits
+            return None
+        if not isinstance(reply, bytes):
+            self._counts.add(invalid=1)
+            return None
+        if not reply:
+            return None  # GETRANGE of a key that is not there
+        if len(reply) > self._bounds.value_bytes + OVERHEAD:
+            self._counts.add(oversized=1)
+            return None
+        value = self._seal.unwrap(self._prefix + key, reply)
+        self._counts.add(invalid=value is None)
+        return value
+
+    def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
+        """Queue each pair for writing; returns at once."""
+        bounds = self._bounds
+        pairs = [
+            (bytes(key), bytes(value))
+            for key, value in items
+            if len(value) <= bounds.value_bytes and len(key) <= bounds.key_bytes
+        ]
+        dropped = self._queue.put(pairs)
+        self._counts.add(oversized=len(items) - len(pairs), dropped=dropped)
+
+    def _write(self, batch: list[Pair]) -> None:
+        """One round trip of the write-behind thread."""
+        try:
+            pipeline = self._redis.pipeline(transaction=False)
+            for key, value in batch:
+                full_key = self._prefix + key
+                pipeline.set(full_key, self._seal.wrap(full_key, value), ex=self._ttl_s)
+            replies = pipeline.execute(raise_on_error=False)
+        except Exception as error:
+            self._counts.add(write_failures=len(batch))
+            self._failed(error)
+            return
+        written = sum(reply is True for reply in replies)
+        # A refused write (out of memory, a read-only replica) says nothing against reading: the
+        # breaker stays closed.
+        self._counts.add(writes=written, write_failures=len(batch) - written)
+
+    def _knock(self) -> None:
+        """Ask a Redis that failed whether it is back; on the write-behind thread."""
+        self._counts.add(knocks=1)
+        try:
+            self._redis.ping()
+        except Exception:
+            self._breaker.failed()
+            return
+        self._breaker.knocked()
+        _log.info("the Redis cache answers again")
+
+    def _failed(self, error: Exception) -> None:
+        self._counts.add(failures=1)
+        if self._breaker.failed():
+            # The type alone: messages of a client library may quote an address or what the server
+            # sent.
+            _log.warning(
+                "the Redis cache failed (%s) and is left alone for now", type(error).__name__
+            )
+            self._queue.wake()
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until what was put so far was written or given up; False if that took longer."""
+        return self._queue.flush(timeout_s)
+
+    def stats(self) -> dict[str, int]:
+        """Counters since start, what waits, and whether Redis is left alone now (``open``)."""
+        breaker = {"open": int(self._breaker.is_open), "opened": self._breaker.times_opened}
+        return {**self._counts.snapshot(), **self._queue.stats(), **breaker}
+
+    def close(self) -> None:
+        """Write what waits, within ``close_seconds``, and let go of the connections."""
+        self._closed = True
+        self._queue.close(self._bounds.close_seconds)
+        self._redis.connection_pool.disconnect()
+
+
+_COUNTERS: Final = (
+    "hits",
+    "misses",  # all that was not a hit, whatever the reason
+    "skipped",  # misses that were not even asked for: left alone, late, or closed
+    "invalid",  # read, but not sealed by us for this key
+    "oversized",  # read or put, and larger than the bounds
+    "failures",  # time-outs, refused connections, errors of the server
+    "writes",
+    "write_failures",
+    "knocks",  # times a Redis that had failed was asked whether it is back
+    "dropped",  # not queued, because too much waits already
+)
+
+
+def _connect_lazily(url: str, bounds: RedisBounds) -> Redis:
+    """A client that connects on first use, tries once, and reads no more than the bounds allow."""
+    pool = ConnectionPool.from_url(
+        url,
+        connection_class=connection_class(url),
+        reply_bytes=bounds.batch_keys * (bounds.value_bytes + OVERHEAD + _REPLY_OVERHEAD),
+        reply_seconds=bounds.reply_seconds,
+        socket_timeout=bounds.socket_seconds,
+        socket_connect_timeout=bounds.connect_seconds,
+        retry=Retry(NoBackoff(), 0),
+        protocol=2,
+        decode_responses=False,
+    )
+    return Redis(connection_pool=pool)

@@ -1,0 +1,63 @@
+"""Stores in a row, nearest first: what a far one has is put into the nearer ones on the way back.
+
+Invariants  I1 a layer is asked only for what all nearer ones missed, once per distinct key.
+            I2 what comes from a layer is put into every nearer one and into no farther one.
+Threads     as its layers; it holds no state of its own.
+Not here    when to stop asking a slow layer (redis_store).
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+
+class Layer(Protocol):
+    """What a store must offer to stand in a row."""
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
+    def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None: ...
+    def stats(self) -> dict[str, int]: ...
+    def close(self) -> None: ...
+
+
+class TieredStore:
+    """``layers`` from the nearest to the farthest. It owns them: closing it closes them."""
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        if not layers:
+            raise ValueError("a tiered store needs at least one layer")
+        self._layers = tuple(layers)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of ``keys`` in their order, None for each that no layer has."""
+        found: dict[bytes, bytes] = {}
+        missing = list(dict.fromkeys(keys))
+        for depth, layer in enumerate(self._layers):
+            if not missing:
+                break
+            answers = zip(missing, layer.get_many(missing), strict=True)
+            fresh = [(key, value) for key, value in answers if value is not None]
+            if not fresh:
+                continue
+            for nearer in self._layers[:depth]:
+                nearer.put_many(fresh)
+            found.update(fresh)
+            missing = [key for key in missing if key not in found]
+        return [found.get(key) for key in keys]
+
+    def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
+        """Put every pair into every layer."""
+        for layer in self._layers:
+            layer.put_many(items)
+
+    def stats(self) -> dict[str, int]:
+        """Every layer's numbers, with l1_, l2_, ... before their names."""
+        return {
+            f"l{depth}_{name}": number
+            for depth, layer in enumerate(self._layers, start=1)
+            for name, number in layer.stats().items()
+        }
+
+    def close(self) -> None:
+        """Close the layers, farthest first."""
+        for layer in reversed(self._layers):
+            layer.close()

@@ -1,0 +1,143 @@
+"""A bounded queue of pairs, and the daemon thread that empties it behind everybody's back.
+
+Representation   an insertion-ordered dict, so that a key put twice is written once, with its last
+                 value.
+Invariants       I1 at most ``max_items`` pairs and ``max_bytes`` bytes wait; what comes beyond is
+                    dropped and counted.
+                 I2 while the breaker is open nothing is written; the thread knocks when the breaker
+                    says so.
+                 I3 ``write`` and ``knock`` run on the thread only, never under the lock, and don't
+                    raise.
+Threads          ``put`` and ``flush`` from anywhere; ``put`` never waits for the network. The
+                 thread starts with the first thing there is to do, so that a store made before a
+                 fork works after it.
+Not here         how a batch is written (redis_store).
+"""
+
+from collections.abc import Callable, Iterable
+from threading import Condition, Thread
+from time import monotonic
+
+from .breaker import Breaker
+
+Pair = tuple[bytes, bytes]
+
+
+class WriteBehind:
+    """Hands queued pairs to ``write`` in batches, and calls ``knock`` while ``breaker`` is open."""
+
+    def __init__(
+        self,
+        write: Callable[[list[Pair]], None],
+        knock: Callable[[], None],
+        breaker: Breaker,
+        *,
+        max_items: int,
+        max_bytes: int,
+        batch_items: int,
+    ) -> None:
+        self._write = write
+        self._knock = knock
+        self._breaker = breaker
+        self._max_items = max_items
+        self._max_bytes = max_bytes
+        self._batch_items = batch_items
+        self._pairs: dict[bytes, bytes] = {}
+        self._bytes = 0
+        self._busy = False
+        self._closed = False
+        self._changed = Condition()
+        self._thread: Thread | None = None
+
+    def put(self, pairs: Iterable[Pair]) -> int:
+        """Queue what fits; returns how many were dropped."""
+        dropped = 0
+        with self._changed:
+            for key, value in pairs:
+                dropped += not self._queue(key, value)
+        self.wake()
+        return dropped
+
+    def _queue(self, key: bytes, value: bytes) -> bool:
+        self._forget(key)
+        size = len(key) + len(value)
+        full = len(self._pairs) >= self._max_items or self._bytes + size > self._max_bytes
+        if full or self._closed:
+            return False
+        self._pairs[key] = value
+        self._bytes += size
+        return True
+
+    def _forget(self, key: bytes) -> None:
+        value = self._pairs.pop(key, None)
+        if value is not None:
+            self._bytes -= len(key) + len(value)
+
+    def wake(self) -> None:
+        """Make the thread look at the queue and the breaker again; starts it if it does not run."""
+        with self._changed:
+            if self._closed:
+                return
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = Thread(target=self._run, name="cache-write-behind", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()
+                if not self._wait_for_work():
+                    return
+                batch = [] if self._breaker.is_open else self._take()
+                self._busy = True
+            if batch:
+                self._write(batch)
+            else:
+                self._knock()
+
+    def _wait_for_work(self) -> bool:
+        """Sleep until there is a batch to write or a knock is due; False when it is time to end."""
+        while True:
+            wait = self._breaker.wait_s()
+            if self._closed and (wait is not None or not self._pairs):
+                return False
+            if wait == 0.0 or (wait is None and self._pairs):
+                return True
+            self._changed.wait(wait)
+
+    def _take(self) -> list[Pair]:
+        batch = []
+        for key in list(self._pairs)[: self._batch_items]:
+            batch.append((key, self._pairs[key]))
+            self._forget(key)
+        return batch
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until all that is queued was handed to ``write``; False if not in time."""
+        until = monotonic() + timeout_s
+        with self._changed:
+            while self._pairs or self._busy:
+                left = until - monotonic()
+                if left <= 0:
+                    return False
+                self._changed.wait(left)
+        return True
+
+    def close(self, timeout_s: float) -> None:
+        """Take nothing more, write what is queued within ``timeout_s``, and end the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            thread = self._thread
+        if thread is not None:
+            thread.join(timeout_s)
+        with self._changed:
+            self._pairs.clear()
+            self._bytes = 0
+
+    def stats(self) -> dict[str, int]:
+        """What waits now."""
+        with self._changed:
+            return {"queued": len(self._pairs), "queued_bytes": self._bytes}

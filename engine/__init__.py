@@ -1,0 +1,42 @@
+"""Switchyard's grammar engine: token masks and parsing for constrained generation. Usable on its own.
+
+    vocabulary = Vocabulary(tokens, stop_token_ids=[2])
+    compiled = Compiler(vocabulary).compile_json_schema({"type": "object"})
+    matcher = Matcher(compiled)
+    matcher.fill_bitmask(bitmask)        # which tokens may come next
+    matcher.accept_token(token)          # one of them came
+"""
+
+from .compiled import Compiled
+from .compiler import Compiler
+from .errors import (
+    EngineError,
+    InternalError,
+    LimitExceeded,
+    ParseDivergence,
+    SpecError,
+    UnsupportedSchema,
+)
+from .events import Event
+from .features import Features
+from .limits import Limits
+from .matcher import Matcher, fill_bitmask_batch
+from .parser import Parser
+from .vocabulary import Vocabulary
+
+__all__ = [
+    "Compiled",
+    "Compiler",
+    "EngineError",
+    "Event",
+    "Features",
+    "InternalError",
+    "LimitExceeded",
+    "Matcher",
+    "ParseDivergence",
+    "Parser",
+    "SpecError",
+    "UnsupportedSchema",
+    "Vocabulary",
+    "fill_bitmask_batch",
+]

@@ -1,0 +1,30 @@
+"""A compiled grammar: flat IR, and the generation of automata, rows and masks that matchers share.
+
+Representation   `generation` is the current one; a matcher holds the one it began with.
+Invariants       I1 a generation never changes its answers; a new one gives the same.
+                 I2 when a generation's rows pass half of `Limits.rows`, the next matcher begins a fresh one.
+Threads          swapping the generation happens under the GIL.
+Not here         front ends and caches of whole grammars (compiler).
+"""
+
+from .flat cimport FlatIR
+from .masks cimport Masks
+from .rows cimport Arena
+from .triples cimport TripleTable
+from .vocabulary cimport Vocabulary
+
+cdef class Generation:
+    cdef Arena arena
+    cdef Masks masks
+
+cdef class Compiled:
+    cdef readonly Vocabulary vocabulary
+    cdef readonly object grammar
+    cdef readonly object limits
+    cdef readonly object features
+    cdef FlatIR ir
+    cdef TripleTable table
+    cdef object digests
+    cdef Generation generation
+    cdef Generation current(self)
+    cdef int raise_limit(self, Arena arena) except -1

@@ -1,0 +1,28 @@
+from collections.abc import Callable
+from typing import Any
+
+from .features import Features
+from .ir import Grammar
+from .limits import Limits
+from .parser import Parser
+from .triples import TripleTable
+from .vocabulary import Vocabulary
+
+class Compiled:
+    vocabulary: Vocabulary
+    grammar: Grammar
+    limits: Limits
+    features: Features
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        grammar: Grammar,
+        *,
+        limits: Limits,
+        features: Features,
+        table: TripleTable | None,
+        digests: Callable[[Any], list[bytes]],
+    ) -> None: ...
+    def is_satisfiable(self) -> bool: ...
+    def parser(self) -> Parser: ...
+    def stats(self) -> dict[str, int]: ...

@@ -1,0 +1,69 @@
+"""Compiled grammars: see the header file."""
+
+from .automata cimport NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_STATES_EXCEEDED, Automata
+
+from .errors import LimitExceeded
+
+# Masks of one generation; a grammar's mask is at most V/8 bytes, so this holds about 4,000 of the largest.
+cdef size_t MASK_BYTES = 64 << 20
+
+
+cdef class Generation:
+    """Automata, rows and masks that were built together."""
+
+    def __cinit__(self, Compiled compiled):
+        limits, features = compiled.limits, compiled.features
+        automata = Automata(compiled.ir, compiled.vocabulary, limits.rule_states)
+        self.arena = Arena(automata, tail_references=features.tail_references,
+                           item_limit=limits.row_items, row_limit=limits.rows)
+        self.masks = Masks(self.arena, compiled.vocabulary, compiled.table, compiled.digests,
+                           keep=features.mask_memo, max_bytes=MASK_BYTES)
+
+
+cdef class Compiled:
+    """What ``Compiler.compile_*`` returns; give it to ``Matcher``, or ask it for a ``parser()``.
+
+    Raises:
+        LimitExceeded: building the first row already passes a limit.
+    """
+
+    def __init__(self, vocabulary, grammar, *, limits, features, table, digests):
+        self.vocabulary = vocabulary
+        self.grammar = grammar
+        self.limits = limits
+        self.features = features
+        self.ir = FlatIR(grammar, vocabulary, count_registers=features.count_registers)
+        self.table = table
+        words = []
+        for digest in digests(self.ir):
+            words.append(int.from_bytes(digest[:8], "little"))
+            words.append(int.from_bytes(digest[8:], "little"))
+        self.digests = words
+        self.generation = Generation(self)
+        self.raise_limit(self.generation.arena)
+
+    cdef Generation current(self):
+        if self.generation.arena.rows.size() > self.limits.rows // 2:
+            self.generation = Generation(self)
+        return self.generation
+
+    cdef int raise_limit(self, Arena arena) except -1:
+        """Raises ``LimitExceeded`` if the arena met a bound."""
+        if arena.error == NO_ERROR:
+            return 0
+        name = ("rule_states" if arena.error == RULE_STATES_EXCEEDED
+                else "row_items" if arena.error == ROW_ITEMS_EXCEEDED else "rows")
+        raise LimitExceeded(name, getattr(self.limits, name), arena.error_got)
+
+    def is_satisfiable(self):
+        """Whether there is any text that the grammar accepts."""
+        return self.generation.arena.root != 0
+
+    def parser(self):
+        """A fresh event parser of this grammar."""
+        from .parser import Parser
+        return Parser(self)
+
+    def stats(self):
+        """Sizes of the current generation: rows, instances, items, states, masks, bytes."""
+        return {**self.generation.arena.stats(), **self.generation.masks.stats()}

@@ -1,0 +1,228 @@
+"""The compiler: specs in, compiled grammars out, with everything that grammars share.
+
+One compiler per vocabulary and process. It owns the triples of all its grammars (by rule digest), an LRU of compiled
+grammars (by spec digest), and the way to the store. A compile reads what the store knows of the grammar's costly rules in
+one go, and hands over what was learnt since the last compile; nothing touches the store while tokens are decoded.
+
+Threads   `compile_*` may be called from many threads; two of them may compile the same spec twice, which is only time.
+Not here  front ends (frontends), digests (fingerprint), bytes (artifact).
+"""
+
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from . import artifact, flat
+from .compiled import Compiled
+from .errors import LimitExceeded, SpecError
+from .features import Features
+from .fingerprint import NONE, Digests, is_costly
+from .frontends.choice import build_choice
+from .frontends.json_schema import build_json_schema
+from .frontends.regex import build_regex
+from .frontends.structural_tag import build_structural_tag
+from .ir import Grammar, Node
+from .limits import Limits
+from .store import Store
+from .triples import TripleTable
+from .vocabulary import Vocabulary
+
+#: triples kept in the process; those of one 128k vocabulary's string bodies take about 100 KB
+TRIPLE_BYTES = 256 << 20
+#: compiled grammars kept; a typical one holds some hundred KB of rows and masks
+COMPILED_GRAMMARS = 256
+
+
+class Compiler:
+    """Compiles specs for one vocabulary.
+
+    Args:
+        vocabulary: the tokens of the model.
+        store: where masks of costly rules are shared between processes; see ``store.Store``.
+        limits: bounds on work. features: parts that can be switched off, which never changes an answer.
+
+    Raises (from every ``compile_*``):
+        SpecError: the spec means nothing, or nothing can satisfy it; ``pointer`` names the place.
+        UnsupportedSchema: a keyword that can't be enforced, by name and pointer.
+        LimitExceeded: a bound of ``limits`` was passed.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        store: Store | None = None,
+        limits: Limits | None = None,
+        features: Features | None = None,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.limits = limits or Limits()
+        self.features = features or Features()
+        self._store = store
+        self._triples = TripleTable(TRIPLE_BYTES) if self.features.cross_grammar else None
+        self._specials = vocabulary.special_texts()
+        self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
+        self._asked: set[bytes] = set()
+        self._guard = threading.Lock()
+        self._counts = dict.fromkeys(
+            ("compiles", "grammar_hits", "store_hits", "store_misses", "store_rejected", "store_puts"), 0
+        )
+
+    # -- front ends -----------------------------------------------------------------------------------
+    def compile_json_schema(
+        self,
+        schema: dict[str, Any] | str | bool,
+        *,
+        any_order: bool = False,
+        whitespace: str = "flexible",
+        unknown_formats: str = "annotate",
+    ) -> Compiled:
+        """A JSON value that the schema accepts; ``schema`` may be given as JSON text."""
+        options = {"any_order": any_order, "whitespace": whitespace, "unknown_formats": unknown_formats}
+
+        def build(grammar: Grammar, spec: Any) -> Node:
+            return build_json_schema(grammar, spec, pointer="", **options)
+
+        return self._compile(f"json_schema {options}", self._parse(schema), build)
+
+    def compile_regex(self, pattern: str) -> Compiled:
+        """Text that matches the pattern (ECMA-262) as a whole."""
+        return self._compile("regex", pattern, lambda grammar, spec: build_regex(grammar, spec))
+
+    def compile_choice(self, choices: Sequence[str]) -> Compiled:
+        """Exactly one of the given texts."""
+        return self._compile("choice", list(choices), lambda grammar, spec: build_choice(grammar, spec))
+
+    def compile_structural_tag(self, tag: dict[str, Any] | str) -> Compiled:
+        """Text with tagged regions; ``tag`` may be given as JSON text. The language is described in docs/engine.md."""
+
+        def build(grammar: Grammar, spec: Any) -> Node:
+            return build_structural_tag(
+                grammar,
+                spec,
+                special_tokens=self._specials,
+                stop_token_ids=self.vocabulary.stop_token_ids,
+                build_schema=build_json_schema,
+                build_regex=build_regex,
+            )
+
+        return self._compile("structural_tag", self._parse(tag), build)
+
+    def _parse(self, spec: Any) -> Any:
+        """JSON text -> value; everything else as it is."""
+        if not isinstance(spec, str):
+            return spec
+        if len(spec) > self.limits.spec_bytes:
+            raise LimitExceeded("spec_bytes", self.limits.spec_bytes, len(spec))
+        try:
+            return json.loads(spec)
+        except (ValueError, RecursionError) as error:
+            raise SpecError(f"not JSON: {error}") from None
+
+    # -- compiling ------------------------------------------------------------------------------------
+    def _compile(self, kind: str, spec: Any, build: Callable[[Grammar, Any], Node]) -> Compiled:
+        key = self._key(kind, spec)
+        with self._guard:
+            found = self._compiled.get(key)
+            if found is not None:
+                self._compiled.move_to_end(key)
+                self._counts["grammar_hits"] += 1
+                return found
+        grammar = Grammar(self.limits)
+        grammar.root = grammar.rule("root", build(grammar, spec))
+        compiled = self._finish(grammar)
+        with self._guard:
+            self._counts["compiles"] += 1
+            self._compiled[key] = compiled
+            while len(self._compiled) > COMPILED_GRAMMARS:
+                self._compiled.popitem(last=False)
+        return compiled
+
+    def _key(self, kind: str, spec: Any) -> bytes:
+        """Identity of a spec: its kind with options, and its JSON text, in the order of its keys."""
+        try:
+            text = spec if isinstance(spec, str) else json.dumps(spec, ensure_ascii=True, separators=(",", ":"))
+        except (TypeError, ValueError) as error:
+            raise SpecError(f"not a JSON value: {error}") from None
+        except RecursionError:
+            raise LimitExceeded("spec_depth", self.limits.spec_depth, self.limits.spec_depth + 1) from None
+        if len(text) > self.limits.spec_bytes:
+            raise LimitExceeded("spec_bytes", self.limits.spec_bytes, len(text))
+        return blake2b(f"{kind}\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+    def _finish(self, grammar: Grammar) -> Compiled:
+        """IR -> automata; the digests and the store only serve sharing."""
+        digests: Digests | None = None
+        if self._triples is not None:
+            digests = Digests(grammar, count_registers=self.features.count_registers)
+
+        def by_rule(ir: Any) -> list[bytes]:
+            rules = [rule_digest(digests, node, kind) for node, kind in ir.rule_nodes()]
+            if self._store is not None:
+                self._exchange(grammar, ir, rules)
+            return rules
+
+        compiled = Compiled(
+            self.vocabulary,
+            grammar,
+            limits=self.limits,
+            features=self.features,
+            table=self._triples,
+            digests=by_rule,
+        )
+        if not compiled.is_satisfiable():
+            raise SpecError("nothing can satisfy this")
+        return compiled
+
+    def _exchange(self, grammar: Grammar, ir: Any, rules: list[bytes]) -> None:
+        """Hands over what was learnt, and asks for the costly rules that were never asked for before."""
+        self.flush()
+        wanted = []
+        for (node, _), digest in zip(ir.rule_nodes(), rules, strict=True):
+            if digest != NONE and digest not in self._asked and is_costly(grammar, node):
+                self._asked.add(digest)
+                wanted.append(digest)
+        if not wanted or self._store is None or self._triples is None:
+            return
+        keys = [artifact.store_key(self.vocabulary.fingerprint, digest) for digest in wanted]
+        for digest, value in zip(wanted, self._store.get_many(keys), strict=True):
+            if value is None:
+                self._counts["store_misses"] += 1
+                continue
+            triples = artifact.decode(value, words=self.vocabulary.words, nodes=self.vocabulary.trie_nodes)
+            self._counts["store_rejected" if triples is None else "store_hits"] += 1
+            if triples is not None:
+                self._triples.load(digest, triples)
+
+    def flush(self) -> None:
+        """Hands the triples made since the last time to the store; cheap when there are none."""
+        if self._store is None or self._triples is None:
+            return
+        items = []
+        for digest, triples in self._triples.take_fresh().items():
+            value = artifact.encode(triples, words=self.vocabulary.words, nodes=self.vocabulary.trie_nodes)
+            items.append((artifact.store_key(self.vocabulary.fingerprint, digest), value))
+        if items:
+            self._counts["store_puts"] += len(items)
+            self._store.put_many(items)
+
+    def stats(self) -> dict[str, int]:
+        """Counts of compiles and cache hits, grammars kept, and the triples' own counts (``triple_*``)."""
+        with self._guard:
+            out = {**self._counts, "grammars": len(self._compiled)}
+        if self._triples is not None:
+            out.update({f"triple_{name}": count for name, count in self._triples.stats().items()})
+        return out
+
+
+def rule_digest(digests: Digests | None, node: Node, kind: int) -> bytes:
+    """The digest of a rule by what it is made of; a counted rule is not the rule that merely holds the repetition."""
+    if digests is None:
+        return NONE
+    found = digests.node(node)
+    if found == NONE or kind == flat.PLAIN:
+        return found
+    return blake2b(found + bytes([kind]), digest_size=16).digest()

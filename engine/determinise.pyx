@@ -1,0 +1,368 @@
+"""Subset construction, trimming, minimisation: see the header file."""
+
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.algorithm cimport sort
+from libcpp.map cimport map as cmap
+from libcpp.vector cimport vector
+
+from .automata cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
+from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
+
+ctypedef vector[uint32_t] Set
+ctypedef cmap[Set, uint32_t] SetIds
+
+cdef uint32_t START = 0
+cdef uint32_t FINISH = 1
+cdef uint32_t DEAD = 0xFFFFFFFF
+
+# Moore's refinement is quadratic at worst; larger automata are left as they are.
+cdef uint32_t MINIMISED_STATES = 4096
+
+
+cdef struct IndexC:
+    # edges by source: order[off[s] .. off[s + 1] - 1]
+    vector[uint32_t] off
+    vector[uint32_t] order
+
+
+cdef void build_index(NfaC* nfa, IndexC* index) noexcept nogil:
+    cdef uint32_t k
+    index.off.assign(nfa.size + 2, 0)
+    for k in range(<uint32_t>nfa.edges.size()):
+        index.off[nfa.edges[k].source + 1] += 1
+    for k in range(nfa.size):
+        index.off[k + 1] += index.off[k]
+    index.order.resize(nfa.edges.size())
+    cdef vector[uint32_t] at = index.off
+    for k in range(<uint32_t>nfa.edges.size()):
+        index.order[at[nfa.edges[k].source]] = k
+        at[nfa.edges[k].source] += 1
+
+
+cdef struct ClosureC:
+    # scratch of closures: stamp[s] == now means s is in the set being made
+    vector[uint32_t] stamp
+    uint32_t now
+
+
+cdef void close(NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members) noexcept nogil:
+    """Adds what empty moves reach; keeps states with real edges and the final one, ascending."""
+    cdef Set kept
+    cdef uint32_t k, s, e, at = 0
+    cdef bint real
+    scratch.now += 1
+    for s in members[0]:
+        scratch.stamp[s] = scratch.now
+    while at < members.size():
+        s = members[0][at]
+        at += 1
+        real = s == FINISH
+        for k in range(index.off[s], index.off[s + 1]):
+            e = index.order[k]
+            if nfa.edges[e].kind != EPSILON_EDGE:
+                real = True
+            elif scratch.stamp[nfa.edges[e].target] != scratch.now:
+                scratch.stamp[nfa.edges[e].target] = scratch.now
+                members.push_back(nfa.edges[e].target)
+        if real:
+            kept.push_back(s)
+    sort(kept.begin(), kept.end())
+    members.swap(kept)
+
+
+cdef uint32_t number_of(SetIds* ids, vector[Set]* sets, Set* members) noexcept nogil:
+    cdef uint32_t fresh
+    if ids.count(members[0]):
+        return ids[0][members[0]]
+    fresh = <uint32_t>sets.size()
+    ids[0][members[0]] = fresh
+    sets.push_back(members[0])
+    return fresh
+
+
+cdef void unique(Set* members) noexcept nogil:
+    """Sorts and drops repeated members."""
+    cdef uint32_t k, n = 0
+    sort(members.begin(), members.end())
+    for k in range(<uint32_t>members.size()):
+        if k == 0 or members[0][k] != members[0][n - 1]:
+            members[0][n] = members[0][k]
+            n += 1
+    members.resize(n)
+
+
+cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept nogil:
+    """False if more than ``limit`` states would be needed; ``out`` is then empty."""
+    cdef IndexC index
+    cdef ClosureC scratch
+    cdef vector[Set] sets
+    cdef SetIds ids
+    cdef Set members
+    cdef uint32_t at = 0
+    build_index(nfa, &index)
+    scratch.stamp.assign(nfa.size, 0)
+    scratch.now = 0
+    out.clear()
+    members.push_back(START)
+    close(nfa, &index, &scratch, &members)
+    number_of(&ids, &sets, &members)
+    while at < sets.size():
+        if sets.size() > limit:
+            out.clear()
+            return False
+        out.resize(out.size() + 1)
+        out.back().held = 0
+        out.back().flags = 0
+        members = sets[at]
+        expand(nfa, &index, &scratch, &members, &ids, &sets, &out.back())
+        at += 1
+    return True
+
+
+cdef void expand(
+    NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members, SetIds* ids, vector[Set]* sets, DraftC* draft
+) noexcept nogil:
+    """The edges of one deterministic state."""
+    cdef vector[EdgeC] byte_edges, symbols
+    cdef EdgeC edge
+    cdef uint32_t s, k
+    for s in members[0]:
+        if s == FINISH:
+            draft.flags |= FINAL_STATE
+        for k in range(index.off[s], index.off[s + 1]):
+            edge = nfa.edges[index.order[k]]
+            if edge.kind == BYTE_EDGE:
+                byte_edges.push_back(edge)
+            elif edge.kind != EPSILON_EDGE:
+                symbols.push_back(edge)
+    expand_bytes(nfa, index, scratch, &byte_edges, ids, sets, draft)
+    expand_symbols(nfa, index, scratch, &symbols, ids, sets, draft)
+
+
+cdef void expand_bytes(
+    NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, SetIds* ids, vector[Set]* sets, DraftC* draft
+) noexcept nogil:
+    """Cuts 0..255 where an edge starts or ends; every piece leads to the union of its targets."""
+    cdef uint8_t cut[257]
+    cdef uint32_t k, low, high
+    cdef Set targets
+    cdef ByteEdgeC made
+    if edges.size() == 0:
+        return
+    for k in range(257):
+        cut[k] = 0
+    for k in range(<uint32_t>edges.size()):
+        cut[edges[0][k].a] = 1
+        cut[edges[0][k].b + 1] = 1
+    low = 0
+    while low < 256:
+        high = low
+        while high < 255 and not cut[high + 1]:
+            high += 1
+        targets.clear()
+        for k in range(<uint32_t>edges.size()):
+            if edges[0][k].a <= low and high <= edges[0][k].b:
+                targets.push_back(edges[0][k].target)
+        if targets.size():
+            unique(&targets)
+            close(nfa, index, scratch, &targets)
+            made.low, made.high = <uint8_t>low, <uint8_t>high
+            made.target = number_of(ids, sets, &targets)
+            if draft.bytes.size() and draft.bytes.back().target == made.target and draft.bytes.back().high + 1 == low:
+                draft.bytes.back().high = made.high
+            else:
+                draft.bytes.push_back(made)
+        low = high + 1
+
+
+cdef void expand_symbols(
+    NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, SetIds* ids, vector[Set]* sets, DraftC* draft
+) noexcept nogil:
+    cdef vector[uint8_t] done
+    cdef uint32_t k, j
+    cdef Set targets
+    cdef SymbolEdgeC made
+    done.assign(edges.size(), 0)
+    for k in range(<uint32_t>edges.size()):
+        if done[k]:
+            continue
+        targets.clear()
+        for j in range(k, <uint32_t>edges.size()):
+            if edges[0][j].kind == edges[0][k].kind and edges[0][j].a == edges[0][k].a:
+                targets.push_back(edges[0][j].target)
+                done[j] = 1
+        unique(&targets)
+        close(nfa, index, scratch, &targets)
+        made.symbol = edges[0][k].a
+        made.target = number_of(ids, sets, &targets)
+        if edges[0][k].kind == REF_EDGE:
+            draft.refs.push_back(made)
+        else:
+            draft.tokens.push_back(made)
+
+
+cdef void copy_nfa(NfaC* nfa, vector[DraftC]* out) noexcept nogil:
+    """The nondeterministic automaton as it is, empty moves included."""
+    cdef uint32_t k
+    cdef EdgeC edge
+    cdef ByteEdgeC byte_edge
+    cdef SymbolEdgeC symbol
+    out.clear()
+    out.resize(nfa.size)
+    for k in range(nfa.size):
+        out[0][k].held = 0
+        out[0][k].flags = FINAL_STATE if k == FINISH else 0
+    for k in range(<uint32_t>nfa.edges.size()):
+        edge = nfa.edges[k]
+        if edge.kind == BYTE_EDGE:
+            byte_edge.low, byte_edge.high, byte_edge.target = <uint8_t>edge.a, <uint8_t>edge.b, edge.target
+            out[0][edge.source].bytes.push_back(byte_edge)
+        elif edge.kind == EPSILON_EDGE:
+            out[0][edge.source].empty.push_back(edge.target)
+        else:
+            symbol.symbol, symbol.target = edge.a, edge.target
+            if edge.kind == REF_EDGE:
+                out[0][edge.source].refs.push_back(symbol)
+            else:
+                out[0][edge.source].tokens.push_back(symbol)
+
+
+cdef void collect_targets(DraftC* draft, vector[uint32_t]* out) noexcept nogil:
+    cdef uint32_t k
+    out.clear()
+    for k in range(<uint32_t>draft.bytes.size()):
+        out.push_back(draft.bytes[k].target)
+    for k in range(<uint32_t>draft.refs.size()):
+        out.push_back(draft.refs[k].target)
+    for k in range(<uint32_t>draft.tokens.size()):
+        out.push_back(draft.tokens[k].target)
+    for k in range(<uint32_t>draft.empty.size()):
+        out.push_back(draft.empty[k])
+
+
+cdef void trim(vector[DraftC]* drafts) noexcept nogil:
+    """Drops states that can't reach a final one, and edges into them; the start stays."""
+    cdef uint32_t n = <uint32_t>drafts.size(), k, s
+    cdef vector[vector[uint32_t]] sources
+    cdef vector[uint32_t] targets, todo, names
+    sources.resize(n)
+    for s in range(n):
+        collect_targets(&drafts[0][s], &targets)
+        for k in targets:
+            sources[k].push_back(s)
+    names.assign(n, DEAD)
+    for s in range(n):
+        if drafts[0][s].flags & FINAL_STATE:
+            names[s] = 0
+            todo.push_back(s)
+    while todo.size():
+        s = todo.back()
+        todo.pop_back()
+        for k in sources[s]:
+            if names[k] == DEAD:
+                names[k] = 0
+                todo.push_back(k)
+    names[START] = 0
+    k = 0
+    for s in range(n):
+        if names[s] != DEAD:
+            names[s] = k
+            k += 1
+    rename(drafts, &names, k)
+
+
+cdef void rename(vector[DraftC]* drafts, vector[uint32_t]* names, uint32_t size) noexcept nogil:
+    """State s becomes names[s]; states and edges named DEAD go. The first of several equal names stays."""
+    cdef vector[DraftC] out
+    cdef vector[uint8_t] filled
+    cdef uint32_t s
+    out.resize(size)
+    filled.assign(size, 0)
+    for s in range(<uint32_t>drafts.size()):
+        if names[0][s] == DEAD or filled[names[0][s]]:
+            continue
+        filled[names[0][s]] = 1
+        rename_edges(&drafts[0][s], names, &out[names[0][s]])
+    drafts.swap(out)
+
+
+cdef void rename_edges(DraftC* draft, vector[uint32_t]* names, DraftC* out) noexcept nogil:
+    cdef uint32_t k
+    cdef ByteEdgeC edge
+    cdef SymbolEdgeC symbol
+    out.held, out.flags = draft.held, draft.flags
+    for k in range(<uint32_t>draft.bytes.size()):
+        edge = draft.bytes[k]
+        edge.target = names[0][edge.target]
+        if edge.target == DEAD:
+            continue
+        if out.bytes.size() and out.bytes.back().target == edge.target and out.bytes.back().high + 1 == edge.low:
+            out.bytes.back().high = edge.high
+        else:
+            out.bytes.push_back(edge)
+    for k in range(<uint32_t>draft.refs.size()):
+        symbol = draft.refs[k]
+        symbol.target = names[0][symbol.target]
+        if symbol.target != DEAD:
+            out.refs.push_back(symbol)
+    for k in range(<uint32_t>draft.tokens.size()):
+        symbol = draft.tokens[k]
+        symbol.target = names[0][symbol.target]
+        if symbol.target != DEAD:
+            out.tokens.push_back(symbol)
+    for k in range(<uint32_t>draft.empty.size()):
+        if names[0][draft.empty[k]] != DEAD:
+            out.empty.push_back(names[0][draft.empty[k]])
+
+
+cdef void signature(DraftC* draft, vector[uint32_t]* block, uint32_t own, Set* out) noexcept nogil:
+    """What tells two states of one block apart: their edges, up to blocks."""
+    cdef uint32_t k, last = DEAD
+    out.clear()
+    out.push_back(own)
+    for k in range(<uint32_t>draft.bytes.size()):
+        # neighbouring ranges into one block count as one range
+        if last == block[0][draft.bytes[k].target] and out.back() + 1 == draft.bytes[k].low:
+            out.pop_back()
+        else:
+            last = block[0][draft.bytes[k].target]
+            out.push_back(last)
+            out.push_back(draft.bytes[k].low)
+        out.push_back(draft.bytes[k].high)
+    out.push_back(DEAD)
+    for k in range(<uint32_t>draft.refs.size()):
+        out.push_back(draft.refs[k].symbol)
+        out.push_back(block[0][draft.refs[k].target])
+    out.push_back(DEAD)
+    for k in range(<uint32_t>draft.tokens.size()):
+        out.push_back(draft.tokens[k].symbol)
+        out.push_back(block[0][draft.tokens[k].target])
+
+
+cdef void minimise(vector[DraftC]* drafts) noexcept nogil:
+    """Moore's partition refinement of a deterministic automaton; blocks are numbered by first member."""
+    cdef uint32_t n = <uint32_t>drafts.size(), s, fresh, blocks = 0, before = 0
+    cdef vector[uint32_t] block, refined
+    cdef SetIds ids
+    cdef Set key
+    if n > MINIMISED_STATES:
+        return
+    block.assign(n, 0)
+    refined.assign(n, 0)
+    for s in range(n):
+        block[s] = drafts[0][s].flags
+    while True:
+        ids.clear()
+        for s in range(n):
+            signature(&drafts[0][s], &block, block[s], &key)
+            if not ids.count(key):
+                fresh = <uint32_t>ids.size()
+                ids[key] = fresh
+            refined[s] = ids[key]
+        blocks = <uint32_t>ids.size()
+        block = refined
+        if blocks == before:
+            break
+        before = blocks
+    if blocks < n:
+        rename(drafts, &block, blocks)

@@ -1,0 +1,93 @@
+"""The IR in flat native arrays, with the two facts that must be known before any automaton is built.
+
+Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1] (see the kinds in ir.py):
+                 BYTES byte values; TEXT code points; CHARS and JSON_CHARS low, high pairs; SEQ and ALT node ids;
+                 GRAPH (from, node, to) triples, a = states, finals at pool[b .. b + c - 1]; REPEAT a = node, b = min,
+                 c = max (NO_MAXIMUM: none); REF a = rule; TOKENS a = token set; CAPTURE a = node, b = label, c = role;
+                 DISPATCH a = index into dispatches.
+                 rules[r] names the node of rule r and how its automaton is made. Behind the grammar's own rules come
+                 made ones: each CAPTURE, DISPATCH, arm and counted REPEAT is a rule of its own.
+Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
+Invariants       I1 as in ir.py; arrays never change after load.
+Not here         automata (automata), identities (fingerprint).
+"""
+
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.map cimport map as cmap
+from libcpp.vector cimport vector
+
+cdef enum:
+    EMPTY = 0
+    FAIL = 1
+    BYTES = 2
+    TEXT = 3
+    CHARS = 4
+    JSON_CHARS = 5
+    SEQ = 6
+    ALT = 7
+    REPEAT = 8
+    REF = 9
+    TOKENS = 10
+    GRAPH = 11
+    DISPATCH = 12
+    CAPTURE = 13
+
+cdef enum:
+    NO_MAXIMUM = 0xFFFFFFFF
+    NO_RULE = 0xFFFFFFFF
+
+cdef enum:
+    PLAIN_RULE = 0
+    COUNTED_RULE = 1
+    DISPATCH_RULE = 2
+
+cdef enum:
+    ROLE_NONE = 0
+    ROLE_TAG = 1
+    ROLE_BEGIN = 2
+    ROLE_END = 3
+    ROLE_TEXT = 4
+
+cdef struct NodeC:
+    uint32_t kind, a, b, c, off, n
+
+cdef struct RuleC:
+    uint32_t node             # body; for COUNTED_RULE the REPEAT, for DISPATCH_RULE the DISPATCH
+    uint32_t minimum, maximum
+    uint32_t label            # index into labels
+    uint8_t kind, role, nullable, productive
+
+cdef struct ArmC:
+    uint32_t off, n           # letters in pool
+    uint32_t rule
+    uint32_t held             # bytes of the pattern's text
+    uint8_t returns
+
+cdef struct DispatchC:
+    vector[ArmC] arms
+    vector[ArmC] excludes     # rule unused
+    uint32_t specials         # token set, NO_RULE: none
+    uint8_t open_end
+
+cdef class FlatIR:
+    cdef readonly list labels
+    cdef readonly uint32_t root
+    cdef readonly uint32_t own_rules      # rules[0 .. own_rules - 1] are the grammar's
+    cdef vector[NodeC] nodes
+    cdef vector[uint32_t] pool
+    cdef vector[RuleC] rules
+    cdef vector[DispatchC] dispatches
+    cdef vector[vector[uint32_t]] token_sets
+    cdef cmap[uint32_t, uint32_t] letter_bytes    # bytes of the token behind a pattern's letter
+    cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
+    cdef vector[uint32_t] weights         # states a node takes when written out, about
+    cdef vector[uint8_t] nullable
+    cdef vector[uint8_t] productive
+    cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *
+    cdef bint is_counted(self, uint32_t node) noexcept nogil
+    cdef uint32_t weight(self, uint32_t node) noexcept nogil
+    cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil
+    cdef void solve(self) noexcept nogil
+    cdef bint node_productive(self, uint32_t i) noexcept nogil
+    cdef bint node_nullable(self, uint32_t i) noexcept nogil
+    cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil

@@ -1,0 +1,312 @@
+"""FlatIR: see the header file. One linear pass over an ``ir.Grammar``, then two fixpoints."""
+
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from . import ir
+
+#: the kind of a rule whose automaton is simply its node's
+PLAIN = PLAIN_RULE
+
+cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END, "text": ROLE_TEXT}
+
+# A repetition whose unrolled size stays below this many states is unrolled; a larger one is counted in a
+# register. Sixteen states cost less than one register frame.
+cdef enum:
+    UNROLLED_STATES = 16
+
+
+cdef class FlatIR:
+    """The IR of one grammar, loaded once, read by the automaton builder without the GIL."""
+
+    def __init__(self, grammar, vocabulary, *, bint count_registers=True):
+        cdef uint32_t i
+        grammar.check()
+        self.labels = [""]
+        self.root = grammar.root
+        self.own_rules = len(grammar.rules)
+        label_ids = {"": 0}
+        set_ids = {}
+        for number in grammar.rules:
+            self.rules.push_back(_rule(number, PLAIN_RULE))
+        self.rule_of_node.assign(len(grammar.nodes), NO_RULE)
+        for node in grammar.nodes:
+            self._load(node, label_ids, set_ids, vocabulary)
+            i = <uint32_t>self.nodes.size() - 1
+            if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
+                self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
+            self.weights.push_back(self.weight(i))
+        with nogil:
+            self.solve()
+
+    def rule_nodes(self):
+        """For every rule, made ones included: (node, kind)."""
+        return [(rule.node, rule.kind) for rule in self.rules]
+
+    def _append(self, values):
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        for value in values:
+            self.pool.push_back(value)
+        return off, <uint32_t>self.pool.size() - off
+
+    def _load(self, node, label_ids, set_ids, vocabulary):
+        """Appends one IR node; children are there already (I1)."""
+        cdef NodeC out
+        cdef uint32_t number = <uint32_t>self.nodes.size()
+        out.kind = node[0]
+        out.a = out.b = out.c = out.off = out.n = 0
+        kind = node[0]
+        if kind == ir.BYTES:
+            out.off, out.n = self._append(node[1])
+        elif kind == ir.TEXT:
+            out.off, out.n = self._append(map(ord, node[1]))
+        elif kind in (ir.CHARS, ir.JSON_CHARS):
+            out.off, out.n = self._append([x for pair in node[1] for x in pair])
+        elif kind in (ir.SEQ, ir.ALT):
+            out.off, out.n = self._append(node[1])
+        elif kind == ir.REPEAT:
+            out.a, out.b = node[1], node[2]
+            out.c = NO_MAXIMUM if node[3] < 0 else node[3]
+        elif kind == ir.REF:
+            out.a = node[1]
+        elif kind == ir.TOKENS:
+            out.a = self._token_set(node[1], set_ids)
+        elif kind == ir.GRAPH:
+            out.a = node[1]
+            out.off, out.n = self._append([x for edge in node[2] for x in edge])
+            out.b, out.c = self._append(node[3])
+        elif kind == ir.CAPTURE:
+            out.a, out.c = node[3], ROLES[node[2]]
+            out.b = label_ids.setdefault(node[1], len(self.labels))
+            if out.b == len(self.labels):
+                self.labels.append(node[1])
+        elif kind == ir.DISPATCH:
+            out.a = self._dispatch(node, set_ids, vocabulary)
+        self.nodes.push_back(out)
+        if kind == ir.CAPTURE:
+            self.rule_of_node[number] = self.made_rule(out.a, PLAIN_RULE)
+            self.rules.back().label = out.b
+            self.rules.back().role = <uint8_t>out.c
+        elif kind == ir.DISPATCH:
+            self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
+
+    def _token_set(self, ids, set_ids):
+        cdef vector[uint32_t] values
+        number = set_ids.setdefault(ids, len(set_ids))
+        if number == self.token_sets.size():
+            values = ids
+            self.token_sets.push_back(values)
+        return number
+
+    def _dispatch(self, node, set_ids, vocabulary):
+        cdef DispatchC out
+        _, arms, excludes, specials, open_end = node
+        for pattern, child, returns in arms:
+            out.arms.push_back(self._arm(pattern, vocabulary))
+            out.arms.back().returns = returns
+            out.arms.back().rule = self._arm_rule(child)
+        for pattern in excludes:
+            out.excludes.push_back(self._arm(pattern, vocabulary))
+        out.specials = self._token_set(specials, set_ids) if specials else NO_RULE
+        out.open_end = open_end
+        self.dispatches.push_back(out)
+        return self.dispatches.size() - 1
+
+    def _arm(self, pattern, vocabulary):
+        cdef ArmC out
+        out.off, out.n = self._append(pattern)
+        for letter in pattern:
+            if letter >= 256:
+                self.letter_bytes[letter] = len(vocabulary.tokens[letter - 256])
+        out.held = sum(1 if x < 256 else len(vocabulary.tokens[x - 256]) for x in pattern)
+        out.rule = NO_RULE
+        out.returns = 0
+        return out
+
+    def _arm_rule(self, uint32_t child):
+        """Arms are entered by reference, so that what follows a trigger is built only when it was met."""
+        if self.nodes[child].kind == REF:
+            return self.nodes[child].a
+        if self.rule_of_node[child] == NO_RULE:
+            self.rule_of_node[child] = self.made_rule(child, PLAIN_RULE)
+        return self.rule_of_node[child]
+
+    cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *:
+        cdef RuleC rule = _rule(node, kind)
+        if kind == COUNTED_RULE:
+            rule.minimum, rule.maximum = self.nodes[node].b, self.nodes[node].c
+        self.rules.push_back(rule)
+        return <uint32_t>self.rules.size() - 1
+
+    cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil:
+        """The number of a token set; equal sets get one number."""
+        cdef uint32_t k
+        for k in range(<uint32_t>self.token_sets.size()):
+            if self.token_sets[k] == ids[0]:
+                return k
+        self.token_sets.push_back(ids[0])
+        return <uint32_t>self.token_sets.size() - 1
+
+    cdef bint is_counted(self, uint32_t i) noexcept nogil:
+        """Whether a repetition is kept in a register instead of being unrolled."""
+        cdef uint32_t high = self.nodes[i].b, copies = self.nodes[i].b
+        if self.nodes[i].c != NO_MAXIMUM:
+            copies = high = max(high, self.nodes[i].c)
+        if high <= 1:
+            return False
+        return copies * <unsigned long long>self.weights[self.nodes[i].a] > UNROLLED_STATES
+
+    cdef uint32_t weight(self, uint32_t i) noexcept nogil:
+        """About how many states the node takes when it is written out; references and made rules take few."""
+        cdef NodeC* node = &self.nodes[i]
+        cdef unsigned long long total = 0
+        cdef uint32_t k
+        if self.rule_of_node[i] != NO_RULE:
+            return 4
+        if node.kind == BYTES:
+            return node.n
+        if node.kind == TEXT:
+            return 6 * node.n
+        if node.kind == CHARS:
+            return 2 if node.n == 2 and self.pool[node.off + 1] < 128 else 5
+        if node.kind == JSON_CHARS:
+            return 12
+        if node.kind == SEQ or node.kind == ALT:
+            for k in range(node.n):
+                total += self.weights[self.pool[node.off + k]]
+        elif node.kind == REPEAT:
+            total = self.weights[node.a] * <unsigned long long>(
+                max(node.b, 1) if node.c == NO_MAXIMUM else max(node.c, 1))
+        elif node.kind == GRAPH:
+            for k in range(node.n // 3):
+                total += self.weights[self.pool[node.off + 3 * k + 1]]
+        else:
+            return 4
+        return <uint32_t>min(total, <unsigned long long>1 << 30)
+
+    # -- facts ----------------------------------------------------------------------------------------
+    cdef void solve(self) noexcept nogil:
+        """Least fixpoints; children come first, so only references need more than one pass."""
+        cdef uint32_t i
+        cdef bint changed = True
+        self.nullable.assign(self.nodes.size(), 0)
+        self.productive.assign(self.nodes.size(), 0)
+        while changed:
+            changed = False
+            for i in range(<uint32_t>self.nodes.size()):
+                if not self.productive[i] and self.node_productive(i):
+                    self.productive[i] = changed = True
+                if not self.nullable[i] and self.node_nullable(i):
+                    self.nullable[i] = changed = True
+            for i in range(<uint32_t>self.rules.size()):
+                if self.productive[self.rules[i].node] and not self.rules[i].productive:
+                    self.rules[i].productive = changed = True
+                if self.nullable[self.rules[i].node] and not self.rules[i].nullable:
+                    self.rules[i].nullable = changed = True
+        for i in range(<uint32_t>self.rules.size()):
+            if self.rules[i].kind == COUNTED_RULE and self.nullable[self.nodes[self.rules[i].node].a]:
+                self.rules[i].minimum = 0
+
+    cdef bint node_productive(self, uint32_t i) noexcept nogil:
+        cdef NodeC* node = &self.nodes[i]
+        cdef uint32_t k
+        if node.kind == FAIL:
+            return False
+        if node.kind == TEXT:
+            for k in range(node.n):
+                if 0xD800 <= self.pool[node.off + k] <= 0xDFFF:
+                    return False
+            return True
+        if node.kind == SEQ:
+            for k in range(node.n):
+                if not self.productive[self.pool[node.off + k]]:
+                    return False
+            return True
+        if node.kind == ALT:
+            for k in range(node.n):
+                if self.productive[self.pool[node.off + k]]:
+                    return True
+            return False
+        if node.kind == REPEAT:
+            return node.b == 0 or self.productive[node.a]
+        if node.kind == REF:
+            return self.rules[node.a].productive
+        if node.kind == CAPTURE:
+            return self.productive[node.a]
+        if node.kind == GRAPH:
+            return self.graph_reaches(node, self.productive.data())
+        if node.kind == DISPATCH:
+            if self.dispatches[node.a].open_end:
+                return True
+            for k in range(<uint32_t>self.dispatches[node.a].arms.size()):
+                if (not self.dispatches[node.a].arms[k].returns
+                        and self.rules[self.dispatches[node.a].arms[k].rule].productive):
+                    return True
+            return False
+        return True
+
+    cdef bint node_nullable(self, uint32_t i) noexcept nogil:
+        cdef NodeC* node = &self.nodes[i]
+        cdef uint32_t k
+        if node.kind == EMPTY:
+            return True
+        if node.kind == SEQ:
+            for k in range(node.n):
+                if not self.nullable[self.pool[node.off + k]]:
+                    return False
+            return True
+        if node.kind == ALT:
+            for k in range(node.n):
+                if self.nullable[self.pool[node.off + k]]:
+                    return True
+            return False
+        if node.kind == REPEAT:
+            return node.b == 0 or self.nullable[node.a]
+        if node.kind == REF:
+            return self.rules[node.a].nullable
+        if node.kind == CAPTURE:
+            return self.nullable[node.a]
+        if node.kind == GRAPH:
+            return self.graph_reaches(node, self.nullable.data())
+        if node.kind == DISPATCH:
+            return self.dispatches[node.a].open_end
+        return False
+
+    cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
+        """Whether a final state can be reached over edges whose node has its flag set."""
+        cdef vector[vector[uint32_t]] successors
+        cdef vector[uint8_t] seen
+        cdef vector[uint32_t] todo
+        cdef uint32_t k, state
+        cdef uint32_t* edge
+        successors.resize(node.a)
+        seen.assign(node.a, 0)
+        for k in range(node.n // 3):
+            edge = &self.pool[node.off + 3 * k]
+            if flags[edge[1]]:
+                successors[edge[0]].push_back(edge[2])
+        seen[0] = 1
+        todo.push_back(0)
+        while todo.size():
+            state = todo.back()
+            todo.pop_back()
+            for k in successors[state]:
+                if not seen[k]:
+                    seen[k] = 1
+                    todo.push_back(k)
+        for k in range(node.c):
+            if seen[self.pool[node.b + k]]:
+                return True
+        return False
+
+
+cdef RuleC _rule(uint32_t node, uint8_t kind):
+    cdef RuleC rule
+    rule.node = node
+    rule.minimum = 0
+    rule.maximum = NO_MAXIMUM
+    rule.label = 0
+    rule.kind = kind
+    rule.role = ROLE_NONE
+    rule.nullable = rule.productive = 0
+    return rule

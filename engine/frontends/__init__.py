@@ -1,0 +1,1 @@
+"""Front ends: JSON Schema, regular expressions, choices and structural tags, each emitting IR."""

@@ -1,0 +1,59 @@
+"""What all kinds of values are written with: white space, quotes, commas, and rules shared by a whole grammar."""
+
+from collections.abc import Callable
+
+from ...ir import ANY_CHAR, Grammar, Node
+
+#: spaces or tabs behind a newline; more would let a model run away in white space
+INDENT = 20
+SPACE_OR_TAB = ((0x09, 0x09), (0x20, 0x20))
+
+
+class Text:
+    """The shared rules of one grammar for one way of writing white space."""
+
+    def __init__(self, grammar: Grammar, whitespace: str) -> None:
+        self.grammar = grammar
+        self.flexible = whitespace == "flexible"
+        self._shared: dict[str, Node] = {}
+
+    def shared(self, name: str, make: Callable[[], Node]) -> Node:
+        """A reference to the rule of that name, made on first use."""
+        if name not in self._shared:
+            rule = self.grammar.declare(name)
+            self._shared[name] = self.grammar.ref(rule)
+            self.grammar.define(rule, make())
+        return self._shared[name]
+
+    def space(self) -> Node:
+        """Between JSON tokens: nothing, one space, or a newline with at most ``INDENT`` spaces or tabs."""
+        if not self.flexible:
+            return self.grammar.empty()
+        return self.shared("white space", self._space)
+
+    def _space(self) -> Node:
+        g = self.grammar
+        indent = g.repeat(g.chars(SPACE_OR_TAB), 0, INDENT)
+        return g.alt(g.empty(), g.bytes(b" "), g.seq(g.bytes(b"\n"), indent))
+
+    def comma(self) -> Node:
+        return self.grammar.seq(self.space(), self.grammar.bytes(b","), self.space())
+
+    def colon(self) -> Node:
+        return self.grammar.seq(self.space(), self.grammar.bytes(b":"), self.space())
+
+    def quoted(self, body: Node) -> Node:
+        quote = self.grammar.bytes(b'"')
+        return self.grammar.seq(quote, body, quote)
+
+    def literal(self, text: str) -> Node:
+        """A JSON string with this decoded value, in any spelling."""
+        return self.quoted(self.grammar.text(text))
+
+    def any_body(self) -> Node:
+        """The inside of any JSON string."""
+        g = self.grammar
+        return self.shared("string body", lambda: g.repeat(g.json_chars(ANY_CHAR), 0, None))
+
+    def any_string(self) -> Node:
+        return self.shared("string", lambda: self.quoted(self.any_body()))

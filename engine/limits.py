@@ -1,0 +1,31 @@
+"""Bounds on work, so that no input can make the engine slow, large or recursive without end.
+
+Limits count work (nodes, states, items, rows, bytes) and never time: replicas and tensor-parallel ranks must
+decide alike. Passing one raises ``LimitExceeded`` with its name, the bound and what came.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """All bounds, each with its unit and the reason for its default."""
+
+    #: bytes of a schema, pattern or structural tag as JSON text; large Kubernetes schemas are 1.3 MB
+    spec_bytes: int = 8 << 20
+    #: levels of nesting in a spec; people write fewer than 30, Python's own stack holds about 1,000
+    spec_depth: int = 128
+    #: IR nodes of one grammar; a 50,000-value enum takes about 150,000
+    ir_nodes: int = 2_000_000
+    #: characters of one regular expression
+    pattern_chars: int = 20_000
+    #: states of one code-point automaton made by intersection or complement
+    pattern_states: int = 20_000
+    #: values in one enum
+    enum_values: int = 100_000
+    #: states of one rule's automaton; a rule that passes it stays nondeterministic or is refused
+    rule_states: int = 500_000
+    #: items of one Earley row, predicted ones counted
+    row_items: int = 20_000
+    #: rows of one generation of a grammar's arena; a new matcher starts a fresh generation beyond half of it
+    rows: int = 2_000_000

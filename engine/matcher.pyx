@@ -1,0 +1,296 @@
+"""Matchers: see the header file."""
+
+cimport cython
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from .automata cimport NO_ERROR
+from .rows cimport DEAD, Arena, RowC
+
+cdef uint32_t ORDINARY = 0
+cdef uint32_t STOP = 2
+cdef uint32_t EMPTY = 3
+
+
+@cython.trashcan(True)
+cdef class Segment:
+    """A run of entries that no fork divides."""
+
+    def __cinit__(self, Segment parent, uint32_t base):
+        self.parent = parent
+        self.base = base
+
+
+cdef class Matcher:
+    """Follows one text through a compiled grammar and tells which tokens may come next.
+
+    Args:
+        compiled: from ``Compiler.compile_*``; many matchers may share it, in many threads.
+    """
+
+    def __init__(self, Compiled compiled):
+        self.compiled = compiled
+        self.vocabulary = compiled.vocabulary
+        self.generation = compiled.current()
+        self.segment = Segment(None, 0)
+        self.depth = 0
+        self.push(self.generation.arena.root, 0)
+
+    # -- history --------------------------------------------------------------------------------------
+    cdef uint32_t instance(self) noexcept nogil:
+        return <uint32_t>(self.segment.entries[self.depth - 1 - self.segment.base] >> 32)
+
+    cdef bint terminated(self) noexcept nogil:
+        return self.segment.entries[self.depth - 1 - self.segment.base] & TERMINATED
+
+    cdef int push(self, uint32_t instance, uint32_t flags) except -1:
+        if self.segment.base + self.segment.entries.size() != self.depth:
+            # somebody else's entries follow, or our own that were rolled back: they stay as they are
+            self.segment = Segment(self.segment, self.depth)
+        self.segment.entries.push_back(<uint64_t>instance << 32 | flags)
+        self.depth += 1
+        return 0
+
+    def rollback(self, Py_ssize_t n):
+        """Takes back the last ``n`` successful accepts.
+
+        Raises:
+            ValueError: fewer than ``n`` accepts were made, or ``n`` is negative.
+        """
+        if not 0 <= n < self.depth:
+            raise ValueError(f"rollback({n}) of {self.depth - 1} accepted")
+        self.depth -= <uint32_t>n
+        while self.depth <= self.segment.base:
+            self.segment = self.segment.parent
+
+    def fork(self):
+        """A matcher in the same place; the two go on independently."""
+        cdef Matcher made = Matcher.__new__(Matcher)
+        made.compiled, made.vocabulary, made.generation = self.compiled, self.vocabulary, self.generation
+        made.segment, made.depth = self.segment, self.depth
+        return made
+
+    # -- the arena ------------------------------------------------------------------------------------
+    cdef void lock(self):
+        if not self.generation.arena.guard.try_lock():
+            with nogil:
+                self.generation.arena.guard.lock()
+
+    cdef void unlock(self) noexcept nogil:
+        self.generation.arena.guard.unlock()
+
+    cdef int check(self) except -1:
+        if self.generation.arena.error != NO_ERROR:
+            self.compiled.raise_limit(self.generation.arena)
+        return 0
+
+    cdef uint32_t after_bytes(self, const unsigned char* data, size_t n) noexcept nogil:
+        cdef uint32_t instance = self.instance()
+        cdef size_t k
+        for k in range(n):
+            instance = self.generation.arena.step(instance, data[k])
+            if instance == DEAD:
+                return DEAD
+        return instance
+
+    cdef uint32_t after_token(self, uint32_t token, uint32_t* flags) noexcept nogil:
+        """The instance behind a token, DEAD if it is not allowed."""
+        cdef uint32_t instance = self.instance(), found, off
+        flags[0] = 0
+        if self.vocabulary.kind[token] == STOP:
+            flags[0] = TERMINATED
+            found = self.generation.arena.step_token(instance, token)
+            if found == DEAD:
+                found = instance
+            return found if self.generation.arena.accepts(found) else DEAD
+        found = self.generation.arena.step_token(instance, token)
+        if self.vocabulary.kind[token] != ORDINARY:
+            return found
+        off = self.vocabulary.offsets[token]
+        return self.generation.arena.merge(
+            found, self.after_bytes(&self.vocabulary.data[off], self.vocabulary.offsets[token + 1] - off))
+
+    # -- questions and steps --------------------------------------------------------------------------
+    def accept_token(self, Py_ssize_t token):
+        """Takes one token. Returns whether it was allowed; if not, nothing has changed.
+
+        Raises:
+            LimitExceeded: the rows needed would pass a limit.
+        """
+        cdef uint32_t flags, found
+        if not 0 <= token < self.vocabulary.size or self.terminated():
+            return False
+        self.lock()
+        found = self.after_token(<uint32_t>token, &flags)
+        self.unlock()
+        self.check()
+        if found == DEAD:
+            return False
+        self.push(found, flags)
+        return True
+
+    def accept_bytes(self, const unsigned char[:] data):
+        """Takes bytes as text, whatever their tokens; one accept for ``rollback``. Returns whether they were allowed."""
+        cdef uint32_t found
+        if self.terminated():
+            return False
+        if data.shape[0] == 0:
+            self.push(self.instance(), 0)
+            return True
+        self.lock()
+        found = self.after_bytes(&data[0], data.shape[0])
+        self.unlock()
+        self.check()
+        if found == DEAD:
+            return False
+        self.push(found, 0)
+        return True
+
+    def fill_bitmask(self, bitmask, Py_ssize_t row=0):
+        """Writes the mask of allowed next tokens into ``bitmask[row]``.
+
+        Args:
+            bitmask: writable C-contiguous buffer of int32, shape (rows, at least ceil(V / 32)); bit t % 32 of word
+                t // 32 says whether token t is allowed. Words past the vocabulary are set to 0.
+            row: which row.
+
+        Raises:
+            ValueError: wrong shape or dtype. IndexError: no such row. LimitExceeded: see ``accept_token``.
+        """
+        cdef int[:, ::1] view = bitmask
+        cdef uint32_t* out
+        if not 0 <= row < view.shape[0]:
+            raise IndexError(f"row {row} of a bitmask with {view.shape[0]} rows")
+        if view.shape[1] < self.vocabulary.words:
+            raise ValueError(f"a bitmask of {view.shape[1]} words; the vocabulary needs {self.vocabulary.words}")
+        out = <uint32_t*>&view[row, 0]
+        self.lock()
+        self.fill(out)
+        self.unlock()
+        self.check()
+        if view.shape[1] > self.vocabulary.words:
+            memset(out + self.vocabulary.words, 0, 4 * (view.shape[1] - self.vocabulary.words))
+
+    cdef void fill(self, uint32_t* out) noexcept nogil:
+        if self.terminated():
+            self.generation.masks.fill_stop(out)
+        else:
+            self.generation.masks.fill(self.instance(), out)
+
+    def is_terminated(self):
+        """Whether a stop token was accepted."""
+        return bool(self.terminated())
+
+    def can_stop(self):
+        """Whether a stop token would be accepted now: the text so far is whole."""
+        return bool(self.terminated() or self.generation.arena.accepts(self.instance()))
+
+    def forced_bytes(self):
+        """The bytes that must come next, as far as there is only one way; empty if the text may end here."""
+        cdef uint32_t instance = self.instance()
+        cdef Arena arena = self.generation.arena
+        cdef int byte
+        cdef bytearray out = bytearray()
+        if self.terminated():
+            return b""
+        self.lock()
+        while len(out) < 65536:
+            byte = only_byte(arena, instance)
+            if byte < 0:
+                break
+            instance = arena.step(instance, <uint8_t>byte)
+            if instance == DEAD:
+                break
+            out.append(byte)
+        self.unlock()
+        self.check()
+        return bytes(out)
+
+    def forced_tokens(self):
+        """``forced_bytes`` as the tokenizer would write them, without the last token, which could merge with what follows.
+
+        Raises:
+            ValueError: the vocabulary has no ``encode``.
+        """
+        if self.vocabulary.encode is None:
+            raise ValueError("forced_tokens needs a vocabulary with encode")
+        data = self.forced_bytes()
+        text = data.decode("utf-8", "ignore")
+        ids = list(self.vocabulary.encode(text))[:-1] if text else []
+        spelled = b"".join(self.vocabulary.tokens[i] for i in ids)
+        ordinary = all(self.vocabulary.kind[i] == ORDINARY for i in ids)
+        return ids if ordinary and data.startswith(spelled) else []
+
+    def place(self, *, bint saturated=False):
+        """Identity of the place in the grammar within this generation: equal places have equal futures.
+
+        ``saturated``: counts that no single token can tell apart are taken for equal; equal places have equal masks.
+        """
+        cdef uint32_t instance = self.instance()
+        if saturated:
+            instance = self.generation.arena.instances[instance].rep
+        return instance, bool(self.terminated())
+
+    def brute_force_bitmask(self, bitmask, Py_ssize_t row=0):
+        """Like ``fill_bitmask``, but asks for every token on its own: no trie, no triples, no kept masks. For tests."""
+        cdef int[:, ::1] view = bitmask
+        cdef uint32_t t, flags
+        cdef bint allowed
+        view[row, :] = 0
+        if self.terminated():
+            for t in self.vocabulary.stop_token_ids:
+                view[row, t >> 5] |= <int>((<uint32_t>1) << (t & 31))
+            return
+        self.lock()
+        with nogil:
+            for t in range(self.vocabulary.size):
+                allowed = self.vocabulary.kind[t] != EMPTY and self.after_token(t, &flags) != DEAD
+                if allowed:
+                    view[row, t >> 5] |= <int>((<uint32_t>1) << (t & 31))
+        self.unlock()
+        self.check()
+
+
+cdef int only_byte(Arena arena, uint32_t instance) noexcept nogil:
+    """The one byte that may come next, -1 if there are others, tokens, or an end."""
+    cdef RowC* row = &arena.rows[arena.instances[instance].row]
+    cdef int k, found = -1
+    if row.accept or row.has_tokens:
+        return -1
+    for k in range(256):
+        if (row.live[k >> 6] >> (k & 63)) & 1:
+            if found >= 0:
+                return -1
+            found = k
+    return found
+
+
+def fill_bitmask_batch(matchers, bitmask, rows):
+    """``fill_bitmask`` of many matchers without the GIL.
+
+    Args:
+        matchers: sequence of ``Matcher``, of one vocabulary.
+        bitmask: as for ``Matcher.fill_bitmask``.
+        rows: for each matcher its row; equal length.
+    """
+    cdef int[:, ::1] view = bitmask
+    cdef list held = list(matchers)
+    cdef vector[Py_ssize_t] targets = rows
+    cdef Py_ssize_t k, width = view.shape[1]
+    cdef Matcher matcher
+    if targets.size() != <size_t>len(held):
+        raise ValueError(f"{len(held)} matchers for {targets.size()} rows")
+    for k, matcher in enumerate(held):
+        if not 0 <= targets[k] < view.shape[0]:
+            raise IndexError(f"row {targets[k]} of a bitmask with {view.shape[0]} rows")
+        if width < matcher.vocabulary.words:
+            raise ValueError(f"a bitmask of {width} words; the vocabulary needs {matcher.vocabulary.words}")
+    for k, matcher in enumerate(held):
+        with nogil:
+            matcher.generation.arena.guard.lock()
+            matcher.fill(<uint32_t*>&view[targets[k], 0])
+            matcher.generation.arena.guard.unlock()
+            if width > matcher.vocabulary.words:
+                memset(&view[targets[k], matcher.vocabulary.words], 0, 4 * (width - matcher.vocabulary.words))
+        matcher.check()

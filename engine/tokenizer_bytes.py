@@ -1,0 +1,66 @@
+"""Token bytes out of a Hugging Face tokenizer.
+
+Two families are read: byte-level BPE, whose token strings spell bytes through GPT-2's printable alphabet, and
+SentencePiece-like vocabularies, where U+2581 stands for a space and ``<0xNN>`` for a single byte. Which one it
+is, is decided by the tokenizer's own decoder, not by its name.
+"""
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
+
+
+@lru_cache(1)
+def _byte_alphabet() -> dict[str, int]:
+    """GPT-2's printable character -> byte."""
+    kept = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    moved = [b for b in range(256) if b not in set(kept)]
+    pairs = [(chr(b), b) for b in kept] + [(chr(256 + n), b) for n, b in enumerate(moved)]
+    return dict(pairs)
+
+
+def _is_byte_level(tokenizer: Any) -> bool:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return False
+    return '"ByteLevel"' in json.dumps(json.loads(backend.to_str()).get("decoder"))
+
+
+def _from_byte_level(text: str, alphabet: dict[str, int]) -> bytes:
+    if all(c in alphabet for c in text):
+        return bytes(alphabet[c] for c in text)
+    return text.encode()
+
+
+def _from_pieces(text: str) -> bytes:
+    match = _BYTE_TOKEN.match(text)
+    if match:
+        return bytes([int(match[1], 16)])
+    return text.replace("▁", " ").encode()
+
+
+def huggingface_tokens(tokenizer: Any, size: int | None = None) -> tuple[list[bytes], list[int]]:
+    """Token bytes by id, and the ids of special tokens.
+
+    Raises:
+        ValueError: ``size`` is smaller than the tokenizer's largest id needs.
+    """
+    vocabulary: dict[str, int] = tokenizer.get_vocab()
+    needed = max(vocabulary.values()) + 1
+    if size is not None and size < needed:
+        raise ValueError(f"the tokenizer needs {needed} ids, the model has {size}")
+    tokens = [b""] * (size or needed)
+    alphabet = _byte_alphabet()
+    byte_level = _is_byte_level(tokenizer)
+    added = getattr(tokenizer, "added_tokens_decoder", {})
+    for text, number in vocabulary.items():
+        if number in added:
+            tokens[number] = added[number].content.encode()
+        else:
+            tokens[number] = _from_byte_level(text, alphabet) if byte_level else _from_pieces(text)
+    specials = {number for number, token in added.items() if token.special}
+    specials.update(getattr(tokenizer, "all_special_ids", ()))
+    return tokens, sorted(specials)

@@ -1,0 +1,119 @@
+"""TripleTable: see the header file."""
+
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.memory cimport make_shared
+from libcpp.vector cimport vector
+
+from . import artifact
+from .hashing cimport MISSING, U64MapC, map_get, map_put, mix
+
+
+cdef inline uint64_t key_hash(TripleKeyC key) noexcept nogil:
+    """64 bits to find a triple by; equality is checked on the whole key."""
+    return mix(key.high ^ mix(key.low ^ mix(<uint64_t>key.state << 32 | key.count))) | 1
+
+
+cdef inline bint same_key(TripleKeyC a, TripleKeyC b) noexcept nogil:
+    return a.high == b.high and a.low == b.low and a.state == b.state and a.count == b.count
+
+
+cdef class TripleTable:
+    """Triples of all grammars of one compiler, by digest.
+
+    Args:
+        max_bytes: bound on the bytes held.
+    """
+
+    def __cinit__(self, size_t max_bytes):
+        self.max_bytes = max_bytes
+        self.held = 0
+        self.hits = self.misses = self.evictions = 0
+
+    cdef TriplePtr find(self, TripleKeyC key) noexcept nogil:
+        """The triple, or a null pointer."""
+        cdef TriplePtr found
+        cdef uint32_t at
+        self.guard.lock()
+        at = map_get(&self.index, key_hash(key))
+        if at != MISSING and same_key(self.triples[at].get().key, key):
+            found = self.triples[at]
+            self.hits += 1
+        else:
+            self.misses += 1
+        self.guard.unlock()
+        return found
+
+    cdef void add(self, TriplePtr triple, bint is_fresh) noexcept nogil:
+        """``is_fresh``: made here, so the store does not have it yet."""
+        cdef TripleC* t = triple.get()
+        cdef size_t size = sizeof(TripleC) + 4 * (t.words.size() + t.ids.size() + t.exits.size())
+        self.guard.lock()
+        if self.held + size > self.max_bytes:
+            self.clear()
+            self.evictions += 1
+        if map_get(&self.index, key_hash(t.key)) == MISSING:
+            map_put(&self.index, key_hash(t.key), <uint32_t>self.triples.size())
+            if is_fresh:
+                self.fresh.push_back(<uint32_t>self.triples.size())
+            self.triples.push_back(triple)
+            self.held += size
+        self.guard.unlock()
+
+    cdef void clear(self) noexcept nogil:
+        cdef U64MapC empty
+        empty.used = 0
+        self.index = empty
+        self.triples.clear()
+        self.fresh.clear()
+        self.held = 0
+
+    def take_fresh(self):
+        """Triples made since the last call, as (digest, [artifact.Triple])."""
+        cdef vector[TriplePtr] taken
+        cdef uint32_t at
+        cdef TripleC* t
+        with nogil:
+            self.guard.lock()
+            for at in self.fresh:
+                taken.push_back(self.triples[at])
+            self.fresh.clear()
+            self.guard.unlock()
+        by_rule = {}
+        for at in range(<uint32_t>taken.size()):
+            t = taken[at].get()
+            digest = int(t.key.high).to_bytes(8, "little") + int(t.key.low).to_bytes(8, "little")
+            by_rule.setdefault(digest, []).append(
+                artifact.Triple(t.key.state, t.key.count, tuple(t.words), tuple(t.ids), tuple(t.exits)))
+        return by_rule
+
+    def load(self, digest, triples):
+        """Adds triples that came from a store; they were verified there and in ``artifact.decode``."""
+        cdef TriplePtr made
+        cdef vector[uint32_t] values
+        for triple in triples:
+            made = make_shared[TripleC]()
+            made.get().key.high = int.from_bytes(digest[:8], "little")
+            made.get().key.low = int.from_bytes(digest[8:], "little")
+            made.get().key.state, made.get().key.count = triple.state, triple.count
+            values = triple.words
+            made.get().words = values
+            values = triple.ids
+            made.get().ids = values
+            values = triple.exits
+            made.get().exits = values
+            self.add(made, False)
+
+    def has_rule(self, digest):
+        """Whether the start state's triple of a rule is here; then the store need not be asked."""
+        cdef TripleKeyC key
+        key.high = int.from_bytes(digest[:8], "little")
+        key.low = int.from_bytes(digest[8:], "little")
+        key.state = key.count = 0
+        return self.find(key).get() != NULL
+
+    def stats(self):
+        """Triples and bytes held, look-ups that hit and missed, and how often everything was dropped."""
+        return {
+            "triples": self.triples.size(), "bytes": self.held, "hits": self.hits,
+            "misses": self.misses, "evictions": self.evictions,
+        }

@@ -1,0 +1,37 @@
+"""The vocabulary as the engine sees it: token bytes, and a flat depth-first trie over them.
+
+Representation   nodes[0] is the root; the subtree of node i is nodes[i .. nodes[i].end - 1], children in ascending byte
+                 order. order[] lists the ordinary token ids sorted by their bytes; the tokens that end exactly at node i
+                 are order[nodes[i].first .. nodes[i + 1].first - 1]; those in its whole subtree are
+                 order[nodes[i].first .. nodes[nodes[i].end].first - 1]. One sentinel node closes the array.
+                 Token t's bytes are data[offsets[t] .. offsets[t + 1] - 1].
+Invariants       I1 special, stop and empty tokens are not in the trie (they match by id only, or never).
+                 I2 immutable once built; shared by every grammar and thread.
+Not here         masks (masks), text (the gateway's tokenizer).
+"""
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libcpp.vector cimport vector
+
+cdef struct TrieNode:
+    uint32_t end          # index past the subtree
+    uint32_t first        # index into order[]
+    uint16_t depth        # bytes from the root
+    uint8_t byte
+
+cdef class Vocabulary:
+    cdef readonly list tokens
+    cdef readonly tuple stop_token_ids
+    cdef readonly tuple special_token_ids
+    cdef readonly object encode
+    cdef readonly str fingerprint
+    cdef readonly uint32_t size
+    cdef readonly uint32_t words              # int32 words of a mask row
+    cdef readonly uint32_t max_token_bytes
+    cdef vector[TrieNode] nodes
+    cdef vector[uint32_t] order
+    cdef vector[uint8_t] data
+    cdef vector[uint32_t] offsets
+    cdef vector[uint8_t] kind                 # by token id: ORDINARY, SPECIAL, STOP or EMPTY
+    cdef uint32_t max_count[256]              # most occurrences of a byte in one ordinary token
+    cdef void build_trie(self) noexcept nogil

@@ -1,0 +1,26 @@
+"""Fixtures of the gateway's tests."""
+
+from collections.abc import Iterator
+
+import openai
+import pytest
+
+from tests.app.gateway import Gateway
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Gateway]:
+    """One gateway for a file: noise, no keys, no Redis."""
+    with Gateway() as running:
+        yield running
+
+
+@pytest.fixture
+def client(gateway: Gateway) -> openai.OpenAI:
+    """The official client, as people use it, but without retries: the first answer counts."""
+    return openai.OpenAI(base_url=f"{gateway.url}/v1", api_key="unused", max_retries=0)
+
+
+@pytest.fixture
+def async_client(gateway: Gateway) -> openai.AsyncOpenAI:
+    return openai.AsyncOpenAI(base_url=f"{gateway.url}/v1", api_key="unused", max_retries=0)

@@ -1,0 +1,98 @@
+"""A real gateway for tests: uvicorn on a loopback port, in a thread, with the noise worker."""
+
+import io
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+import httpx
+import uvicorn
+
+from app.logging import make_logger
+from app.main import create_app
+from app.settings import Settings
+
+#: seconds that a gateway may take to start or to stop on a slow machine
+PATIENCE = 60.0
+
+
+class Gateway:
+    """``with Gateway(api_keys="k") as gateway``: settings are keywords."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.log = io.StringIO()
+        chosen = Settings(**{"port": 0, "noise_seed": 1, **settings})
+        app = create_app(chosen, logger=make_logger("info", self.log))
+        config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+
+    def __enter__(self) -> "Gateway":
+        self._thread.start()
+        until = time.monotonic() + PATIENCE
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > until:
+                raise RuntimeError(f"the gateway did not start: {self.log.getvalue()[-2000:]}")
+            time.sleep(0.01)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.should_exit = True
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive(), "the gateway did not stop"
+
+    @property
+    def url(self) -> str:
+        port = self._server.servers[0].sockets[0].getsockname()[1]
+        return f"http://127.0.0.1:{port}"
+
+    def post(self, body: Any, **options: Any) -> httpx.Response:
+        """A chat completion; ``body`` is JSON, or bytes as they are."""
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        address = f"{self.url}/v1/chat/completions"
+        return httpx.post(address, content=content, timeout=PATIENCE, **options)
+
+    @contextmanager
+    def raw_request(self, body: Any) -> Iterator[socket.socket]:
+        """A chat completion that was sent and is not waited for; leaving closes the connection."""
+        content = json.dumps(body).encode()
+        address = httpx.URL(self.url)
+        head = (
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\n"
+            f"content-type: application/json\r\ncontent-length: {len(content)}\r\n\r\n"
+        )
+        with socket.create_connection((address.host, address.port or 80), PATIENCE) as connection:
+            connection.sendall(head.encode() + content)
+            yield connection
+
+    def eventually(self, holds: Callable[[], bool]) -> None:
+        """Waits until it holds."""
+        until = time.monotonic() + PATIENCE
+        while not holds():
+            assert time.monotonic() < until, "it never came to hold"
+            time.sleep(0.02)
+
+    def get(self, path: str) -> httpx.Response:
+        return httpx.get(self.url + path, timeout=PATIENCE)
+
+    def metric(self, name: str, **labels: str) -> float:
+        """A number of /metrics; 0 where it was not counted yet."""
+        for line in self.get("/metrics").text.splitlines():
+            head, _, value = line.rpartition(" ")
+            if head.split("{")[0] == name and all(f'{k}="{v}"' in head for k, v in labels.items()):
+                return float(value)
+        return 0.0
+
+    def lines(self) -> list[dict[str, Any]]:
+        """What it logged."""
+        return [json.loads(line) for line in self.log.getvalue().splitlines()]

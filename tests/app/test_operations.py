@@ -1,0 +1,91 @@
+"""Health, metrics, version, Redis that comes and goes, and what is said at start."""
+
+import pytest
+
+from tests.app.examples import TOOLS, body
+from tests.app.gateway import Gateway
+from tests.redis_server import RedisServer
+
+CALL = body(tools=TOOLS, tool_choice="required", parallel_tool_calls=False)
+
+
+def works(gateway: Gateway) -> bool:
+    answer = gateway.post(CALL)
+    return answer.status_code == 200 and bool(answer.json()["choices"][0]["message"]["tool_calls"])
+
+
+@pytest.mark.parametrize("path", ["/health", "/health/live", "/health/ready"])
+def test_a_gateway_with_a_worker_is_healthy(gateway: Gateway, path: str):
+    answer = gateway.get(path)
+    assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+
+
+def test_readiness_tells_about_the_workers(gateway: Gateway):
+    (worker,) = gateway.get("/health/ready").json()["workers"]
+    assert (worker["name"], worker["ready"]) == ("noise", True)
+
+
+def test_version_names_the_format(gateway: Gateway):
+    assert gateway.get("/version").json()["format"] == "hermes"
+
+
+def test_what_happened_is_counted(gateway: Gateway):
+    before = gateway.metric("switchyard_tokens_total", kind="completion")
+    used = gateway.post(CALL).json()["usage"]
+    assert (
+        gateway.metric("switchyard_tokens_total", kind="completion")
+        == before + used["completion_tokens"]
+    )
+    assert gateway.metric("switchyard_choices_finished_total", reason="tool_calls") >= 1
+    assert gateway.metric("switchyard_compile_seconds_count") >= 1
+    assert gateway.metric("switchyard_time_to_first_token_seconds_count") >= 1
+    route = {"route": "/v1/chat/completions", "code": "200"}
+    assert gateway.metric("switchyard_http_requests_total", **route) >= 1
+
+
+def test_the_start_says_what_runs_and_with_which_settings(gateway: Gateway):
+    lines = {line["event"]: line for line in gateway.lines()}
+    assert "noise" in lines["worker"]["description"]
+    assert lines["settings"]["max_body_bytes"] == 4 << 20
+    assert lines["ready"]["format"] == "hermes"
+
+
+def test_redis_holds_what_was_learnt(redis_server: RedisServer):
+    settings = {"redis_url": redis_server.url, "cache_key": "0123456789abcdef"}
+    with Gateway(**settings) as first:
+        assert works(first)
+        assert "l2_hits" in first.get("/health/ready").json()["cache"]
+
+
+def test_redis_down_at_start_changes_nothing(redis_server: RedisServer):
+    redis_server.kill()
+    with Gateway(redis_url=redis_server.url, cache_trust="network") as alone:
+        assert works(alone)
+        assert alone.get("/health/ready").status_code == 200
+        redis_server.start()
+        assert works(alone)
+
+
+def test_redis_killed_midway_changes_nothing(redis_server: RedisServer):
+    with Gateway(redis_url=redis_server.url, cache_trust="network") as gateway:
+        assert works(gateway)
+        redis_server.kill()
+        assert works(gateway)
+        assert gateway.get("/health/ready").status_code == 200
+        redis_server.start()
+        assert works(gateway)
+
+
+def test_without_a_key_or_trust_redis_stays_off(redis_server: RedisServer):
+    with Gateway(redis_url=redis_server.url) as gateway:
+        assert works(gateway)
+        assert any("redis is not used" in line["event"] for line in gateway.lines())
+        assert not any(name.startswith("l2") for name in gateway.get("/health").json()["cache"])
+
+
+@pytest.mark.parametrize("wire", ["plain", "llama3_json", "llama3_function", "harmony"])
+def test_every_format_serves_the_main_job(wire: str):
+    with Gateway(format=wire) as gateway:
+        answer = gateway.post(CALL)
+        assert answer.status_code == 200, answer.text
+        assert gateway.metric("switchyard_internal_errors_total") == 0

@@ -1,0 +1,262 @@
+"""Bodies: what is a request, and how each mistake is named."""
+
+import json
+from typing import Any
+
+import pytest
+
+from app.api.body import DRAIN, parse_request, read_body
+from app.errors import ApiError
+from app.request import IGNORED, UNSUPPORTED
+
+USER = {"role": "user", "content": "hi"}
+BASE: dict[str, Any] = {"model": "noise", "messages": [USER]}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+
+
+def refusal(body: bytes | dict[str, Any]) -> ApiError:
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    with pytest.raises(ApiError) as caught:
+        parse_request(raw)
+    assert caught.value.status == 400
+    assert caught.value.type == "invalid_request_error"
+    return caught.value
+
+
+NOT_JSON = {
+    "empty": b"",
+    "cut off": b'{"model": "noise", "messages": [',
+    "trailing text": json.dumps(BASE).encode() + b"}",
+    "invalid UTF-8": b'{"model": "\xff\xfe"}',
+    "UTF-16": json.dumps(BASE).encode("utf-16"),
+    "byte order mark": b"\xef\xbb\xbf" + json.dumps(BASE).encode(),
+    "NaN": b'{"temperature": NaN}',
+    "Infinity": b'{"temperature": Infinity}',
+    "a number beyond floats": b'{"model": "m", "seed": 1e999}',
+    "a number of 5,000 digits": b'{"seed": ' + b"9" * 5000 + b"}",
+    "a lone surrogate": b'{"model": "\\ud800"}',
+    "a raw line end in a string": b'{"model": "a\nb"}',
+    "10,000 arrays deep": b"[" * 10_000 + b"]" * 10_000,
+    "10,000 objects deep": b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
+    "10,000 deep inside a schema": b'{"model":"noise","messages":[],"tools":[{"type":"function",'
+    b'"function":{"name":"f","parameters":' + b'{"items":' * 10_000 + b"{}" + b"}" * 10_004,
+}
+
+
+@pytest.mark.parametrize("body", NOT_JSON.values(), ids=NOT_JSON.keys())
+def test_what_is_not_json_is_refused(body: bytes):
+    assert refusal(body).code == "invalid_json"
+
+
+#: (what is changed in a good body, param, code)
+MISTAKES: list[tuple[dict[str, Any], str, str]] = [
+    ({"model": ...}, "model", "missing_required_parameter"),
+    ({"model": 3}, "model", "invalid_type"),
+    ({"messages": ...}, "messages", "missing_required_parameter"),
+    ({"messages": []}, "messages", "array_below_min_length"),
+    ({"messages": "hi"}, "messages", "invalid_type"),
+    ({"messages": ["hi"]}, "messages[0]", "invalid_type"),
+    ({"messages": [{"content": "hi"}]}, "messages[0].role", "missing_required_parameter"),
+    ({"messages": [{"role": "robot", "content": ""}]}, "messages[0].role", "invalid_value"),
+    ({"messages": [{"role": "user"}]}, "messages[0].content", "missing_required_parameter"),
+    ({"messages": [USER, {**USER, "content": 3}]}, "messages[1].content", "invalid_type"),
+    ({"messages": [{**USER, "content": None}]}, "messages[0].content", "invalid_type"),
+    (
+        {"messages": [{**USER, "content": [{"type": "text"}]}]},
+        "messages[0].content[0].text",
+        "missing_required_parameter",
+    ),
+    (
+        {"messages": [{**USER, "content": [{"type": "image_url", "image_url": {}}]}]},
+        "messages[0].content[0].type",
+        "unsupported_value",
+    ),
+    (
+        {"messages": [{"role": "tool", "content": ""}]},
+        "messages[0].tool_call_id",
+        "missing_required_parameter",
+    ),
+    (
+        {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "custom"}]}]},
+        "messages[0].tool_calls[0].type",
+        "unsupported_value",
+    ),
+    (
+        {"messages": [{"role": "assistant", "tool_calls": [{"id": "a", "type": "function"}]}]},
+        "messages[0].tool_calls[0].function",
+        "missing_required_parameter",
+    ),
+    ({"temperature": "hot"}, "temperature", "invalid_type"),
+    ({"temperature": 2.5}, "temperature", "decimal_above_max_value"),
+    ({"temperature": -1}, "temperature", "integer_below_min_value"),
+    ({"temperature": True}, "temperature", "invalid_type"),
+    ({"top_p": 1.1}, "top_p", "decimal_above_max_value"),
+    ({"seed": 1.5}, "seed", "invalid_type"),
+    ({"seed": 1 << 63}, "seed", "integer_above_max_value"),
+    ({"n": 0}, "n", "integer_below_min_value"),
+    ({"max_completion_tokens": 0}, "max_completion_tokens", "integer_below_min_value"),
+    ({"max_tokens": "many"}, "max_tokens", "invalid_type"),
+    ({"stop": 3}, "stop", "invalid_type"),
+    ({"stop": ""}, "stop", "string_below_min_length"),
+    ({"stop": ["a"] * 5}, "stop", "array_above_max_length"),
+    ({"stop": ["a", ""]}, "stop[1]", "string_below_min_length"),
+    ({"stream": "yes"}, "stream", "invalid_type"),
+    ({"stream_options": {"usage": True}}, "stream_options.usage", "unknown_parameter"),
+    ({"tools": TOOL}, "tools", "invalid_type"),
+    ({"tools": [{"function": {"name": "f"}}]}, "tools[0].type", "missing_required_parameter"),
+    (
+        {"tools": [{"type": "custom", "custom": {"name": "f"}}]},
+        "tools[0].type",
+        "unsupported_value",
+    ),
+    ({"tools": [TOOL, {"type": "function"}]}, "tools[1].function", "missing_required_parameter"),
+    (
+        {"tools": [{"type": "function", "function": {}}]},
+        "tools[0].function.name",
+        "missing_required_parameter",
+    ),
+    (
+        {"tools": [{"type": "function", "function": {"name": "a b"}}]},
+        "tools[0].function.name",
+        "invalid_value",
+    ),
+    (
+        {"tools": [{"type": "function", "function": {"name": "a" * 65}}]},
+        "tools[0].function.name",
+        "invalid_value",
+    ),
+    (
+        {"tools": [{"type": "function", "function": {"name": "f", "parameters": "object"}}]},
+        "tools[0].function.parameters",
+        "invalid_type",
+    ),
+    (
+        {"tools": [{"type": "function", "function": {"name": "f", "paramaters": {}}}]},
+        "tools[0].function.paramaters",
+        "unknown_parameter",
+    ),
+    ({"tool_choice": "always"}, "tool_choice", "invalid_value"),
+    ({"tool_choice": {"type": "custom"}}, "tool_choice", "invalid_value"),
+    ({"tool_choice": {"type": "function"}}, "tool_choice.function", "missing_required_parameter"),
+    ({"response_format": "json"}, "response_format", "invalid_type"),
+    ({"response_format": {"type": "xml"}}, "response_format.type", "invalid_value"),
+    ({"response_format": {}}, "response_format.type", "missing_required_parameter"),
+    (
+        {"response_format": {"type": "json_schema"}},
+        "response_format.json_schema",
+        "missing_required_parameter",
+    ),
+    (
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}},
+        "response_format.json_schema.schema",
+        "missing_required_parameter",
+    ),
+    ({"top_k": 40}, "top_k", "unknown_parameter"),
+]
+
+
+@pytest.mark.parametrize(("change", "param", "code"), MISTAKES)
+def test_a_mistake_is_named_by_its_place(change: dict[str, Any], param: str, code: str):
+    body = {key: value for key, value in {**BASE, **change}.items() if value is not ...}
+    error = refusal(body)
+    assert (error.param, error.code) == (param, code)
+    assert param in error.message or code in ("invalid_value", "unsupported_value")
+
+
+@pytest.mark.parametrize("body", [b"[]", b"3", b"null", b'"text"'])
+def test_a_body_that_is_no_object_is_refused(body: bytes):
+    assert refusal(body).code == "invalid_type"
+
+
+def test_long_values_are_not_repeated_whole():
+    error = refusal({**BASE, "response_format": {"type": "x" * 100_000}})
+    assert len(error.message) < 500
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_what_would_change_the_output_is_refused_unless_it_is_off(name: str):
+    for off in UNSUPPORTED[name]:
+        parse_request(json.dumps({**BASE, name: off}).encode())
+    error = refusal({**BASE, name: "something"})
+    assert (error.param, error.code) == (name, "unsupported_parameter")
+
+
+@pytest.mark.parametrize("name", IGNORED)
+def test_what_never_changes_the_output_is_ignored(name: str):
+    assert parse_request(json.dumps({**BASE, name: "x"}).encode()).model == "noise"
+
+
+def test_nulls_mean_not_set():
+    optional = [
+        "tools",
+        "tool_choice",
+        "response_format",
+        "temperature",
+        "seed",
+        "stop",
+        "n",
+        "stream",
+    ]
+    request = parse_request(json.dumps({**BASE, **dict.fromkeys(optional)}).encode())
+    assert request.stops == ()
+
+
+def test_what_a_server_sent_may_be_sent_back():
+    answered = {
+        "role": "assistant",
+        "content": None,
+        "refusal": None,
+        "annotations": [],
+        "audio": None,
+        "function_call": None,
+        "tool_calls": [
+            {
+                "id": "a",
+                "type": "function",
+                "function": {"name": "f", "arguments": "{}"},
+                "index": 0,
+            }
+        ],
+    }
+    parse_request(json.dumps({**BASE, "messages": [USER, answered]}).encode())
+
+
+def test_the_order_of_a_schemas_keys_is_kept():
+    properties = {name: {} for name in ["zebra", "apple", "mango"]}
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": properties}}}
+    request = parse_request(json.dumps({**BASE, "tools": [tool]}).encode())
+    assert request.tools is not None
+    parameters = request.tools[0].function.parameters
+    assert parameters is not None
+    assert list(parameters["properties"]) == ["zebra", "apple", "mango"]
+
+
+async def parts(*sizes: int) -> Any:
+    for size in sizes:
+        yield b"x" * size
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fits"), [((10,), True), ((4, 6), True), ((11,), False), ((9, 2), False)]
+)
+async def test_bytes_are_counted_as_they_come(sizes: tuple[int, ...], fits: bool):
+    if fits:
+        assert await read_body(parts(*sizes), 10) == b"x" * sum(sizes)
+        return
+    with pytest.raises(ApiError) as caught:
+        await read_body(parts(*sizes), 10)
+    assert (caught.value.status, caught.value.code) == (413, "request_too_large")
+
+
+async def test_a_body_without_end_is_not_read_to_its_end():
+    read = 0
+
+    async def endless() -> Any:
+        nonlocal read
+        while True:
+            read += 10
+            yield b"x" * 10
+
+    with pytest.raises(ApiError):
+        await read_body(endless(), 100)
+    assert read <= DRAIN * 100 + 10

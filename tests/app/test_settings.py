@@ -1,0 +1,101 @@
+"""Settings: what the environment may say, and what may be printed of it."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from app.cli import main
+from app.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+
+
+def settings(monkeypatch: pytest.MonkeyPatch, **variables: str) -> Settings:
+    for name, value in variables.items():
+        monkeypatch.setenv(f"SWITCHYARD_{name}", value)
+    return Settings()
+
+
+def test_without_any_variable_the_noise_worker_serves_on_port_8000(monkeypatch):
+    chosen = settings(monkeypatch)
+    assert (chosen.host, chosen.port) == ("127.0.0.1", 8000)
+    assert (chosen.worker_kind, chosen.served_model) == ("noise", "noise")
+
+
+@pytest.mark.parametrize(
+    ("variables", "kind", "model", "tokenizer"),
+    [
+        ({"MODEL": "/models/tiny"}, "transformers", "tiny", "/models/tiny"),
+        ({"MODEL": "/models/tiny/"}, "transformers", "tiny", "/models/tiny/"),
+        ({"MODEL": "/m/tiny", "MODEL_NAME": "big"}, "transformers", "big", "/m/tiny"),
+        ({"MODEL": "/m/tiny", "WORKERS": "noise"}, "noise", "tiny", "/m/tiny"),
+        ({"WORKERS": "http://a:1,http://b:2", "TOKENIZER": "/t"}, "sglang", "t", "/t"),
+        ({"WORKERS": "http://a:1", "MODEL": "org/m", "TOKENIZER": "/t"}, "sglang", "m", "/t"),
+        ({"MODEL": "", "WORKERS": "", "REDIS_URL": ""}, "noise", "noise", None),
+    ],
+)
+def test_model_and_workers_decide_what_runs(monkeypatch, variables, kind, model, tokenizer):
+    chosen = settings(monkeypatch, **variables)
+    got = (chosen.worker_kind, chosen.served_model, chosen.tokenizer_source)
+    assert got == (kind, model, tokenizer)
+
+
+def test_lists_are_separated_by_commas(monkeypatch):
+    chosen = settings(
+        monkeypatch, API_KEYS="one, two,,", WORKERS="http://a:1 , http://b:2", MODEL="m"
+    )
+    assert [key.get_secret_value() for key in chosen.api_keys] == ["one", "two"]
+    assert chosen.workers == ("http://a:1", "http://b:2")
+
+
+@pytest.mark.parametrize(
+    ("variables", "named"),
+    [
+        ({"PORT": "70000"}, "PORT"),
+        ({"WORKERS": "ftp://a"}, "WORKERS"),
+        ({"WORKERS": "noise,http://a:1"}, "WORKERS"),
+        ({"WORKERS": "transformers"}, "MODEL"),
+        ({"WORKERS": "http://a:1"}, "TOKENIZER"),
+        ({"MAX_COMPLETION_TOKENS": "10"}, "DEFAULT_COMPLETION_TOKENS"),
+        ({"MAX_BODY_BYTES": "many"}, "MAX_BODY_BYTES"),
+    ],
+)
+def test_a_setting_that_means_nothing_ends_the_start_by_name(monkeypatch, capsys, variables, named):
+    with pytest.raises(ValidationError):
+        settings(monkeypatch, **variables)
+    assert main(["serve"]) == 2
+    assert named in capsys.readouterr().err
+
+
+def test_what_is_printed_holds_no_secret(monkeypatch):
+    secrets = {
+        "API_KEYS": "sk-secret-1,sk-secret-2",
+        "CACHE_KEY": "secret-cache-key",
+        "REDIS_URL": "redis://user:secret@redis:6379/1?password=secret",
+        "WORKER_API_KEY": "secret-worker",
+        "WORKERS": "http://user:secret@sglang:30000",
+        "MODEL": "m",
+    }
+    chosen = settings(monkeypatch, **secrets)
+    assert "secret" not in str(chosen.public())
+    assert "secret" not in repr(chosen).replace("http://user:secret@", "")
+    assert chosen.public()["redis_url"] == "redis://***@redis:6379/1"
+    assert chosen.public()["api_keys"] == "2 set"
+
+
+def test_the_documentation_lists_exactly_the_settings_with_their_defaults():
+    text = (ROOT / "docs" / "running.md").read_text()
+    rows = re.findall(r"^\| `SWITCHYARD_(\w+)` \| (.*?) \| (.*?) \|$", text, re.MULTILINE)
+    listed = {name.lower(): (default, meaning) for name, default, meaning in rows}
+    assert list(listed) == list(Settings.model_fields)
+    for name, field in Settings.model_fields.items():
+        default = field.default
+        shown = f"`{default}`" if default not in (None, "", ()) else ""
+        assert listed[name] == (shown, field.description), name
+
+
+def test_version_is_printed(capsys):
+    assert main(["version"]) == 0
+    assert re.match(r"\d", capsys.readouterr().out)

@@ -1,0 +1,67 @@
+"""TieredStore: asks far layers only for what near ones missed, and fills the near ones."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from cache import MemoryStore, TieredStore
+
+
+class Recorder(MemoryStore):
+    """A memory store that remembers what it was asked for."""
+
+    def __init__(self, **held: bytes) -> None:
+        super().__init__(1 << 20)
+        self.put_many([(key.encode(), value) for key, value in held.items()])
+        self.asked: list[list[bytes]] = []
+        self.given: list[tuple[bytes, bytes]] = []
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.asked.append(list(keys))
+        return super().get_many(keys)
+
+    def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
+        super().put_many(items)
+        if hasattr(self, "given"):
+            self.given += items
+
+
+def test_a_far_hit_fills_the_near_layers_and_is_not_asked_for_again() -> None:
+    near, middle, far = Recorder(a=b"1"), Recorder(b=b"2"), Recorder(c=b"3", a=b"old")
+    store = TieredStore([near, middle, far])
+    for _ in range(2):
+        assert store.get_many([b"c", b"a", b"b", b"x", b"c"]) == [b"3", b"1", b"2", None, b"3"]
+    assert near.asked == [[b"c", b"a", b"b", b"x"]] * 2
+    assert middle.asked == [[b"c", b"b", b"x"], [b"x"]]
+    assert far.asked == [[b"c", b"x"], [b"x"]]
+    assert near.given == [(b"b", b"2"), (b"c", b"3")]
+    assert middle.given == [(b"c", b"3")]
+    assert far.given == []
+
+
+def test_nothing_far_is_asked_when_the_near_layer_has_all() -> None:
+    near, far = Recorder(a=b"1"), Recorder()
+    assert TieredStore([near, far]).get_many([b"a"]) == [b"1"]
+    assert TieredStore([near, far]).get_many([]) == []
+    assert far.asked == []
+
+
+def test_puts_go_to_every_layer_and_stats_name_theirs() -> None:
+    near, far = MemoryStore(0), MemoryStore(1 << 20)
+    store = TieredStore([near, far])
+    store.put_many([(b"a", b"1")])
+    assert store.get_many([b"a"]) == [b"1"]
+    stats = store.stats()
+    assert (stats["l1_entries"], stats["l2_entries"], stats["l1_misses"], stats["l2_hits"]) == (
+        0,
+        1,
+        1,
+        1,
+    )
+    store.close()
+    assert store.get_many([b"a"]) == [None]
+
+
+def test_no_layers_are_refused() -> None:
+    with pytest.raises(ValueError, match="at least one layer"):
+        TieredStore([])

@@ -1,0 +1,30 @@
+"""Fixtures that more than one folder of tests uses."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.redis_server import RedisServer
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """A Redis for the whole run, REDIS_URL or our own. Shared: use a namespace of your own."""
+    given = os.environ.get("REDIS_URL")
+    if given:
+        yield given
+        return
+    server = RedisServer()
+    server.start()
+    yield server.url
+    server.close()
+
+
+@pytest.fixture
+def redis_server() -> Iterator[RedisServer]:
+    """A running server for this test alone, which may kill it and start it again."""
+    server = RedisServer()
+    server.start()
+    yield server
+    server.close()

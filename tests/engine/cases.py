@@ -1,0 +1,237 @@
+"""One table of grammars and schemas; every path of the engine is run against it.
+
+A case is (name, kind, spec, samples): ``kind`` names the compiler's method, ``samples`` are whole texts of the language.
+Token names in structural tags are those that both the small vocabulary and the case's own walk know; cases whose
+special tokens a vocabulary does not have are left to the vocabularies that have them (``needs``).
+"""
+
+import json
+from typing import Any, NamedTuple
+
+
+class Case(NamedTuple):
+    name: str
+    kind: str
+    spec: Any
+    samples: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+
+
+def _texts(*values: Any) -> tuple[str, ...]:
+    """Each value in three layouts."""
+    return tuple(
+        json.dumps(value, ensure_ascii=False, indent=indent, separators=separators)
+        for value in values
+        for indent, separators in ((None, (",", ":")), (None, (", ", ": ")), (2, (",", ": ")))
+    )
+
+
+def _schema(name: str, schema: Any, *values: Any) -> Case:
+    return Case(f"schema-{name}", "json_schema", schema, _texts(*values))
+
+
+def _object(properties: dict[str, Any], required: list[str] | None = None, extra: Any = False) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties) if required is None else required,
+        "additionalProperties": extra,
+    }
+
+
+STRING, INTEGER, NUMBER, BOOLEAN = ({"type": t} for t in ("string", "integer", "number", "boolean"))
+TREE = {
+    "$defs": {"node": _object({"value": INTEGER, "next": {"$ref": "#/$defs/node"}}, ["value"])},
+    "$ref": "#/$defs/node",
+}
+NESTED = {"$defs": {"x": {"anyOf": [INTEGER, {"type": "array", "items": {"$ref": "#/$defs/x"}}]}}, "$ref": "#/$defs/x"}
+
+SCHEMAS = [
+    _schema("any", True, {"a": [1, None]}, "x"),
+    _schema("empty", {}, [1.5e3], False),
+    *[
+        _schema(f"type-{t}", {"type": t}, value)
+        for t, value in (
+            ("string", 'aé"\n'), ("integer", -120), ("number", -1.5e-7), ("boolean", True), ("null", None),
+            ("object", {"k": {"l": 1}}), ("array", [[], [1]]),
+        )
+    ],
+    _schema("types-two", {"type": ["string", "null"]}, None, "null"),
+    _schema("types-many", {"type": ["integer", "object", "array"]}, 3, {}, []),
+    _schema("object-required", _object({"name": STRING, "age": INTEGER}), {"name": "Ann", "age": 3}),
+    _schema("object-optional", _object({"a": STRING, "b": INTEGER, "c": BOOLEAN}, []), {}, {"b": 1}, {"a": "", "c": True}),
+    _schema("object-mixed", _object({"a": STRING, "b": INTEGER, "c": BOOLEAN}, ["b"]), {"b": 1}, {"a": "x", "b": 2, "c": False}),
+    _schema("object-shared-prefix", _object({"name": STRING, "name_id": INTEGER, "na": BOOLEAN}, []), {"name_id": 7}, {"name": "x", "na": True}),
+    _schema("object-open", _object({"a": INTEGER}, ["a"], True), {"a": 1, "zz": [1]}, {"x": 0, "a": 1}),
+    _schema("object-open-typed", _object({"a": INTEGER}, [], {"type": "boolean"}), {"b": True, "a": 1, "c": False}),
+    _schema("object-map", {"type": "object", "additionalProperties": INTEGER}, {"x": 1, "yy": 22}),
+    _schema("object-required-unlisted", {"type": "object", "required": ["x", "y"]}, {"x": 1, "y": None}),
+    _schema("object-escaped-key", _object({'a"b\n': INTEGER, "é": STRING}), {'a"b\n': 1, "é": ""}),
+    _schema("object-slash-key", _object({"a/b": INTEGER}), {"a/b": 1}),
+    _schema("object-emoji-key", _object({"😀": INTEGER}), {"😀": 1}),
+    _schema("object-nested", _object({"p": _object({"q": _object({"r": NUMBER})})}), {"p": {"q": {"r": 0.5}}}),
+    _schema("object-empty-closed", _object({}), {}),
+    _schema("object-dead-optional", _object({"a": False, "b": INTEGER}, ["b"]), {"b": 2}),
+    *[
+        _schema(f"object-optional-{n}", _object({f"key_{i}": INTEGER for i in range(n)}, []), {}, {f"key_{n - 1}": 1})
+        for n in (4, 16, 40)
+    ],
+    *[
+        _schema(f"array-{low}-{high}", {"type": "array", "items": INTEGER, "minItems": low, "maxItems": high}, list(range(low)))
+        for low, high in ((0, 0), (0, 1), (1, 1), (0, 3), (2, 5), (7, 7), (3, 40), (20, 25), (0, 1000))
+    ],
+    _schema("array-min", {"type": "array", "items": STRING, "minItems": 2}, ["a", "b"], ["a", "b", "c"]),
+    _schema("array-min-large", {"type": "array", "items": BOOLEAN, "minItems": 30}, [True] * 31),
+    _schema("array-max-open", {"type": "array", "maxItems": 2}, [], [1, "x"]),
+    _schema("array-of-arrays", {"type": "array", "maxItems": 30, "items": {"type": "array", "minItems": 3, "maxItems": 20, "items": INTEGER}}, [[1, 2, 3], [4, 5, 6, 7]]),
+    _schema("array-of-objects", {"type": "array", "maxItems": 50, "items": _object({"n": STRING, "v": NUMBER}, ["n"])}, [{"n": "x"}, {"n": "", "v": 1}]),
+    _schema("array-prefix", {"type": "array", "prefixItems": [STRING, INTEGER], "items": BOOLEAN}, [], ["a"], ["a", 1, True, False]),
+    _schema("array-prefix-closed", {"type": "array", "prefixItems": [STRING, INTEGER], "items": False, "minItems": 2}, ["a", 1]),
+    _schema("array-prefix-counted", {"type": "array", "prefixItems": [STRING], "items": INTEGER, "minItems": 3, "maxItems": 30}, ["a", 1, 2]),
+    *[
+        _schema(f"string-{low}-{high}", {"type": "string", "minLength": low, "maxLength": high}, "x" * low, "é" * high)
+        for low, high in ((0, 0), (0, 1), (1, 1), (2, 3), (0, 5), (5, 12), (0, 20), (17, 17), (30, 60), (0, 200))
+    ],
+    _schema("string-min", {"type": "string", "minLength": 3}, "abc", "漢字かな"),
+    _schema("string-min-large", {"type": "string", "minLength": 150}, "a" * 151),
+    *[
+        _schema(f"pattern-{n}", {"type": "string", "pattern": pattern}, *values)
+        for n, (pattern, *values) in enumerate(
+            [
+                ("^[a-z]+$", "abc"), ("^a.c$", "aéc"), ("b", "abc", "b"), ("^ab", "abc"), ("yz$", "xyz"), ("^$", ""),
+                (r"^\d{3}-\d{4}$", "123-4567"), (r"^(\+1)?\d{10}$", "+11234567890"), ("^(foo|bar|foobar)$", "foobar"),
+                (r"^[^<>&]*$", "a b"), (r"^\w+@\w+\.com$", "a@b.com"), (r"^[A-Z]{2,30}$", "ABC"), (r'^["\\]+$', '"\\'),
+                ("^(ab|a)(bc|c)$", "abc"), (r"^[\u00e0-\u00ff]{1,3}$", "éà"), ("^(a{1,3}b){2,4}$", "aabab"), ("^.{0,40}$", "x"),
+                (r"^\s*\S+\s*$", " x "), ("^[😀-😂]+$", "😀😂"), ("^(?:a|b)*?c$", "abac"),
+            ]
+        )
+    ],
+    _schema("pattern-length", {"type": "string", "pattern": "^[a-z ]*$", "minLength": 2, "maxLength": 6}, "ab", "a b c "),
+    _schema("pattern-length-search", {"type": "string", "pattern": "zz", "maxLength": 5}, "azzb"),
+    *[
+        _schema(f"enum-{n}", {"enum": values}, *values)
+        for n, values in enumerate(
+            (["a"], ["red", "green", "greenish"], [1, 12, 123, -1], [True, None, "x", 0.5], [[1, 2], {"a": "b"}],
+             ['q"uote', "back\\slash", "tab\t"], ["é", "漢字", "😀"], [f"value_{i}" for i in range(60)])
+        )
+    ],
+    _schema("enum-typed", {"type": "string", "enum": ["a", 1, "b"]}, "a", "b"),
+    _schema("const-string", {"const": "hello world"}, "hello world"),
+    _schema("const-object", {"const": {"a": [1, {"b": None}]}}, {"a": [1, {"b": None}]}),
+    _schema("const-empty", {"const": ""}, ""),
+    _schema("anyof-types", {"anyOf": [STRING, INTEGER, {"type": "array", "items": STRING}]}, "x", 4, ["y"]),
+    _schema("anyof-objects", {"anyOf": [_object({"kind": {"const": "a"}, "x": INTEGER}), _object({"kind": {"const": "b"}, "y": STRING})]},
+            {"kind": "a", "x": 1}, {"kind": "b", "y": "z"}),
+    _schema("anyof-overlap", {"anyOf": [_object({"x": INTEGER}), _object({"x": NUMBER, "y": STRING}, ["x"])]}, {"x": 1}, {"x": 1.5, "y": ""}),
+    _schema("anyof-many", {"anyOf": [_object({f"p{i}": INTEGER}) for i in range(20)]}, {"p0": 1}, {"p19": 2}),
+    _schema("ref-list", TREE, {"value": 1, "next": {"value": 2}}),
+    _schema("ref-nested", NESTED, 1, [[1, []], 2]),
+    _schema("ref-mutual", {"$defs": {"a": _object({"b": {"$ref": "#/$defs/b"}}, []), "b": {"type": "array", "items": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"},
+            {"b": [{}, {"b": []}]}),
+    _schema("ref-pointer", {"$defs": {"a/b~c": INTEGER}, "properties": {"x": {"$ref": "#/$defs/a~1b~0c"}}, "type": "object"}, {"x": 1}),
+    *[
+        _schema(f"integer-{n}", {"type": "integer", **bounds}, *values)
+        for n, (bounds, values) in enumerate(
+            (
+                ({"minimum": 0}, (0, 100)), ({"maximum": -5}, (-5, -77)), ({"minimum": 3, "maximum": 1234}, (3, 999, 1234)),
+                ({"minimum": -20, "maximum": 105}, (-20, 0, 105)), ({"exclusiveMinimum": 9, "exclusiveMaximum": 12}, (10, 11)),
+                ({"minimum": 1.5, "maximum": 4.5}, (2, 4)), ({"minimum": 1900, "maximum": 2100}, (1999, 2100)), ({"minimum": 7, "maximum": 7}, (7,)),
+            )
+        )
+    ],
+    *[
+        _schema(f"number-{n}", {"type": "number", **bounds}, *values)
+        for n, (bounds, values) in enumerate(
+            (
+                ({"minimum": 0}, (0, 0.5, 12)), ({"minimum": -90, "maximum": 90}, (-90, 45.25, 90)), ({"exclusiveMinimum": 0, "maximum": 1}, (0.25, 1)),
+                ({"minimum": 0.5, "maximum": 0.75}, (0.5, 0.6, 0.75)), ({"maximum": -0.125}, (-0.125, -3)),
+            )
+        )
+    ],
+    _schema("tool", _object({"city": STRING, "unit": {"enum": ["c", "f"]}, "days": {"type": "integer", "minimum": 1, "maximum": 14}}, ["city"]),
+            {"city": "Oslo"}, {"city": "Oslo", "unit": "c", "days": 3}),
+    _schema("record", _object({
+        "id": INTEGER, "tags": {"type": "array", "items": {"type": "string", "maxLength": 20}, "maxItems": 10},
+        "meta": {"type": "object", "additionalProperties": STRING}, "state": {"enum": ["open", "closed"]}, "score": {"type": ["number", "null"]},
+    }, ["id", "state"]), {"id": 1, "tags": ["a"], "meta": {"k": "v"}, "state": "open", "score": None}),
+]  # fmt: skip
+
+REGEXES = [
+    Case(f"regex-{n}", "regex", pattern, samples)
+    for n, (pattern, samples) in enumerate(
+        (
+            ("abc", ("abc",)), ("a*", ("", "aaa")), ("(a|b)*c", ("abac",)), ("[a-z]{3,30}", ("abcd",)), ("[^\\n]*\\n", ("x y\n",)), (".*foo.*", ("a foo b",)),
+            ("(ab){10,40}", ("ab" * 12,)), ("(a|aa){10,30}", ("a" * 15,)), ("\\d+(\\.\\d+)?", ("3.14",)), ("[\\u4e00-\\u9fff]+", ("漢字",)), ("(x?y?){20,30}", ("xyxy",)),
+            ("(a+b+){3,20}", ("aabbab" * 2,)), ("", ("",)), ("a{0,300}b", ("aab",)), ("[\\s\\S]{2,18}", ("a\n",)),
+        )
+    )
+]  # fmt: skip
+
+CHOICES = [
+    Case(f"choice-{n}", "choice", list(texts), tuple(texts))
+    for n, texts in enumerate((("yes", "no"), ("a", "ab", "abc"), ("", "x"), ("é", "漢字"), tuple(f"item {i}" for i in range(50))))
+]
+
+
+def _tag(name: str, form: Any, *samples: str, needs: tuple[str, ...] = ()) -> Case:
+    return Case(f"tag-{name}", "structural_tag", {"type": "structural_tag", "format": form}, samples, needs)
+
+
+def _json(schema: Any) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": schema}
+
+
+def _function(name: str, schema: Any) -> dict[str, Any]:
+    return {"type": "tag", "begin": f"<function={name}>", "content": _json(schema), "end": "</function>"}
+
+
+TEXT = {"type": "any_text"}
+F, G = _function("f", _object({"a": INTEGER})), _function("get_weather", _object({"city": STRING, "n": {"type": "array", "items": INTEGER, "maxItems": 20}}, ["city"]))
+F_TEXT, G_TEXT = '<function=f>{"a": 1}</function>', '<function=get_weather>{"city": "Oslo", "n": [1,2]}</function>'
+MANY = [_function(f"tool_{i}", _object({f"p{i}": STRING, "q": INTEGER}, [f"p{i}"])) for i in range(12)]
+TRIGGERED = {"type": "triggered_tags", "triggers": ["<function="], "tags": [F, G]}
+
+TAGS = [
+    _tag("const", {"type": "const_string", "value": 'he said "é"\n'}, 'he said "é"\n'),
+    _tag("json", _json(_object({"a": INTEGER})), '{"a":1}'),
+    _tag("regex", {"type": "regex", "pattern": "[a-f]{4,20}"}, "abcd"),
+    _tag("text", TEXT, "", "any <é>\n"),
+    _tag("text-excludes", {"type": "any_text", "excludes": ["<stop>", "###"]}, "a <sto ## b"),
+    _tag("sequence", {"type": "sequence", "elements": [{"type": "const_string", "value": "A: "}, _json(INTEGER), {"type": "const_string", "value": ";"}]}, "A: 12;"),
+    _tag("sequence-text", {"type": "sequence", "elements": [TEXT, {"type": "const_string", "value": "END"}]}, "x END", "END END"),
+    _tag("or", {"type": "or", "elements": [_json(INTEGER), {"type": "const_string", "value": "none"}]}, "5", "none"),
+    _tag("optional", {"type": "optional", "content": {"type": "const_string", "value": "maybe"}}, "", "maybe"),
+    _tag("star", {"type": "star", "content": {"type": "const_string", "value": "ab"}}, "", "abab"),
+    _tag("plus", {"type": "plus", "content": F}, F_TEXT, F_TEXT * 2),
+    _tag("tag-json", F, F_TEXT),
+    _tag("tag-text", {"type": "tag", "begin": "<think>", "content": TEXT, "end": "</think>"}, "<think>a </thin b</think>"),
+    _tag("tag-ends", {"type": "tag", "begin": "(", "content": TEXT, "end": [")", "]]"]}, "(a)", "(a] b]]"),
+    _tag("tag-no-end", {"type": "tag", "begin": "=", "content": _json(INTEGER), "end": ""}, "=12"),
+    _tag("think-then-json", {"type": "sequence", "elements": [{"type": "tag", "begin": "<think>", "content": TEXT, "end": "</think>\n"}, _json(_object({"a": STRING}))]}, '<think>hm</think>\n{"a":"b"}'),
+    _tag("triggered", TRIGGERED, "", "text", f"a {F_TEXT} b {G_TEXT}<func"),
+    _tag("triggered-required", {**TRIGGERED, "at_least_one": True}, F_TEXT, f"{G_TEXT} and {F_TEXT}"),
+    _tag("triggered-once", {**TRIGGERED, "stop_after_first": True}, "text", f"a {F_TEXT}"),
+    _tag("triggered-exactly-one", {**TRIGGERED, "at_least_one": True, "stop_after_first": True}, F_TEXT),
+    _tag("triggered-excludes", {**TRIGGERED, "excludes": ["<bad>", "</function>"]}, f"x <ba {F_TEXT}"),
+    _tag("triggered-many", {"type": "triggered_tags", "triggers": ["<function="], "tags": MANY}, 'x<function=tool_11>{"p11": "v", "q": 2}</function>'),
+    _tag("triggered-prefixes", {"type": "triggered_tags", "triggers": ["<a", "<ab", "b>"], "tags": [
+        {"type": "tag", "begin": "<ab>", "content": _json(INTEGER), "end": "</ab>"}, {"type": "tag", "begin": "<a>", "content": _json(STRING), "end": "</a>"},
+        {"type": "tag", "begin": "b>", "content": _json(BOOLEAN), "end": ";"}]}, '<ab>1</ab>', 'x <a>"s"</a>', "b>true;"),
+    _tag("triggered-unicode", {"type": "triggered_tags", "triggers": ["«"], "tags": [{"type": "tag", "begin": "«f»", "content": _json(INTEGER), "end": "«/»"}]}, "é «f»1«/» è"),
+    _tag("separator", {"type": "tags_with_separator", "tags": [F, G], "separator": "\n"}, "", F_TEXT, f"{F_TEXT}\n{G_TEXT}"),
+    _tag("separator-required", {"type": "tags_with_separator", "tags": [F, G], "separator": "; ", "at_least_one": True}, F_TEXT, f"{F_TEXT}; {G_TEXT}"),
+    _tag("separator-once", {"type": "tags_with_separator", "tags": [F, G], "separator": ",", "stop_after_first": True, "at_least_one": True}, G_TEXT),
+    _tag("nested", {"type": "tag", "begin": "[", "content": {"type": "or", "elements": [F, {"type": "tag", "begin": "(", "content": _json(STRING), "end": ")"}]}, "end": "]"}, f"[{F_TEXT}]", '[("x")]'),
+    _tag("special-literal", {"type": "triggered_tags", "triggers": ["<tool_call>"], "tags": [
+        {"type": "tag", "begin": '<tool_call>\n{"name": "f", "arguments": ', "content": _json(_object({"a": INTEGER})), "end": "}\n</tool_call>"}],
+        "excludes": ["<|start|>", "<|message|>"]}, 'x<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>y', needs=("<tool_call>",)),
+    _tag("tokens", {"type": "sequence", "elements": [{"type": "token", "token": "<|start|>"}, {"type": "const_string", "value": "x"}, {"type": "token", "token": "<|message|>"}, _json(INTEGER)]},
+         needs=("<|start|>", "<|message|>")),
+    _tag("token-tag", {"type": "tag", "begin": {"type": "token", "token": "<|start|>"}, "content": _json(_object({"a": STRING})), "end": {"type": "token", "token": "<|call|>"}},
+         needs=("<|start|>", "<|call|>")),
+    _tag("token-triggered", {"type": "token_triggered_tags", "trigger_tokens": ["<|start|>"], "exclude_tokens": ["<|end|>"], "tags": [
+        {"type": "tag", "begin": {"type": "token", "token": "<|start|>"}, "content": _json(INTEGER), "end": {"type": "token", "token": "<|message|>"}}]},
+         "plain", needs=("<|start|>", "<|message|>", "<|end|>")),
+]  # fmt: skip
+
+CASES = [*SCHEMAS, *REGEXES, *CHOICES, *TAGS]

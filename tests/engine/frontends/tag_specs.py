@@ -1,0 +1,105 @@
+"""Short names for structural tags, for the tables of cases.
+
+A text is a string, or a tuple of strings, bytes and token ids. The vocabulary is the 256 bytes
+and SPECIALS; EOS and CALL stop. ``yes`` and ``no`` are accepted or refused by the engine and by xgrammar
+0.2.8 alike; ``ours`` only the engine accepts, ``theirs`` only xgrammar, for the reason given.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+EOS, A, B, CALL, TRIG = range(256, 261)
+SPECIALS = {"<|eos|>": EOS, "<|a|>": A, "<|b|>": B, "<|call|>": CALL, "<|trig|>": TRIG}
+STOPS = (EOS, CALL)
+
+Text = Any
+Spec = dict[str, Any]
+
+# Why an answer differs from xgrammar's.
+STOP = "a token edge for a stop token wins and ends the answer; xgrammar takes none as text"
+UNSPELLED = "JSON strings and patterns never match a special token; xgrammar reads it as its bytes"
+FIRST_END = "a tag is over at the first occurrence of its end; xgrammar forgets this end here"
+OVERLAP = "a tag is over at the first occurrence of its end, also where the end overlaps itself"
+FIRST_TRIGGER = "the first trigger to be completed decides; xgrammar also goes on to a longer one"
+LETTER = "a special token is one letter; xgrammar looks for triggers and ends inside its text"
+WHOLE_TEXT = "triggers, excludes and ends hold for the whole of repeated text, not for each part"
+TWO_READINGS = (
+    "where a token could be text too, xgrammar forgets that it is also a token of its own"
+)
+EMPTY_END = "separated tags are no free text, so an empty end is as good as any"
+SHORTEST = "a tag belongs to its shortest trigger; xgrammar refuses tags with two triggers"
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    format: Spec
+    yes: tuple[Text, ...] = ()
+    no: tuple[Text, ...] = ()
+    ours: tuple[Text, ...] = ()
+    theirs: tuple[Text, ...] = ()
+    reason: str = ""
+    xgrammar_compiles: bool = True
+
+
+def const(value: str) -> Spec:
+    return {"type": "const_string", "value": value}
+
+
+def token(value: int | str) -> Spec:
+    return {"type": "token", "token": value}
+
+
+def seq(*elements: Spec) -> Spec:
+    return {"type": "sequence", "elements": list(elements)}
+
+
+def either(*elements: Spec) -> Spec:
+    return {"type": "or", "elements": list(elements)}
+
+
+def some(kind: str, content: Spec) -> Spec:
+    return {"type": kind, "content": content}
+
+
+def tag(begin: Any, content: Spec, end: Any) -> Spec:
+    return {"type": "tag", "begin": begin, "content": content, "end": end}
+
+
+def text(*excludes: str) -> Spec:
+    return {"type": "any_text", "excludes": list(excludes)}
+
+
+def triggered(triggers: list[str], tags: list[Spec], **more: Any) -> Spec:
+    return {"type": "triggered_tags", "triggers": triggers, "tags": tags, **more}
+
+
+def by_token(triggers: list[Any], tags: list[Spec], **more: Any) -> Spec:
+    return {"type": "token_triggered_tags", "trigger_tokens": triggers, "tags": tags, **more}
+
+
+def separated(tags: list[Spec], separator: str, **more: Any) -> Spec:
+    return {"type": "tags_with_separator", "tags": tags, "separator": separator, **more}
+
+
+INTEGER: Spec = {"type": "json_schema", "json_schema": {"type": "integer"}}
+BOOLEAN: Spec = {"type": "json_schema", "json_schema": {"type": "boolean"}}
+ANYTHING: Spec = {"type": "json_schema", "json_schema": {"type": "string"}}
+LETTERS: Spec = {"type": "regex", "pattern": "[a-z]+"}
+ANY_TEXT: Spec = {"type": "any_text"}
+F_A = tag("<f=a>", const("1"), "</f>")
+F_B = tag("<f=b>", const("2"), "</f>")
+CALLS = triggered(["<f="], [F_A, F_B])
+T_A = tag(token("<|a|>"), const("1"), token("<|b|>"))
+T_T = tag(token("<|trig|>"), const("2"), token("<|b|>"))
+ONE: dict[str, Any] = {"at_least_one": True}
+STOP_1: dict[str, Any] = {"stop_after_first": True}
+
+
+def letters(parts: Text) -> list[int]:
+    """Token ids of a text over the vocabulary of bytes and SPECIALS."""
+    made: list[int] = []
+    for part in parts if isinstance(parts, tuple) else (parts,):
+        encoded = part.encode() if isinstance(part, str) else part
+        made += [encoded] if isinstance(encoded, int) else list(encoded)
+    return made

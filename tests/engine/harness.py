@@ -1,0 +1,90 @@
+"""Walks through grammars for the exactness tests: sample texts and random tokens, one check for each new place."""
+
+import random
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+import engine
+from tests.engine.cases import Case
+
+
+def compile_case(compiler: engine.Compiler, case: Case) -> engine.Compiled:
+    return getattr(compiler, f"compile_{case.kind}")(case.spec)
+
+
+def new_mask(vocabulary: engine.Vocabulary) -> np.ndarray:
+    return np.zeros((1, vocabulary.words), dtype=np.int32)
+
+
+def bits(mask: np.ndarray) -> np.ndarray:
+    """The ids allowed by a mask."""
+    return np.unpackbits(mask.view(np.uint8), bitorder="little").nonzero()[0]
+
+
+def tokenise(vocabulary: engine.Vocabulary, text: bytes, longest: int) -> Iterator[int]:
+    """Ids of ``text``, greedily, in tokens of at most ``longest`` bytes."""
+    ids = getattr(tokenise, "ids", {})
+    if vocabulary.fingerprint not in ids:
+        special = set(vocabulary.special_token_ids)
+        ids[vocabulary.fingerprint] = {t: i for i, t in enumerate(vocabulary.tokens) if i not in special}
+        tokenise.ids = ids  # type: ignore[attr-defined]
+    known = ids[vocabulary.fingerprint]
+    at = 0
+    while at < len(text):
+        size = next(n for n in range(min(longest, len(text) - at), 0, -1) if text[at : at + n] in known)
+        yield known[text[at : at + size]]
+        at += size
+
+
+Visit = Callable[[engine.Matcher, list[int]], None]
+
+
+def walk_samples(compiled: engine.Compiled, case: Case, visit: Visit, longest: int = 16) -> None:
+    """Every sample must be accepted; ``visit`` sees the matcher before each token and at the end."""
+    for sample in case.samples:
+        matcher, path = engine.Matcher(compiled), []
+        for token in tokenise(compiled.vocabulary, sample.encode(), longest):
+            visit(matcher, path)
+            assert matcher.accept_token(token), (case.name, sample, path)
+            path.append(token)
+        visit(matcher, path)
+        assert matcher.can_stop(), (case.name, sample)
+
+
+def walk_randomly(compiled: engine.Compiled, seed: str, length: int, visit: Visit) -> None:
+    """Uniform draws among the allowed tokens; a mask is never empty."""
+    rng = random.Random(seed)
+    matcher, path = engine.Matcher(compiled), []
+    mask = new_mask(compiled.vocabulary)
+    for _ in range(length):
+        visit(matcher, path)
+        matcher.fill_bitmask(mask)
+        allowed = bits(mask)
+        assert len(allowed), ("empty mask", seed, path)
+        token = int(allowed[rng.randrange(len(allowed))])
+        assert matcher.accept_token(token), ("mask allows what accept refuses", seed, path, token)
+        path.append(token)
+        if matcher.is_terminated():
+            return
+
+
+class MaskChecker:
+    """Compares the mask with brute force over the whole vocabulary, once per distinct place."""
+
+    def __init__(self, compiled: engine.Compiled, name: str, *, saturated: bool) -> None:
+        self.name, self.saturated = name, saturated
+        self.seen: set[tuple[int, bool]] = set()
+        self.got, self.want = new_mask(compiled.vocabulary), new_mask(compiled.vocabulary)
+
+    def __call__(self, matcher: engine.Matcher, path: list[int]) -> None:
+        place = matcher.place(saturated=self.saturated)
+        if place in self.seen:
+            return
+        self.seen.add(place)
+        matcher.fill_bitmask(self.got)
+        matcher.brute_force_bitmask(self.want)
+        if not np.array_equal(self.got, self.want):
+            tokens = matcher.compiled.vocabulary.tokens
+            wrong = [(int(t), tokens[t]) for t in bits(self.got ^ self.want)[:10]]
+            raise AssertionError((self.name, [tokens[t] for t in path], wrong))

@@ -1,0 +1,367 @@
+"""What the formats' tests share: tools, special tokens, and answers with what they mean.
+
+An Answer is a text that a model may write to an ask, and the message it is; a Wrong one is a text
+that its grammar must not let pass. Special tokens are spelled out in both.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from adapters.formats import (
+    Ask,
+    ContentDelta,
+    Delta,
+    ReasoningDelta,
+    Tool,
+    ToolArguments,
+    ToolStart,
+)
+
+F = Tool(
+    "f",
+    {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+    "Looks a city up",
+)
+G = Tool(
+    "g",
+    {"type": "object", "properties": {"n": {"type": "integer"}}, "additionalProperties": False},
+    "Takes a number",
+)
+#: a name that another one starts with, and no arguments
+FF = Tool("ff", {})
+TOOLS = (F, G, FF)
+
+VALUE = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}},
+    "required": ["name"],
+    "additionalProperties": False,
+}
+
+CHATML = ("<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<think>", "</think>")
+LLAMA = (
+    "<|begin_of_text|>",
+    "<|start_header_id|>",
+    "<|end_header_id|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|python_tag|>",
+)
+HARMONY = (
+    "<|start|>",
+    "<|end|>",
+    "<|message|>",
+    "<|channel|>",
+    "<|constrain|>",
+    "<|return|>",
+    "<|call|>",
+)
+SPECIALS = {
+    "plain": ("<eos>",),
+    "hermes": CHATML,
+    "llama3_json": LLAMA,
+    "llama3_function": LLAMA,
+    "harmony": HARMONY,
+}
+STOPS = {
+    "plain": ("<eos>",),
+    "hermes": ("<|im_end|>",),
+    "llama3_json": ("<|eot_id|>", "<|eom_id|>"),
+    "llama3_function": ("<|eot_id|>", "<|eom_id|>"),
+    "harmony": ("<|return|>", "<|call|>"),
+}
+
+AUTO = Ask(TOOLS)
+ONE = replace(AUTO, parallel_tool_calls=False)
+NONE = replace(AUTO, tool_choice="none")
+REQUIRED = replace(AUTO, tool_choice="required")
+REQUIRED_ONE = replace(REQUIRED, parallel_tool_calls=False)
+NAMED = replace(AUTO, tool_choice="named", tool_name="f")
+VALUE_ONLY = Ask(response_schema=VALUE)
+VALUE_OR_CALL = replace(AUTO, response_schema=VALUE)
+VALUE_NONE = replace(NONE, response_schema=VALUE)
+REQUIRED_VALUE = replace(REQUIRED, response_schema=VALUE)
+FREE = Ask()
+
+ASKS = {
+    "auto": AUTO,
+    "auto, one": ONE,
+    "none": NONE,
+    "required": REQUIRED,
+    "required, one": REQUIRED_ONE,
+    "named": NAMED,
+    "value": VALUE_ONLY,
+    "value or call": VALUE_OR_CALL,
+    "value, none": VALUE_NONE,
+    "required with a value": REQUIRED_VALUE,
+    "free": FREE,
+}
+
+
+def quiet(ask: Ask) -> Ask:
+    """The same without reasoning."""
+    return replace(ask, reasoning="off")
+
+
+@dataclass
+class Said:
+    """A message: what an answer's deltas add up to."""
+
+    content: str = ""
+    reasoning: str = ""
+    calls: list[tuple[str, str]] = field(default_factory=list)
+
+    def add(self, deltas: Iterable[Delta]) -> "Said":
+        for delta in deltas:
+            match delta:
+                case ContentDelta(text):
+                    self.content += text
+                case ReasoningDelta(text):
+                    self.reasoning += text
+                case ToolStart(index, name):
+                    assert index == len(self.calls)
+                    self.calls.append((name, ""))
+                case ToolArguments(index, text):
+                    assert index == len(self.calls) - 1
+                    self.calls[index] = (self.calls[index][0], self.calls[index][1] + text)
+        return self
+
+    def starts(self, whole: "Said") -> bool:
+        """Whether this can be an earlier state of ``whole``."""
+        if len(self.calls) > len(whole.calls):
+            return False
+        pairs = list(zip(self.calls, whole.calls, strict=False))
+        return (
+            whole.content.startswith(self.content)
+            and whole.reasoning.startswith(self.reasoning)
+            and all(mine == theirs for mine, theirs in pairs[:-1])
+            and all(m[0] == t[0] and t[1].startswith(m[1]) for m, t in pairs[-1:])
+        )
+
+
+@dataclass(frozen=True)
+class Answer:
+    format: str
+    ask: Ask
+    text: str
+    means: Said
+
+
+@dataclass(frozen=True)
+class Wrong:
+    format: str
+    ask: Ask
+    text: str
+    why: str
+
+
+OSLO = '{"city": "Oslo"}'
+TWO = '{"n": 2}'
+BOTH = [("f", OSLO), ("g", TWO)]
+JUST_F = [("f", OSLO)]
+
+_H_F = '<tool_call>\n{"name": "f", "arguments": ' + OSLO + "}\n</tool_call>"
+_H_G = '<tool_call>\n{"name": "g", "arguments": ' + TWO + "}\n</tool_call>"
+_H_FF = '<tool_call>\n{"name": "ff", "arguments": {}}\n</tool_call>'
+_THINK = "<think>\nWhich city?\n</think>\n\n"
+
+_P_F = '<tool_call>{"name": "f", "arguments": ' + OSLO + "}</tool_call>"
+_P_G = '<tool_call>{"name": "g", "arguments": ' + TWO + "}</tool_call>"
+
+_L_F = '{"name": "f", "parameters": ' + OSLO + "}"
+_L_G = '{"name": "g", "parameters": ' + TWO + "}"
+
+_X_F = f"<function=f>{OSLO}</function>"
+_X_G = f"<function=g>{TWO}</function>"
+
+_ANALYSIS = "<|channel|>analysis<|message|>Need both.<|end|><|start|>assistant"
+_PREAMBLE = "<|channel|>commentary<|message|>I'll look.<|end|><|start|>assistant"
+_BODY = f"<|message|>{OSLO}<|call|>"
+_FINAL = "<|channel|>final<|message|>"
+
+#: every header of a call that gpt-oss was seen to write, and their combinations
+CALL_HEADERS = tuple(
+    header + kind
+    for kind in (" <|constrain|>json", "<|constrain|>json", " json", "")
+    for channel in ("commentary", "analysis")
+    for header in (
+        f"<|channel|>{channel} to=functions.f",
+        f" to=functions.f<|channel|>{channel}",
+    )
+)
+FINAL_HEADERS = (
+    "<|channel|>final<|message|>",
+    "<|channel|>final <|constrain|>json<|message|>",
+    "<|channel|>final<|constrain|>json<|message|>",
+    "<|channel|>final json<|message|>",
+)
+
+ANSWERS = [
+    # plain
+    Answer("plain", FREE, "Hi <tool_call> there\n", Said("Hi <tool_call> there\n")),
+    Answer("plain", AUTO, "", Said()),
+    Answer("plain", AUTO, "Hm <tool", Said("Hm <tool")),
+    Answer("plain", AUTO, f"Let me see.\n{_P_F}\n{_P_G}", Said("Let me see.\n", "", BOTH)),
+    Answer("plain", AUTO, f"{_P_F}\nand {_P_G} so", Said("\nand  so", "", BOTH)),
+    Answer("plain", REQUIRED, f"{_P_F}\n{_P_G}", Said("", "", BOTH)),
+    Answer("plain", NAMED, _P_F, Said("", "", JUST_F)),
+    Answer("plain", VALUE_OR_CALL, '{"name":"x"}', Said('{"name":"x"}')),
+    Answer("plain", VALUE_OR_CALL, _P_F, Said("", "", JUST_F)),
+    # hermes
+    Answer("hermes", FREE, "Zażółć 漢字 😀", Said("Zażółć 漢字 😀")),
+    Answer("hermes", FREE, f"{_THINK}Oslo.", Said("Oslo.", "Which city?")),
+    Answer("hermes", FREE, "<think></think>", Said()),
+    Answer("hermes", FREE, "<think>a\n\nb\n\n</think>\n\n\nc", Said("\nc", "a\n\nb\n")),
+    Answer("hermes", AUTO, "No call needed.", Said("No call needed.")),
+    Answer("hermes", AUTO, f"I'll check.\n\n{_H_F}", Said("I'll check.\n\n", "", JUST_F)),
+    Answer("hermes", AUTO, f"{_THINK}{_H_F}\n{_H_G}", Said("", "Which city?", BOTH)),
+    Answer("hermes", AUTO, f"{_H_F}{_H_G}\n", Said("", "", BOTH)),
+    Answer("hermes", AUTO, f"{_H_F}\nDone.", Said("\nDone.", "", JUST_F)),
+    Answer("hermes", AUTO, _H_FF, Said("", "", [("ff", "{}")])),
+    Answer("hermes", ONE, f"One.{_H_F}", Said("One.", "", JUST_F)),
+    Answer("hermes", NONE, "Words { only }", Said("Words { only }")),
+    Answer("hermes", REQUIRED, f"{_THINK}{_H_F}\n{_H_G}", Said("", "Which city?", BOTH)),
+    Answer("hermes", REQUIRED_ONE, _H_F, Said("", "", JUST_F)),
+    Answer("hermes", NAMED, f"{_THINK}{_H_F}", Said("", "Which city?", JUST_F)),
+    Answer("hermes", VALUE_ONLY, f'{_THINK}{{"name": "é"}}', Said('{"name": "é"}', "Which city?")),
+    Answer("hermes", VALUE_OR_CALL, '{"name": "x"}', Said('{"name": "x"}')),
+    Answer("hermes", VALUE_OR_CALL, f"{_H_F}\n{_H_G}", Said("", "", BOTH)),
+    Answer("hermes", VALUE_NONE, '{"name": "x"}', Said('{"name": "x"}')),
+    Answer("hermes", REQUIRED_VALUE, _H_F, Said("", "", JUST_F)),
+    Answer("hermes", quiet(REQUIRED), _H_F, Said("", "", JUST_F)),
+    # llama3_json
+    Answer("llama3_json", FREE, '{"name": 1}', Said('{"name": 1}')),
+    Answer("llama3_json", AUTO, "Hello", Said("Hello")),
+    Answer("llama3_json", AUTO, f"<|python_tag|>{_L_F}; {_L_G}", Said("", "", BOTH)),
+    Answer("llama3_json", AUTO, f"{_L_F};{_L_G}", Said("", "", BOTH)),
+    Answer("llama3_json", AUTO, f"So: {_L_F}", Said("So: ", "", JUST_F)),
+    Answer("llama3_json", AUTO, '{"names": []}'[:6], Said('{"name')),
+    Answer("llama3_json", NONE, '{"title": 1}', Said('{"title": 1}')),
+    Answer("llama3_json", REQUIRED, f"{_L_F}; {_L_G}", Said("", "", BOTH)),
+    Answer("llama3_json", REQUIRED, f"<|python_tag|>{_L_F}", Said("", "", JUST_F)),
+    Answer("llama3_json", NAMED, f"<|python_tag|>{_L_F}", Said("", "", JUST_F)),
+    Answer("llama3_json", VALUE_OR_CALL, '{"name": "f"}', Said('{"name": "f"}')),
+    Answer("llama3_json", VALUE_OR_CALL, f"<|python_tag|>{_L_F}", Said("", "", JUST_F)),
+    # llama3_function
+    Answer("llama3_function", AUTO, f"{_X_F}{_X_G}", Said("", "", BOTH)),
+    Answer("llama3_function", AUTO, f"a < b\n{_X_F}\n{_X_G}", Said("a < b\n", "", BOTH)),
+    Answer("llama3_function", ONE, _X_F, Said("", "", JUST_F)),
+    Answer("llama3_function", NONE, "<function", Said("<function")),
+    Answer("llama3_function", REQUIRED, f"{_X_F}{_X_G}", Said("", "", BOTH)),
+    Answer("llama3_function", NAMED, _X_F, Said("", "", JUST_F)),
+    Answer("llama3_function", VALUE_OR_CALL, _X_F, Said("", "", JUST_F)),
+    Answer("llama3_function", VALUE_OR_CALL, '{"name": ""}', Said('{"name": ""}')),
+    # harmony
+    *(Answer("harmony", AUTO, h + _BODY, Said("", "", JUST_F)) for h in CALL_HEADERS),
+    *(Answer("harmony", FREE, f"{h}Hi <b><|return|>", Said("Hi <b>")) for h in FINAL_HEADERS),
+    *(
+        Answer("harmony", VALUE_ONLY, h + '{"name": "x"}<|return|>', Said('{"name": "x"}'))
+        for h in FINAL_HEADERS
+    ),
+    Answer("harmony", AUTO, f"{_ANALYSIS}{_FINAL}Hi<|return|>", Said("Hi", "Need both.")),
+    Answer(
+        "harmony",
+        AUTO,
+        f"{_ANALYSIS}{_PREAMBLE}{CALL_HEADERS[0]}{_BODY}",
+        Said("I'll look.", "Need both.", JUST_F),
+    ),
+    Answer("harmony", NONE, f"{_ANALYSIS}{_FINAL}Hi<|return|>", Said("Hi", "Need both.")),
+    Answer(
+        "harmony",
+        REQUIRED,
+        f"{_ANALYSIS}{CALL_HEADERS[0]}{_BODY}",
+        Said("", "Need both.", JUST_F),
+    ),
+    Answer("harmony", NAMED, CALL_HEADERS[3] + _BODY, Said("", "", JUST_F)),
+    Answer("harmony", VALUE_OR_CALL, f'{_FINAL}{{"name": "x"}}<|return|>', Said('{"name": "x"}')),
+    Answer("harmony", VALUE_OR_CALL, CALL_HEADERS[0] + _BODY, Said("", "", JUST_F)),
+    Answer(
+        "harmony",
+        VALUE_OR_CALL,
+        f"{_ANALYSIS}{_PREAMBLE}{_ANALYSIS}{_PREAMBLE}{CALL_HEADERS[1]}{_BODY}",
+        Said("I'll look." * 2, "Need both." * 2, JUST_F),
+    ),
+    Answer("harmony", quiet(FREE), f"{_FINAL}Hi<|return|>", Said("Hi")),
+]
+
+WRONG = [
+    Wrong("plain", AUTO, _P_F.replace("f", "h", 1), "a tool nobody offered"),
+    Wrong("plain", NONE, _P_F, "a call where none may be"),
+    Wrong("plain", REQUIRED, "Hi", "no call where one must be"),
+    Wrong("plain", REQUIRED, f"Hi {_P_F}", "text before a call that must be"),
+    Wrong("plain", REQUIRED, f"{_P_F} Hi", "text behind the calls"),
+    Wrong("plain", NAMED, _P_G, "another tool than the named one"),
+    Wrong("plain", NAMED, f"{_P_F}\n{_P_F}", "the named tool twice"),
+    Wrong("plain", VALUE_OR_CALL, f'{{"name":"x"}}{_P_F}', "both a value and a call"),
+    Wrong("hermes", FREE, "a</think>", "the end of reasoning in text"),
+    Wrong("hermes", FREE, "a<think>b</think>", "reasoning in the middle"),
+    Wrong("hermes", FREE, "<think>a</think><think>b</think>", "reasoning twice"),
+    Wrong("hermes", FREE, "a<|im_start|>b", "a special token in text"),
+    Wrong("hermes", FREE, "a</tool_call>", "the end of a call in text"),
+    Wrong("hermes", AUTO, _H_F.replace('"f"', '"h"'), "a tool nobody offered"),
+    Wrong("hermes", AUTO, _H_F.replace('"Oslo"', "1"), "arguments that break the schema"),
+    Wrong("hermes", AUTO, _H_F.replace(OSLO, "[1]"), "arguments that are no object"),
+    Wrong("hermes", AUTO, _H_FF.replace("{}}", '{"a": 1}}'), "arguments where there are none"),
+    Wrong("hermes", AUTO, "<tool_call>\n", "half a call"),
+    Wrong("hermes", ONE, f"{_H_F}\n{_H_G}", "two calls where one may be"),
+    Wrong("hermes", ONE, f"{_H_F}\nDone.", "text behind the only call"),
+    Wrong("hermes", NONE, _H_F, "a call where none may be"),
+    Wrong("hermes", NONE, "a <tool_call>", "the mark of a call where none may be"),
+    Wrong("hermes", REQUIRED, "", "nothing where a call must be"),
+    Wrong("hermes", REQUIRED, _THINK, "only reasoning where a call must be"),
+    Wrong("hermes", REQUIRED, f"Hi {_H_F}", "text before a call that must be"),
+    Wrong("hermes", REQUIRED, f"{_H_F}\n", "a separator behind the last call"),
+    Wrong("hermes", REQUIRED, f"{_H_F}{_H_G}", "calls without their separator"),
+    Wrong("hermes", REQUIRED_ONE, f"{_H_F}\n{_H_G}", "two calls where one must be"),
+    Wrong("hermes", NAMED, _H_G, "another tool than the named one"),
+    Wrong("hermes", NAMED, f"{_H_F}\n{_H_F}", "the named tool twice"),
+    Wrong("hermes", VALUE_ONLY, "Hi", "text where a value must be"),
+    Wrong("hermes", VALUE_ONLY, _H_F, "a call without tools"),
+    Wrong("hermes", VALUE_OR_CALL, "Hi", "text where a value or a call must be"),
+    Wrong("hermes", VALUE_OR_CALL, f'{{"name": "x"}}\n{_H_F}', "both a value and a call"),
+    Wrong("hermes", REQUIRED_VALUE, '{"name": "x"}', "a value where a call must be"),
+    Wrong("hermes", VALUE_NONE, _H_F, "a call where none may be"),
+    Wrong("hermes", quiet(REQUIRED), f"{_THINK}{_H_F}", "reasoning that is off"),
+    Wrong("hermes", quiet(FREE), f"{_THINK}Hi", "reasoning that is off"),
+    Wrong("llama3_json", AUTO, '{"name": "John"}', "a call's beginning as text"),
+    Wrong("llama3_json", AUTO, '{"name":"f","parameters":{}}', "a call spelled otherwise"),
+    Wrong("llama3_json", NONE, _L_F, "a call where none may be"),
+    Wrong("llama3_json", NONE, "<|python_tag|>x", "the mark of a call where none may be"),
+    Wrong("llama3_json", REQUIRED, f"<|python_tag|>{_L_F}; Hi", "text behind the calls"),
+    Wrong("llama3_json", REQUIRED, "<|python_tag|>", "a mark without a call"),
+    Wrong("llama3_json", VALUE_OR_CALL, _L_F, "a call without the mark that tells it apart"),
+    Wrong("llama3_function", AUTO, "<function=h>{}</function>", "a tool nobody offered"),
+    Wrong("llama3_function", AUTO, "<function=f>{}</function>", "a missing argument"),
+    Wrong("llama3_function", ONE, f"{_X_F}{_X_G}", "two calls where one may be"),
+    Wrong("llama3_function", NONE, "x <function=", "the mark of a call where none may be"),
+    Wrong("llama3_function", REQUIRED, f"{_X_F}\n", "text behind the calls"),
+    Wrong("harmony", AUTO, "Hi", "text outside messages"),
+    Wrong("harmony", AUTO, "", "nothing at all"),
+    Wrong("harmony", AUTO, _ANALYSIS, "reasoning without an answer"),
+    Wrong("harmony", AUTO, f"{_FINAL}Hi<|end|>", "a final message that is not the last"),
+    Wrong("harmony", AUTO, f"{_FINAL}a<|channel|>b<|return|>", "a special token in text"),
+    Wrong("harmony", FREE, CALL_HEADERS[0] + _BODY, "a call without tools"),
+    Wrong("harmony", FREE, f"{_PREAMBLE}{_FINAL}Hi<|return|>", "a preamble without tools"),
+    Wrong("harmony", NONE, CALL_HEADERS[0] + _BODY, "a call where none may be"),
+    Wrong("harmony", REQUIRED, f"{_FINAL}Hi<|return|>", "a final message where a call must be"),
+    Wrong("harmony", NAMED, (CALL_HEADERS[0] + _BODY).replace(".f ", ".g "), "another tool"),
+    Wrong("harmony", VALUE_ONLY, f"{_FINAL}Hi<|return|>", "text where a value must be"),
+    Wrong("harmony", quiet(FREE), f"{_ANALYSIS}{_FINAL}Hi<|return|>", "reasoning that is off"),
+    Wrong(
+        "harmony",
+        VALUE_OR_CALL,
+        f'{_PREAMBLE}{_FINAL}{{"name": "x"}}<|return|>',
+        "a preamble beside a value",
+    ),
+    Wrong(
+        "harmony",
+        AUTO,
+        f"{CALL_HEADERS[0]}{_BODY}<|start|>assistant{CALL_HEADERS[0]}{_BODY}",
+        "two calls in a turn",
+    ),
+]

@@ -1,0 +1,128 @@
+"""Prompts of formats for tokenizers without a chat template: the families' own layouts."""
+
+from typing import Any
+
+import pytest
+
+from adapters.formats import Ask, FormatError, Tool, get_format
+
+from .cases import SPECIALS
+
+NAMES = sorted(SPECIALS)
+WEATHER = Tool("weather", {"type": "object", "properties": {"city": {"type": "string"}}}, "Tells")
+SHOWN = (
+    '{"type": "function", "function": {"name": "weather", "description": "Tells", '
+    '"parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}'
+)
+HISTORY: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be nice."},
+    {
+        "role": "developer",
+        "content": [{"type": "text", "text": "Be "}, {"type": "text", "text": "short."}],
+    },
+    {"role": "user", "content": "Oslo and Rome?"},
+    {
+        "role": "assistant",
+        "content": "Looking.",
+        "tool_calls": [
+            {"id": "1", "function": {"name": "weather", "arguments": '{"city":"Oslo"}'}},
+            {"id": "2", "function": {"name": "weather", "arguments": ""}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "1", "content": "rain"},
+    {"role": "tool", "tool_call_id": "2", "content": "sun"},
+    {"role": "assistant", "content": "Rain and sun.", "reasoning_content": "hidden"},
+    {"role": "user", "content": None},
+]
+
+
+def render(name: str, messages: list[dict[str, Any]], *tools: Tool, **ask: Any) -> str:
+    return get_format(name).render(messages, tools, Ask(tools, **ask))
+
+
+def test_hermes_is_qwens_template() -> None:
+    assert render("hermes", HISTORY, WEATHER) == (
+        "<|im_start|>system\nBe nice.\n\nBe short.\n\n# Tools\n\n"
+        "You may call one or more functions to assist with the user query.\n\n"
+        "You are provided with function signatures within <tools></tools> XML tags:\n"
+        f"<tools>\n{SHOWN}\n</tools>\n\n"
+        "For each function call, return a json object with function name and arguments within "
+        "<tool_call></tool_call> XML tags:\n<tool_call>\n"
+        '{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call><|im_end|>\n'
+        "<|im_start|>user\nOslo and Rome?<|im_end|>\n"
+        "<|im_start|>assistant\nLooking.\n"
+        '<tool_call>\n{"name": "weather", "arguments": {"city":"Oslo"}}\n</tool_call>\n'
+        '<tool_call>\n{"name": "weather", "arguments": {}}\n</tool_call><|im_end|>\n'
+        "<|im_start|>user\n<tool_response>\nrain\n</tool_response>\n"
+        "<tool_response>\nsun\n</tool_response><|im_end|>\n"
+        "<|im_start|>assistant\nRain and sun.<|im_end|>\n"
+        "<|im_start|>user\n<|im_end|>\n"
+        "<|im_start|>assistant\n"
+    )
+
+
+def test_llama3_json_history() -> None:
+    prompt = render("llama3_json", HISTORY)
+    assert prompt == (
+        "<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe nice.\n\nBe short."
+        "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nOslo and Rome?<|eot_id|>"
+        "<|start_header_id|>assistant<|end_header_id|>\n\n"
+        'Looking.{"name": "weather", "parameters": {"city":"Oslo"}}; '
+        '{"name": "weather", "parameters": {}}<|eot_id|>'
+        "<|start_header_id|>ipython<|end_header_id|>\n\nrain<|eot_id|>"
+        "<|start_header_id|>ipython<|end_header_id|>\n\nsun<|eot_id|>"
+        "<|start_header_id|>assistant<|end_header_id|>\n\nRain and sun.<|eot_id|>"
+        "<|start_header_id|>user<|end_header_id|>\n\n<|eot_id|>"
+        "<|start_header_id|>assistant<|end_header_id|>\n\n"
+    )
+    assert "Respond in the format" in render("llama3_json", HISTORY, WEATHER)
+
+
+def test_llama3_function_shows_tools_as_its_prompt_did_in_training() -> None:
+    prompt = render("llama3_function", HISTORY, WEATHER)
+    assert "Use the function 'weather' to 'Tells':\n" + SHOWN[33:-1] in prompt.replace(
+        '{"type": "function", "function": ', ""
+    )
+    assert 'Looking.<function=weather>{"city":"Oslo"}</function><function=weather>{}' in prompt
+
+
+def test_plain_is_role_lines() -> None:
+    assert render("plain", [{"role": "user", "content": "Hi"}]) == "user:\nHi\n\nassistant:\n"
+    assert (
+        'Looking.\n<tool_call>{"name": "weather", "arguments": {"city":"Oslo"}}</tool_call>\n'
+        in render("plain", HISTORY, WEATHER)
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_history_can_hold_what_looks_like_a_templates_marks(name: str) -> None:
+    text = "{role} {text} {tools} {schema} {name} {effort}"
+    messages = [{"role": role, "content": text} for role in ("system", "user", "assistant")]
+    tool = Tool("t", {"type": "object"}, text)
+    assert render(name, messages, tool, response_schema={"const": text}).count(text) == (
+        6 if name == "llama3_function" else 5  # it shows descriptions twice
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_response_schema_is_shown(name: str) -> None:
+    schema = {"type": "object", "properties": {"é": {}}}
+    prompt = render(name, [{"role": "user", "content": "Hi"}], response_schema=schema)
+    assert '{"type": "object", "properties": {"é": {}}}' in prompt
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("message", "param"),
+    [
+        ({"role": "wizard", "content": ""}, "messages[1].role"),
+        ({"role": "user", "content": [{"type": "image_url"}]}, "messages[1].content[0]"),
+        ({"role": "assistant", "tool_calls": [{"id": "x"}]}, "messages[1].tool_calls[0]"),
+    ],
+)
+def test_what_is_no_text_is_refused_with_its_place(
+    name: str, message: dict[str, Any], param: str
+) -> None:
+    with pytest.raises(FormatError) as caught:
+        render(name, [{"role": "user", "content": "Hi"}, message])
+    assert caught.value.param == param

@@ -1,0 +1,273 @@
+"""With the engine: what each grammar lets a model write, what it forbids, and how it is read.
+
+The vocabulary holds all bytes, some longer tokens and the format's special tokens.
+"""
+
+import json
+import random
+import re
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator
+
+from adapters.formats import Ask, Plan, get_format
+from engine import Compiled, Compiler, Matcher, ParseDivergence, SpecError, Vocabulary
+
+from .cases import (
+    ANSWERS,
+    ASKS,
+    AUTO,
+    REQUIRED,
+    SPECIALS,
+    STOPS,
+    TOOLS,
+    VALUE,
+    WRONG,
+    Answer,
+    Said,
+    Wrong,
+    quiet,
+)
+
+NAMES = sorted(SPECIALS)
+#: tokens that cross the borders of marks, names and values
+LONGER = (
+    b'"}', b"}}", b'{"', b'": ', b"\n</", b"Oslo", b'"f"', b"<tool", b" functions", b"; {", b"></",
+    "漢".encode(), "😀".encode()[:2], b"to=", b"json", b"assistant", b">\n", b"\n\n", b"call>\n{",
+)  # fmt: skip
+
+
+@lru_cache
+def compiler(name: str) -> Compiler:
+    tokens = [bytes([byte]) for byte in range(256)]
+    specials = [text.encode() for text in SPECIALS[name]]
+    first = len(tokens) + len(LONGER)
+    stops = [first + SPECIALS[name].index(text) for text in STOPS[name]]
+    vocabulary = Vocabulary(
+        [*tokens, *LONGER, *specials],
+        stop_token_ids=stops,
+        special_token_ids=range(first, first + len(specials)),
+    )
+    return Compiler(vocabulary)
+
+
+def compiled(name: str, ask: Ask) -> tuple[Plan, Compiled]:
+    plan = get_format(name).plan(ask, SPECIALS[name])
+    return plan, compiler(name).compile_structural_tag(plan.spec_json)
+
+
+def encode(name: str, text: str, longest: int = 1) -> list[int]:
+    """Special tokens by id; the rest in tokens of up to ``longest`` bytes."""
+    tokens = compiler(name).vocabulary.tokens
+    first = len(tokens) - len(SPECIALS[name])
+    ids, at, data = [], 0, text.encode()
+    while at < len(data):
+        special = next((t for t in range(first, len(tokens)) if data.startswith(tokens[t], at)), 0)
+        fitting = [t for t in range(first) if data.startswith(tokens[t], at)]
+        short = max((t for t in fitting if len(tokens[t]) <= longest), key=lambda t: len(tokens[t]))
+        ids.append(special or short)
+        at += len(tokens[ids[-1]])
+    return ids
+
+
+def is_accepted(name: str, grammar: Compiled, ids: list[int]) -> bool:
+    matcher = Matcher(grammar)
+    return all(map(matcher.accept_token, ids)) and (matcher.can_stop() or matcher.is_terminated())
+
+
+def read(plan: Plan, grammar: Compiled, ids: list[int]) -> Said:
+    parser, reader, said = grammar.parser(), plan.reader(), Said()
+    for token in ids:
+        said.add(reader.feed(parser.feed(token)))
+    said.add(reader.feed(parser.finish()))
+    return said.add(reader.finish())
+
+
+def case_id(case: Answer | Wrong) -> str:
+    ask = next((name for name, ask in ASKS.items() if ask == case.ask), "quiet")
+    return f"{case.format}-{ask}-{case.text[:24]!r}"
+
+
+# -- answers by hand ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=case_id)
+@pytest.mark.parametrize("longest", [1, 9])
+def test_what_models_write_is_accepted_and_read(answer: Answer, longest: int) -> None:
+    plan, grammar = compiled(answer.format, answer.ask)
+    ids = encode(answer.format, answer.text, longest)
+    assert is_accepted(answer.format, grammar, ids)
+    assert read(plan, grammar, ids) == answer.means
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=case_id)
+@pytest.mark.parametrize("longest", [1, 9])
+def test_what_was_not_asked_for_is_rejected(wrong: Wrong, longest: int) -> None:
+    _, grammar = compiled(wrong.format, wrong.ask)
+    assert not is_accepted(wrong.format, grammar, encode(wrong.format, wrong.text, longest)), (
+        wrong.why
+    )
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=case_id)
+def test_spelling_marks_out_does_not_help(wrong: Wrong) -> None:
+    """The bytes of a special token's text are no way around it."""
+    _, grammar = compiled(wrong.format, wrong.ask)
+    assert not is_accepted(wrong.format, grammar, list(wrong.text.encode())), wrong.why
+
+
+TEXT_ANSWERS = [answer for answer in ANSWERS if answer.format != "harmony"]
+
+
+@pytest.mark.parametrize("answer", TEXT_ANSWERS, ids=case_id)
+def test_marks_that_are_not_special_tokens_mean_the_same(answer: Answer) -> None:
+    plan, grammar = compiled(answer.format, answer.ask)
+    ids = list(answer.text.encode())
+    assert is_accepted(answer.format, grammar, ids)
+    assert read(plan, grammar, ids) == answer.means
+
+
+MARKS = ("<tool_call>", '{"name"', "<|python_tag|>", "<function=", "<think>")
+
+
+def without_begun_mark(text: str) -> str:
+    """``text`` without the beginning of a mark at its end, and what it would stand behind."""
+    for size in range(min(16, len(text)), 0, -1):
+        if any(mark.startswith(text[-size:]) for mark in MARKS):
+            return text[:-size].rstrip("; \n")
+    return text
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=case_id)
+def test_cut_off_output_loses_no_text_and_leaks_no_marks(answer: Answer) -> None:
+    """Each cut is a beginning of the whole, up to a mark or a character that it leaves half."""
+    plan, grammar = compiled(answer.format, answer.ask)
+    ids = encode(answer.format, answer.text)
+    for cut in range(len(ids)):
+        said = read(plan, grammar, ids[:cut])
+        if not said.starts(answer.means):
+            said.content = without_begun_mark(said.content.removesuffix("�"))
+            said.reasoning = said.reasoning.removesuffix("�")
+            said.reasoning = re.sub("\n?(</?t?h?i?n?k?)?$", "", said.reasoning)
+        assert said.starts(answer.means), cut
+
+
+def test_the_stop_token_itself_is_no_text() -> None:
+    plan, grammar = compiled("hermes", AUTO)
+    ids = encode("hermes", "Hi<|im_end|>")
+    matcher = Matcher(grammar)
+    assert all(map(matcher.accept_token, ids))
+    assert matcher.is_terminated()
+    assert read(plan, grammar, ids) == Said("Hi")
+
+
+def test_a_call_ends_a_harmony_answer() -> None:
+    _, grammar = compiled("harmony", AUTO)
+    case = next(a for a in ANSWERS if a.format == "harmony" and a.text.endswith("<|call|>"))
+    matcher = Matcher(grammar)
+    assert all(map(matcher.accept_token, encode("harmony", case.text)))
+    assert matcher.is_terminated()
+
+
+def test_a_reader_is_fed_as_soon_as_the_text_is_certain() -> None:
+    """Streaming: arguments come out while they are written, not when the call is over."""
+    plan, grammar = compiled("hermes", quiet(REQUIRED))
+    parser, reader, said = grammar.parser(), plan.reader(), Said()
+    begin = '<tool_call>\n{"name": "f", "arguments": '
+    for token in encode("hermes", begin + '{"city": "Os'):
+        said.add(reader.feed(parser.feed(token)))
+    assert said == Said("", "", [("f", '{"city": "Os')])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_text_that_does_not_fit_is_a_divergence(name: str) -> None:
+    _, grammar = compiled(name, quiet(REQUIRED))
+    with pytest.raises(ParseDivergence):
+        grammar.parser().feed_bytes(b"never")
+
+
+# -- answers by chance ----------------------------------------------------------------------------
+
+
+def walk(name: str, grammar: Compiled, seed: int, limit: int) -> tuple[list[int], bool]:
+    """Random allowed tokens, pulled towards the ends of strings and tags; and whether it ended."""
+    chance = random.Random(seed)
+    matcher, ids = Matcher(grammar), []
+    size = compiler(name).vocabulary.size
+    mask = np.zeros((1, (size + 31) // 32), dtype=np.int32)
+    closers = [*b'"}]<{>', *range(256 + len(LONGER), size)]
+    while len(ids) < limit:
+        matcher.fill_bitmask(mask)
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[:size]
+        allowed = np.flatnonzero(bits).tolist()
+        assert allowed
+        pulled = [token for token in closers if bits[token]]
+        ids.append(chance.choice(pulled if pulled and chance.random() < 0.4 else allowed))
+        assert matcher.accept_token(ids[-1])
+        if matcher.is_terminated():
+            return ids, True
+    return ids, False
+
+
+def check(said: Said, ask: Ask) -> None:
+    """The message is one that the ask allows."""
+    tools = {tool.name: tool for tool in TOOLS}
+    for name, arguments in said.calls:
+        schema = tools[name].parameters or {"type": "object", "maxProperties": 0}
+        Draft202012Validator(dict(schema)).validate(json.loads(arguments))
+    counts = {"none": {0}, "named": {1}, "required": range(1, 10_000), "auto": range(10_000)}
+    assert len(said.calls) in counts[ask.tool_choice]
+    if not ask.parallel_tool_calls:
+        assert len(said.calls) <= 1
+    if ask.tool_choice == "named":
+        assert said.calls[0][0] == ask.tool_name
+    if ask.response_schema is not None and not said.calls:
+        Draft202012Validator(VALUE).validate(json.loads(said.content))
+    if ask.tool_choice in ("required", "named"):
+        assert not said.content or said.calls
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("ask", ASKS)
+def test_even_noise_is_a_valid_message(name: str, ask: str) -> None:
+    plan, grammar = compiled(name, ASKS[ask])
+    ended = 0
+    for seed in range(12):
+        ids, whole = walk(name, grammar, seed, 400)
+        said = read(plan, grammar, ids)
+        assert all(call[0] in {tool.name for tool in ASKS[ask].tools} for call in said.calls)
+        if whole:
+            check(said, ASKS[ask])
+            ended += 1
+    assert ended
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("ask", ["auto", "none", "free", "value or call"])
+def test_chunks_of_tokens_do_not_matter(name: str, ask: str) -> None:
+    plan, grammar = compiled(name, ASKS[ask])
+    for seed in range(8):
+        ids, _ = walk(name, grammar, seed, 200)
+        parser, reader, said = grammar.parser(), plan.reader(), Said()
+        events = [event for token in ids for event in parser.feed(token)] + parser.finish()
+        assert said.add(reader.feed(events)).add(reader.finish()) == read(plan, grammar, ids)
+
+
+# -- refusals -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_engine_refuses_is_blamed_on_the_request(name: str) -> None:
+    bad = {"type": "object", "properties": {"a": {"type": "nonsense"}}}
+    for ask, place in (
+        (Ask((TOOLS[0], type(TOOLS[0])("bad", bad)), "required"), "tools[1].function.parameters"),
+        (Ask(response_schema=bad), "response_format"),
+    ):
+        plan = get_format(name).plan(ask, SPECIALS[name])
+        with pytest.raises(SpecError) as caught:
+            compiler(name).compile_structural_tag(plan.spec_json)
+        param, pointer = plan.blame(caught.value.pointer)
+        assert param == place
+        assert pointer.startswith("/properties/a")

@@ -1,0 +1,188 @@
+"""Refusals name their place in the request, and spec pointers lead back to the request."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adapters.formats import FORMATS, Ask, FormatError, Tool, get_format
+from adapters.formats.objects import NO_ARGUMENTS, argument_schema
+
+from .cases import AUTO, FREE, REQUIRED, SPECIALS, TOOLS, VALUE_ONLY, VALUE_OR_CALL, G
+
+NAMES = sorted(SPECIALS)
+
+
+def refusal(name: str, ask: Ask) -> FormatError:
+    with pytest.raises(FormatError) as caught:
+        get_format(name).plan(ask, SPECIALS[name])
+    return caught.value
+
+
+# -- arguments are objects ------------------------------------------------------------------------
+
+TYPED = {"type": "object", "properties": {"a": {}}}
+NARROWED: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
+    ({}, NO_ARGUMENTS),
+    (TYPED, TYPED),
+    ({"type": "object"}, {"type": "object"}),
+    ({"type": ["object"]}, {"type": ["object"]}),
+    ({"type": ["object", "null"]}, {"type": "object"}),
+    ({"properties": {"a": {}}}, {"type": "object", "properties": {"a": {}}}),
+    ({"enum": ["x", {"a": 1}]}, {"type": "object", "enum": ["x", {"a": 1}]}),
+    ({"const": {}}, {"type": "object", "const": {}}),
+    ({"anyOf": [TYPED, {"type": "null"}]}, {"type": "object", "anyOf": [TYPED, {"type": "null"}]}),
+    ({"anyOf": [TYPED, TYPED]}, {"anyOf": [TYPED, TYPED]}),
+    ({"oneOf": [TYPED]}, {"oneOf": [TYPED]}),
+    ({"allOf": [{}, TYPED]}, {"allOf": [{}, TYPED]}),
+    (
+        {"$ref": "#/$defs/a~1b", "$defs": {"a/b": TYPED}},
+        {"$ref": "#/$defs/a~1b", "$defs": {"a/b": TYPED}},
+    ),
+    ({"$ref": "#/nowhere"}, {"type": "object", "$ref": "#/nowhere"}),
+    ({"$ref": "#"}, {"type": "object", "$ref": "#"}),
+    ({"$ref": "https://x"}, {"type": "object", "$ref": "https://x"}),
+]
+
+
+@pytest.mark.parametrize(("schema", "expected"), NARROWED)
+def test_schemas_are_narrowed_to_objects(
+    schema: Mapping[str, Any], expected: Mapping[str, Any]
+) -> None:
+    assert argument_schema(schema, "p") == expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "pointer"),
+    [
+        ({"type": "string"}, "/type"),
+        ({"type": ["string", "null"]}, "/type"),
+        ({"type": []}, "/type"),
+        ({"const": 1}, "/const"),
+        ({"enum": [1, "a", [{}]]}, "/enum"),
+        ({"anyOf": [{"type": "string"}, {"const": 2}, False]}, "/anyOf"),
+        ({"oneOf": [{"type": "array"}]}, "/oneOf"),
+        ({"allOf": [{}, {"anyOf": [{"type": "null"}]}]}, "/allOf/1/anyOf"),
+        ({"$ref": "#/$defs/s", "$defs": {"s": {"type": "string"}}}, "/$ref"),
+        ([], ""),
+        ("object", ""),
+        (None, ""),
+        (True, ""),
+    ],
+)
+def test_schemas_that_no_object_fits_are_refused_with_their_place(
+    schema: Any, pointer: str
+) -> None:
+    with pytest.raises(FormatError) as caught:
+        argument_schema(schema, "tools[3].function.parameters")
+    assert (caught.value.param, caught.value.pointer) == ("tools[3].function.parameters", pointer)
+    assert str(caught.value).startswith(f"tools[3].function.parameters{pointer}: ")
+
+
+def test_schemas_that_refer_to_themselves_cost_nothing() -> None:
+    """Branches that all lead back would be 50**16 ways without the memo."""
+    schema: dict[str, Any] = {"anyOf": [{"$ref": "#"}] * 50, "oneOf": [{"$ref": "#/anyOf/0"}] * 50}
+    assert argument_schema(schema, "p") == {"type": "object", **schema}
+    deep: dict[str, Any] = TYPED
+    for _ in range(5_000):
+        deep = {"allOf": [deep]}
+    assert argument_schema(deep, "p")["type"] == "object"
+
+
+# -- names and choices ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("tool", ["", "\ud800", "a<tool_call>b", "<|call|>", '{"name"', "<eos>"])
+def test_names_that_could_be_read_as_something_else_are_refused(name: str, tool: str) -> None:
+    ask = Ask((G, Tool(tool, {})))
+    spelled = {
+        "plain": ("<|call|>", '{"name"'),
+        "hermes": ("<|call|>", '{"name"', "<eos>"),
+        "llama3_json": ("a<tool_call>b", "<|call|>", "<eos>"),
+    }
+    if tool in spelled.get(name, ()):  # ordinary text inside of a JSON string
+        get_format(name).plan(ask, SPECIALS[name])
+    else:
+        assert refusal(name, ask).param == "tools[1].function.name"
+
+
+@pytest.mark.parametrize("name", ["plain", "hermes", "llama3_json"])
+@pytest.mark.parametrize("tool", ['a"b', "a\\b", "a\nb", "{}", "é", "a b"])
+def test_names_in_json_are_escaped(name: str, tool: str) -> None:
+    plan = get_format(name).plan(Ask((Tool(tool, {}),), "required", reasoning="off"), ())
+    tags = plan.spec["format"].get("tags") or plan.spec["format"]["elements"][1]["tags"]
+    begin = tags[0]["begin"]
+    assert json.loads(begin[begin.index("{") :] + "0}")["name"] == tool
+
+
+@pytest.mark.parametrize("name", ["llama3_function", "harmony"])
+@pytest.mark.parametrize("tool", ["a>b", "a b", "é", "a\n"])
+def test_names_that_stand_bare_must_be_words(name: str, tool: str) -> None:
+    assert refusal(name, Ask((Tool(tool, {}),))).param == "tools[0].function.name"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("ask", "param"),
+    [
+        (Ask((G, G)), "tools[1].function.name"),
+        (Ask((G, G), "none"), "tools[1].function.name"),
+        (Ask((), "required"), "tool_choice"),
+        (Ask(TOOLS, "named", "nobody"), "tool_choice"),
+        (Ask(TOOLS, "named"), "tool_choice"),
+        (Ask((G, Tool("t", {"type": "array"}))), "tools[1].function.parameters"),
+        (Ask(response_schema={"const": float("nan")}), "response_format"),
+        (Ask(response_schema={"const": {1}}), "response_format"),
+    ],
+)
+def test_refusals_name_the_place(name: str, ask: Ask, param: str) -> None:
+    assert refusal(name, ask).param == param
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_schema_nested_too_deep_is_refused(name: str) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(100_000):
+        deep = {"items": deep}
+    assert refusal(name, replace(FREE, response_schema=deep)).param == "response_format"
+
+
+def test_harmony_needs_its_tokens() -> None:
+    with pytest.raises(FormatError, match=r"no token <\|call\|>$"):
+        get_format("harmony").plan(FREE, [t for t in SPECIALS["harmony"] if t != "<|call|>"])
+    for name, format in FORMATS.items():
+        if name not in ("plain", "qwen3"):
+            assert {*format.own_tokens} <= {*SPECIALS[name]}
+
+
+# -- the way back ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("ask", [AUTO, REQUIRED, VALUE_OR_CALL, VALUE_ONLY])
+def test_places_inside_schemas_lead_back_to_the_request(name: str, ask: Ask) -> None:
+    plan = get_format(name).plan(ask, SPECIALS[name])
+    seen = set()
+    for pointer, origin in plan.origins.items():
+        if origin.is_schema:
+            inside = f"{pointer}/json_schema/properties/a~1b/type"
+            assert plan.blame(inside) == (origin.param, "/properties/a~1b/type")
+            assert plan.blame(pointer) == (origin.param, "")
+            assert plan.blame(f"{pointer}/json_schema") == (origin.param, "")
+        else:
+            assert plan.blame(f"{pointer}/begin") == (origin.param, "")
+        seen.add(origin.param)
+    expected = {f"tools[{n}].function" for n, _ in enumerate(ask.tools)}
+    expected |= {f"{place}.parameters" for place in expected}
+    assert seen == expected | ({"response_format"} if ask.response_schema else set())
+
+
+def test_places_without_an_origin_are_blamed_on_what_the_spec_is_for() -> None:
+    hermes, specials = get_format("hermes"), SPECIALS["hermes"]
+    assert hermes.plan(AUTO, specials).blame("/format/elements/0") == ("tools", "")
+    assert hermes.plan(AUTO, specials).blame("") == ("tools", "")
+    assert hermes.plan(VALUE_ONLY, specials).blame("") == ("response_format", "")
+    assert hermes.plan(FREE, specials).blame("/format/excludes/0") == (None, "")

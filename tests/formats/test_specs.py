@@ -1,0 +1,230 @@
+"""Each (format, choice, parallel, schema) gives the spec that its declaration says."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adapters.formats import FORMATS, Ask, Tool, get_format
+from adapters.formats.parts import Kind
+
+from .cases import (
+    ASKS,
+    AUTO,
+    FREE,
+    NAMED,
+    NONE,
+    ONE,
+    REQUIRED,
+    REQUIRED_ONE,
+    REQUIRED_VALUE,
+    SPECIALS,
+    TOOLS,
+    VALUE_NONE,
+    VALUE_ONLY,
+    VALUE_OR_CALL,
+    quiet,
+)
+
+NAMES = sorted(SPECIALS)
+TAG_FAMILIES = [name for name in NAMES if name != "harmony"]
+
+
+def spec(name: str, ask: Ask) -> dict[str, Any]:
+    return get_format(name).plan(ask, SPECIALS[name]).spec["format"]
+
+
+def shape(node: Any) -> str:
+    """A spec as one line: types, tools by their schemas' properties, no texts."""
+    kind = node["type"]
+    if kind in ("sequence", "or"):
+        return f"{kind}({' '.join(map(shape, node['elements']))})"
+    if kind in ("optional", "star"):
+        return f"{kind}({shape(node['content'])})"
+    if kind == "tag":
+        return f"tag({shape(node['content'])})"
+    if kind in ("triggered_tags", "tags_with_separator"):
+        count = "one" if node["stop_after_first"] else "many"
+        least = "+" if node.get("at_least_one") else "*"
+        return f"{kind}{least}{count}[{len(node['tags'])}]"
+    return "value" if kind == "json_schema" else str(kind)
+
+
+#: (ask, text families without a lead, llama3_json, which has one), all without reasoning
+SHAPES = [
+    (FREE, "any_text", "any_text"),
+    (AUTO, "triggered_tags*many[3]", "triggered_tags*many[6]"),
+    (ONE, "triggered_tags*one[3]", "triggered_tags*one[6]"),
+    (NONE, "any_text", "any_text"),
+    (
+        REQUIRED,
+        "tags_with_separator+many[3]",
+        "sequence(optional(const_string) tags_with_separator+many[3])",
+    ),
+    (
+        REQUIRED_ONE,
+        "tags_with_separator+one[3]",
+        "sequence(optional(const_string) tags_with_separator+one[3])",
+    ),
+    (
+        NAMED,
+        "tags_with_separator+one[1]",
+        "sequence(optional(const_string) tags_with_separator+one[1])",
+    ),
+    (VALUE_ONLY, "value", "value"),
+    (
+        VALUE_OR_CALL,
+        "or(tags_with_separator+many[3] value)",
+        "or(sequence(const_string tags_with_separator+many[3]) value)",
+    ),
+    (VALUE_NONE, "value", "value"),
+    (
+        REQUIRED_VALUE,
+        "tags_with_separator+many[3]",
+        "sequence(optional(const_string) tags_with_separator+many[3])",
+    ),
+]
+
+
+@pytest.mark.parametrize("name", TAG_FAMILIES)
+@pytest.mark.parametrize(("ask", "plain", "led"), SHAPES)
+def test_shapes_of_tag_families(name: str, ask: Ask, plain: str, led: str) -> None:
+    assert shape(spec(name, quiet(ask))) == (led if name == "llama3_json" else plain)
+
+
+@pytest.mark.parametrize(
+    ("ask", "answer"),
+    [
+        (FREE, "any_text"),
+        (AUTO, "triggered_tags*many[3]"),
+        (REQUIRED, "tags_with_separator+many[3]"),
+        (VALUE_ONLY, "value"),
+    ],
+)
+def test_reasoning_comes_first_and_is_optional(ask: Ask, answer: str) -> None:
+    is_text = answer.startswith(("any", "trig"))
+    thought = "tag(any_text)" if is_text else "sequence(tag(any_text) regex)"
+    assert shape(spec("hermes", ask)) == f"sequence(optional({thought}) {answer})"
+
+
+_TYPE = "optional(or(sequence(optional(const_string) token const_string) const_string))"
+_CHANNEL = "token or(const_string const_string)"
+_CALL = (
+    f"sequence(or(sequence({_CHANNEL} const_string) sequence(const_string {_CHANNEL})) "
+    f"{_TYPE} tag(value))"
+)
+_THOUGHT = _PREAMBLE = "sequence(token const_string tag(any_text))"
+_AGAIN = "token const_string"
+_BEFORE_CALL = f"star(sequence(or({_THOUGHT} {_PREAMBLE}) {_AGAIN}))"
+_BEFORE = f"star(sequence(token const_string tag(any_text) {_AGAIN}))"
+
+
+def _final(content: str) -> str:
+    return f"sequence(token const_string {_TYPE} tag({content}))"
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [
+        (quiet(FREE), _final("any_text")),
+        (quiet(VALUE_NONE), _final("value")),
+        (FREE, f"sequence({_BEFORE} {_final('any_text')[9:-1]})"),
+        (NAMED, f"sequence({_BEFORE_CALL} {_CALL[9:-1]})"),
+        (AUTO, f"sequence({_BEFORE_CALL} or({_CALL} {_CALL} {_CALL} {_final('any_text')}))"),
+        (ONE, f"sequence({_BEFORE_CALL} or({_CALL} {_CALL} {_CALL} {_final('any_text')}))"),
+        (REQUIRED, f"sequence({_BEFORE_CALL} or({_CALL} {_CALL} {_CALL}))"),
+        (
+            VALUE_OR_CALL,
+            f"sequence({_BEFORE} or("
+            f"sequence(optional({_PREAMBLE[:-1]} {_AGAIN} {_BEFORE_CALL})) "
+            f"or({_CALL} {_CALL} {_CALL})) {_final('value')}))",
+        ),
+    ],
+)
+def test_shapes_of_harmony(ask: Ask, expected: str) -> None:
+    assert shape(spec("harmony", ask)) == expected
+
+
+# -- properties of all specs ----------------------------------------------------------------------
+
+
+def nodes(value: Any) -> list[dict[str, Any]]:
+    """All nodes of a spec."""
+    if isinstance(value, list):
+        return [found for item in value for found in nodes(item)]
+    if not isinstance(value, dict):
+        return []
+    inner = [v for key, v in value.items() if key not in ("json_schema", "excludes")]
+    return [value, *nodes(inner)]
+
+
+EVERY = [(name, ask) for name in NAMES for ask in ASKS]
+
+
+@pytest.mark.parametrize(("name", "ask"), EVERY)
+def test_free_text_holds_no_special_token_but_one_that_opens_a_tag(name: str, ask: str) -> None:
+    for node in nodes(spec(name, ASKS[ask])):
+        if "excludes" in node:
+            assert {*node["excludes"], *node.get("triggers", ())} >= {*SPECIALS[name]}
+            assert not {*node["excludes"]} & {*node.get("triggers", ())}
+
+
+@pytest.mark.parametrize(("name", "ask"), EVERY)
+def test_tools_can_be_called_exactly_where_the_choice_lets_them(name: str, ask: str) -> None:
+    asked = ASKS[ask]
+    plan = get_format(name).plan(asked, SPECIALS[name])
+    called = {role.tool for role in plan.roles.values() if role.kind is Kind.CALL}
+    by_choice = {"none": set(), "named": {"f"}}
+    assert called == by_choice.get(asked.tool_choice, {tool.name for tool in asked.tools})
+
+
+@pytest.mark.parametrize(("name", "ask"), EVERY)
+def test_every_node_has_a_role_and_equal_asks_give_equal_bytes(name: str, ask: str) -> None:
+    plan = get_format(name).plan(ASKS[ask], SPECIALS[name])
+    assert json.loads(plan.spec_json) == plan.spec
+    typed = [node for node in nodes(plan.spec["format"]) if "type" in node]
+    assert len(plan.roles) == len(typed)
+    assert get_format(name).plan(ASKS[ask], SPECIALS[name]).spec_json == plan.spec_json
+    assert plan.stop_texts == get_format(name).stop_texts
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_order_of_properties_is_kept(name: str) -> None:
+    """It decides the order in which the model writes them."""
+    properties = {key: {"type": "null"} for key in "zmab"}
+    tool = Tool("t", {"type": "object", "properties": properties})
+    plan = get_format(name).plan(Ask((tool,), "required"), SPECIALS[name])
+    assert json.dumps(properties, separators=(",", ":")) in plan.spec_json
+
+
+@pytest.mark.parametrize("name", TAG_FAMILIES)
+def test_special_tokens_that_are_triggers_still_open_calls(name: str) -> None:
+    trigger = spec(name, quiet(ONE))["triggers"]
+    node = get_format(name).plan(quiet(AUTO), ["<x>", *trigger]).spec["format"]
+    assert node["excludes"][0] == "<x>"
+    assert not {*node["excludes"]} & {*trigger}
+
+
+def test_white_space_is_allowed_even_where_a_special_token_is_spelled_like_it() -> None:
+    assert get_format("plain").plan(FREE, ["\n", "<eos>"]).spec["format"]["excludes"] == ["<eos>"]
+
+
+def test_a_call_in_text_is_impossible_with_choice_none_but_not_without_tools() -> None:
+    assert "<tool_call>" in spec("plain", NONE)["excludes"]
+    assert "<tool_call>" not in spec("plain", FREE)["excludes"]
+
+
+def test_names_of_formats() -> None:
+    assert FORMATS["qwen3"] is FORMATS["hermes"]
+    assert {f.name for f in FORMATS.values()} == {*NAMES}
+    with pytest.raises(ValueError, match="no format 'x'; there are plain, hermes"):
+        get_format("x")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_hundred_tools_stay_in_order(name: str) -> None:
+    tools = tuple(replace(TOOLS[0], name=f"tool_{n}") for n in range(100))
+    plan = get_format(name).plan(Ask(tools, "required"), SPECIALS[name])
+    called = [role.tool for role in plan.roles.values() if role.kind is Kind.CALL]
+    assert called == [tool.name for tool in tools]

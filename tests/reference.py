@@ -1,0 +1,287 @@
+"""A plain Earley recogniser over the IR of ``engine.ir``: what the engine's rows are compared with.
+
+It shares no code with the rows: nothing is interned, memoised, determinised or minimised. Every IR
+node is a nonterminal of its own, and a ``Machine`` says how far one has got in it.
+
+Representation   A letter is 0..255 for a byte and 256 + id for a token. An item is (node, position,
+                 origin): ``position`` is the machine's dot, written out (a count is an integer in
+                 it), ``origin`` the Column where the node began. A Column is one Earley set;
+                 columns refer to earlier ones only, so a state can be stepped in many directions.
+Invariants       I1 a column's items are closed under prediction and completion, empty ones too.
+                 I2 nodes without any word are never predicted, so a state that is not None can
+                 still be completed. (One exception: a DISPATCH is taken to be completable while it
+                 is in free text; excludes that leave no way to any arm are the front end's part.)
+Cost             linear in what people write, some microseconds an item; no bounds, no recursion.
+Not here         events of captures; a CAPTURE is the language of its node.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from engine import ir
+from engine.ir import Grammar, Node
+
+from .reference_letters import (
+    DONE,
+    TOKEN,
+    DispatchMachine,
+    Position,
+    bytes_machine,
+    char_machine,
+    meet,
+    read_char,
+    read_json_char,
+    text_machine,
+    tokens_machine,
+)
+
+
+class Machine(Protocol):
+    """One node: where its dot starts, when it is done, what it waits for, which letters move it."""
+
+    start: Position
+
+    def done(self, at: Position) -> bool: ...
+    def waits(self, at: Position) -> Iterable[tuple[Node, Position]]: ...
+    def scan(self, at: Position, letter: int) -> Position | None: ...
+
+
+class Steps:
+    """A machine that only waits for nodes; ``moves`` tells for which, and where it goes then."""
+
+    def __init__(
+        self,
+        start: Position,
+        done: Callable[[Position], bool],
+        moves: Callable[[Position], Iterable[tuple[Node, Position]]],
+    ) -> None:
+        self.start, self.done, self.waits = start, done, moves
+
+    def scan(self, at: Position, letter: int) -> Position | None:
+        return None
+
+
+# -- nodes made of nodes --------------------------------------------------------------------------
+
+
+def seq_machine(parts: Sequence[Node]) -> Steps:
+    return Steps(
+        0,
+        lambda at: at == len(parts),
+        lambda at: [(parts[at], at + 1)] if at < len(parts) else [],
+    )
+
+
+def alt_machine(parts: Sequence[Node]) -> Steps:
+    return Steps("", lambda at: at == DONE, lambda at: [] if at else [(p, DONE) for p in parts])
+
+
+def repeat_machine(body: Node, minimum: int, maximum: int, nullable: bool) -> Steps:
+    """The position is the count, which stops at ``minimum`` where there is no upper bound.
+
+    A body that can be empty fills up any minimum with empty words, so its minimum is 0; the
+    recogniser never lets an empty body advance the count.
+    """
+    least = 0 if nullable else minimum
+
+    def waits(at: int) -> list[tuple[Node, Position]]:
+        if maximum == -1:
+            return [(body, min(at + 1, least))]
+        return [(body, at + 1)] if at < maximum else []
+
+    return Steps(0, lambda at: at >= least, waits)
+
+
+def graph_machine(edges: Sequence[tuple[int, Node, int]], finals: Sequence[int]) -> Steps:
+    leaving: dict[int, list[tuple[Node, Position]]] = {}
+    for source, node, target in edges:
+        leaving.setdefault(source, []).append((node, target))
+    return Steps(0, lambda at: at in finals, lambda at: leaving.get(at, ()))
+
+
+# -- the recogniser -------------------------------------------------------------------------------
+
+Item = tuple[Node, Position, "Column"]
+
+
+class Column:
+    """One Earley set: its items, who waits for which node here, and which nodes are empty here."""
+
+    def __init__(self, recogniser: "Recogniser", origin: "Column | None" = None) -> None:
+        self.recogniser = recogniser
+        self.first = origin or self
+        self.items: list[Item] = []
+        self.waiting: dict[Node, list[tuple[Item, Position]]] = {}
+        self._seen: set[tuple[Node, Position, int]] = set()
+        self._empty: set[Node] = set()
+        self._accepts = False
+
+    def add(self, node: Node, at: Position, origin: "Column") -> None:
+        key = (node, at, id(origin))
+        if key not in self._seen:
+            self._seen.add(key)
+            self.items.append((node, at, origin))
+
+    def close(self) -> None:
+        """Predict and complete until nothing is new."""
+        for item in self.items:  # grows while it is read
+            node, at, origin = item
+            machine = self.recogniser.machines[node]
+            if machine.done(at):
+                self._complete(node, origin)
+            for child, then in machine.waits(at):
+                self._predict(item, child, then)
+
+    def _complete(self, node: Node, origin: "Column") -> None:
+        if node == self.recogniser.root and origin is self.first:
+            self._accepts = True
+        if origin is self:
+            if node in self._empty:
+                return
+            self._empty.add(node)
+        for (waiter, _, start), then in origin.waiting.get(node, ()):
+            if origin is not self or not self.recogniser.counts(waiter):
+                self.add(waiter, then, start)
+
+    def _predict(self, item: Item, child: Node, then: Position) -> None:
+        if child not in self.recogniser.productive:
+            return
+        if child not in self.waiting:
+            self.waiting[child] = []
+            self.add(child, self.recogniser.machines[child].start, self)
+        self.waiting[child].append((item, then))
+        if child in self._empty and not self.recogniser.counts(item[0]):
+            self.add(item[0], then, item[2])
+
+    # -- the public part --------------------------------------------------------------------------
+    def accepts(self) -> bool:
+        """Whether what was read so far is a word of the grammar."""
+        return self._accepts
+
+    def step(self, letter: int) -> "Column | None":
+        """The state after one more letter, or None where no word goes on like that."""
+        column = Column(self.recogniser, self.first)
+        for node, at, origin in self.items:
+            then = self.recogniser.machines[node].scan(at, letter)
+            if then is not None:
+                column.add(node, then, origin)
+        column.close()
+        return column if column.items else None
+
+    def step_token(self, token: int) -> "Column | None":
+        return self.step(TOKEN + token)
+
+
+class Recogniser:
+    """The language of a grammar, letter by letter."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        self.nodes = grammar.nodes
+        self.rules = grammar.rules
+        self.root = grammar.rules[grammar.root]
+        nullable = self._fixpoint(self._is_nullable)
+        self.productive = self._fixpoint(self._is_productive)
+        self.machines = [self._machine(number, nullable) for number in range(len(self.nodes))]
+
+    def counts(self, node: Node) -> bool:
+        return self.nodes[node][0] == ir.REPEAT
+
+    def start(self) -> Column:
+        column = Column(self)
+        if self.root in self.productive:
+            column.add(self.root, self.machines[self.root].start, column)
+        column.close()
+        return column
+
+    def matches(self, data: bytes) -> bool:
+        return self.matches_symbols(list(data))
+
+    def matches_symbols(self, letters: Iterable[int]) -> bool:
+        state: Column | None = self.start()
+        for letter in letters:
+            state = state and state.step(letter)
+        return state is not None and state.accepts()
+
+    # -- nodes ------------------------------------------------------------------------------------
+    def _machine(self, number: Node, nullable: set[Node]) -> Machine:
+        node = self.nodes[number]
+        kind = node[0]
+        if kind == ir.EMPTY:
+            return seq_machine(())
+        if kind == ir.FAIL:
+            return alt_machine(())
+        if kind == ir.BYTES:
+            return bytes_machine(node[1])
+        if kind == ir.TEXT:
+            return text_machine(node[1])
+        if kind in (ir.CHARS, ir.JSON_CHARS):
+            return char_machine(node[1], read_char if kind == ir.CHARS else read_json_char)
+        if kind == ir.TOKENS:
+            return tokens_machine(node[1])
+        if kind == ir.REPEAT:
+            return repeat_machine(node[1], node[2], node[3], node[1] in nullable)
+        if kind == ir.GRAPH:
+            useful = self._coaccessible(node, self.productive)
+            return graph_machine([edge for edge in node[2] if edge[2] in useful], node[3])
+        if kind == ir.DISPATCH:
+            return DispatchMachine(node, self.productive)
+        parts = ir.children(node) if kind != ir.REF else (self.rules[node[1]],)
+        return alt_machine(parts) if kind == ir.ALT else seq_machine(parts)
+
+    def _fixpoint(self, holds: Callable[[tuple, set[Node]], bool]) -> set[Node]:
+        """The least set of nodes for which ``holds(node, set)``."""
+        found: set[Node] = set()
+        size = -1
+        while size != len(found):
+            size = len(found)
+            for number, node in enumerate(self.nodes):
+                if number not in found and holds(node, found):
+                    found.add(number)
+        return found
+
+    def _is_nullable(self, node: tuple, nullable: set[Node]) -> bool:
+        kind = node[0]
+        if kind == ir.DISPATCH:
+            return bool(node[4])
+        if kind in (ir.BYTES, ir.TEXT):
+            return not node[1]
+        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS):
+            return False
+        return self._is_made_of(node, nullable)
+
+    def _is_productive(self, node: tuple, productive: set[Node]) -> bool:
+        kind = node[0]
+        if kind == ir.DISPATCH:
+            return node[4] or any(arm[1] in productive and not arm[2] for arm in node[1])
+        if kind in (ir.BYTES, ir.TEXT):
+            return True
+        if kind in (ir.CHARS, ir.JSON_CHARS):
+            return bool(meet(node[1], ir.ANY_CHAR))
+        if kind == ir.TOKENS:
+            return bool(node[1])
+        return self._is_made_of(node, productive)
+
+    def _is_made_of(self, node: tuple, good: set[Node]) -> bool:
+        """Whether some word of the node can be put together from good nodes only."""
+        kind = node[0]
+        if kind in (ir.EMPTY, ir.FAIL):
+            return bool(kind == ir.EMPTY)
+        if kind == ir.REF:
+            return self.rules[node[1]] in good
+        if kind == ir.ALT:
+            return any(part in good for part in node[1])
+        if kind == ir.REPEAT:
+            return node[2] == 0 or node[1] in good
+        if kind == ir.GRAPH:
+            return 0 in self._coaccessible(node, good)
+        return all(part in good for part in ir.children(node))
+
+    @staticmethod
+    def _coaccessible(node: tuple, good: set[Node]) -> set[int]:
+        """The states of a GRAPH from which good edges lead to a final one."""
+        useful = set(node[3])
+        size = -1
+        while size != len(useful):
+            size = len(useful)
+            useful.update(source for source, edge, to in node[2] if edge in good and to in useful)
+        return useful

@@ -1,0 +1,31 @@
+"""Naming a worker loads what it needs, and nothing else does."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("torch", "transformers", "httpx", "numpy", "engine")
+
+
+@pytest.mark.parametrize(
+    ("statement", "allowed"),
+    [
+        ("import adapters.workers", ()),
+        ("from adapters.workers import Generation, WorkerError", ()),
+        ("import adapters.workers.noise_vocabulary", ()),
+        ("from adapters.workers import SGLangWorker", ("httpx",)),
+        ("from adapters.workers import NoiseWorker", ("engine",)),
+    ],
+)
+def test_nothing_heavy_is_loaded(statement: str, allowed: tuple[str, ...]) -> None:
+    code = f"import sys; {statement}; print(*(m for m in {HEAVY} if m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= set(allowed)
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    import adapters.workers
+
+    with pytest.raises(AttributeError, match="NoSuchWorker"):
+        _ = adapters.workers.NoSuchWorker

@@ -1,0 +1,50 @@
+"""Drawing from masked logits: only allowed tokens, in the right proportions."""
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the extra 'embedded' is not installed")
+
+from adapters.workers.sampling import Sampler, masked, nucleus  # noqa: E402
+
+
+def packed(bits: str) -> bytearray:
+    """One character a token, first token first."""
+    return bytearray(int(bits[at : at + 8][::-1], 2) for at in range(0, len(bits), 8))
+
+
+def test_masked_logits() -> None:
+    """Forbidden, padded and broken numbers are out; a model narrower than the mask is cut to
+    fit.
+    """
+    nan = float("nan")
+    logits = torch.tensor([5.0, 1.0, nan, 3.0, 9.0])
+    assert masked(logits, packed("01110000")).tolist()[1:] == [
+        1.0,
+        float("-inf"),
+        3.0,
+        float("-inf"),
+    ]
+    assert masked(torch.zeros(20), packed("11111111")).shape == (8,)
+    with pytest.raises(ValueError, match="no probability"):
+        masked(logits, packed("00000111"))
+
+
+def test_nucleus_keeps_the_smallest_set_that_reaches_top_p() -> None:
+    chances = torch.tensor([0.1, 0.5, 0.15, 0.25])
+    for top_p, kept in [
+        (0.0001, [1]),
+        (0.5, [1]),
+        (0.51, [1, 3]),
+        (0.8, [1, 2, 3]),
+        (0.999, [0, 1, 2, 3]),
+    ]:
+        assert nucleus(chances, top_p).nonzero().flatten().tolist() == kept
+
+
+def test_samples_follow_the_probabilities() -> None:
+    """4,000 draws at temperature 2 from logits 0, 2, 4 under a mask that forbids the best token."""
+    sampler = Sampler(2.0, 1.0, 0)
+    logits = torch.tensor([0.0, 2.0, 4.0, 99.0])
+    drawn = [sampler.draw(logits, packed("11100000")) for _ in range(4000)]
+    expected = torch.softmax(torch.tensor([0.0, 1.0, 2.0]), 0) * 4000
+    assert max(abs(drawn.count(n) - float(expected[n])) for n in range(3)) < 150

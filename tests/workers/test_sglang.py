@@ -1,0 +1,247 @@
+"""The SGLang client against what a real server sent."""
+
+import asyncio
+import json
+from typing import Any
+
+import httpx
+import pytest
+
+from adapters.workers import SGLangWorker, WorkerError
+from adapters.workers.sglang_wire import request_id
+
+from .helpers import check_invariants, collect, ids_of, run
+from .sglang_fakes import (
+    PROMPT,
+    RECORDED,
+    TOKENS,
+    Body,
+    Server,
+    ask,
+    event,
+    recorded,
+    streamed,
+    text_of,
+)
+
+
+@pytest.mark.parametrize("size", [1, 50, 1_000_000])
+@pytest.mark.parametrize(
+    ("name", "stop", "finish", "ending"),
+    [
+        ("free", (), "length", b"<<"),
+        ("tag", (), "stop", b"</tool><|im_end|>"),
+        ("incremental_tag", (), "stop", b"</tool><|im_end|>"),
+        ("stop", ("ing ", "self"), "stop", b"con exist"),
+        ("incremental_stop", ("ing ", "self"), "stop", b" non buffer"),
+    ],
+)
+def test_recorded_streams(
+    name: str, stop: tuple[str, ...], finish: str, ending: bytes, size: int
+) -> None:
+    """Ids are handed on once each, in pieces of any size, and stop strings are cut off."""
+    server = recorded(name, size)
+    chunks = run(collect(server.worker(), ask(stop=stop)))
+    check_invariants(chunks)
+    assert chunks[-1].finish_reason == finish
+    assert chunks[-1].prompt_tokens == 3
+    assert text_of(chunks).endswith(ending)
+    assert server.sent("/abort_request") == []
+
+
+def test_a_stop_string_found_here_first_aborts_the_server() -> None:
+    """The server's own check looks at a window of decoded tokens; the client's at every byte."""
+    server = recorded("free")
+    chunks = run(collect(server.worker(), ask(stop=("option",))))
+    check_invariants(chunks)
+    assert (chunks[-1].finish_reason, chunks[-1].stop_text) == ("stop", "option")
+    assert text_of(chunks).endswith(b"relative")
+    assert server.sent("/abort_request") == [{"rid": server.sent("/generate")[0]["rid"]}]
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "words"),
+    [
+        ("refused_grammar", 400, "Failed to compile structural_tag grammar"),
+        ("prompt_too_long", 400, "longer than the model's context length"),
+    ],
+)
+def test_refusals_show_nothing(name: str, status: int, words: str) -> None:
+    """A refused grammar comes with a junk token, which must not get out; and no retry can help."""
+    with pytest.raises(WorkerError, match=words) as caught:
+        run(collect(recorded(name).worker(), ask()))
+    assert (caught.value.status, caught.value.retryable) == (status, False)
+
+
+def test_an_abort_from_outside_is_an_error() -> None:
+    """A recorded /abort_request while decoding: what was handed on stands, then comes an error."""
+    shown: list[Any] = []
+
+    async def read() -> None:
+        async for chunk in recorded("aborted").worker().generate(ask()):
+            shown.append(chunk)
+
+    with pytest.raises(WorkerError, match="Aborted") as caught:
+        run(read())
+    assert (caught.value.status, caught.value.retryable) == (503, False)
+    assert all(chunk.finish_reason is None for chunk in shown)
+    assert len(ids_of(shown)) == 22
+
+
+def test_line_separators_inside_text_do_not_tear_events() -> None:
+    end = {"type": "length", "length": 2}
+    server = streamed(event([5], 1, None, "\u2028\x85"), event([5, 6], 2, end, "\u2028\x85 x"))
+    assert ids_of(run(collect(server.worker(), ask()))) == [5, 6]
+
+
+def test_the_request() -> None:
+    """Everything of a Generation is in the body, under SGLang's names."""
+    server = recorded("free")
+    worker = server.worker(stop_token_ids=(3,), api_key="secret")
+    generation = ask(spec='{"a":1}', temperature=0.5, top_p=0.0, seed=1 << 63, stop=("x",))
+    run(collect(worker, generation))
+    (body,) = server.sent("/generate")
+    assert body.pop("rid").startswith(request_id("r")[:16])
+    assert body == {
+        "input_ids": PROMPT,
+        "stream": True,
+        "sampling_params": {
+            "max_new_tokens": 60,
+            "temperature": 0.5,
+            "top_p": 1e-6,
+            "no_stop_trim": True,
+            "skip_special_tokens": False,
+            "spaces_between_special_tokens": False,
+            "structural_tag": '{"a":1}',
+            "stop": ["x"],
+            "stop_token_ids": [3],
+            "sampling_seed": 0,
+        },
+    }
+    assert "secret" not in repr(vars(worker)["description"])
+
+
+def test_request_ids_have_one_length_and_are_never_reused() -> None:
+    """The server aborts by prefix, so no name may be the beginning of another."""
+    names = {request_id(rid) for rid in ("", "a", "a", "a" * 1000, "é\ud800")}
+    assert len(names) == 5
+    assert {len(name) for name in names} == {32}
+
+
+@pytest.mark.parametrize("prompt", [[], [4096], [-1]])
+def test_prompts_that_would_end_the_server_are_not_sent(prompt: list[int]) -> None:
+    """REGRESSION: a real server dies whole when it is sent an id beyond the model's vocabulary."""
+    server = recorded("free")
+    with pytest.raises(WorkerError, match="below 4,096") as caught:
+        run(collect(server.worker(), ask(prompt=prompt)))
+    assert caught.value.status == 400
+    assert server.requests == []
+
+
+def test_leaving_early_aborts_and_closes() -> None:
+    async def leave() -> tuple[Server, Body]:
+        body = Body((RECORDED / "free.sse").read_bytes())
+        server = Server(lambda: httpx.Response(200, stream=body))
+        stream = server.worker().generate(ask())
+        await anext(stream)
+        await stream.aclose()
+        await asyncio.sleep(0.05)
+        return server, body
+
+    server, body = run(leave())
+    assert body.closed
+    assert server.sent("/abort_request") == [{"rid": server.sent("/generate")[0]["rid"]}]
+
+
+def test_cancelling_aborts_even_if_the_abort_fails() -> None:
+    async def cancel() -> list[str]:
+        paths: list[str] = []
+
+        async def answer(request: httpx.Request) -> httpx.Response:
+            paths.append(request.url.path)
+            if request.url.path == "/abort_request":
+                raise httpx.ConnectError("down")
+            await asyncio.sleep(3600)
+            raise AssertionError
+
+        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        worker = SGLangWorker("http://worker", tokens=TOKENS, client=client)
+        task = asyncio.create_task(collect(worker, ask()))
+        while not paths:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await worker.aclose()
+        return paths
+
+    assert run(cancel()) == ["/generate", "/abort_request"]
+
+
+def info_server(**paths: httpx.Response) -> SGLangWorker:
+    async def answer(request: httpx.Request) -> httpx.Response:
+        return paths.get(request.url.path.strip("/"), httpx.Response(404))
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    return SGLangWorker("http://worker", tokens=TOKENS, client=client, grammar_backend="xgrammar")
+
+
+INFO = (RECORDED / "server_info.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("paths", "ready", "reason"),
+    [
+        ({"ready": httpx.Response(200), "server_info": httpx.Response(200, text=INFO)}, True, ""),
+        (
+            {"health": httpx.Response(200), "get_server_info": httpx.Response(200, text=INFO)},
+            True,
+            "",
+        ),
+        ({"ready": httpx.Response(503)}, False, "503"),
+        ({"ready": httpx.Response(200)}, False, ""),
+        (
+            {
+                "ready": httpx.Response(200),
+                "server_info": httpx.Response(200, text=INFO.replace("xgrammar", "llguidance")),
+            },
+            False,
+            "'llguidance', not 'xgrammar'",
+        ),
+        (
+            {
+                "ready": httpx.Response(200),
+                "server_info": httpx.Response(200, text=INFO.replace("xgrammar", "none")),
+            },
+            False,
+            "without a grammar backend",
+        ),
+    ],
+)
+def test_health(paths: dict[str, httpx.Response], ready: bool, reason: str) -> None:
+    """A server is ready when it says so and runs the grammar backend that is wanted."""
+    health = run(info_server(**paths).health())
+    assert health.ready is ready
+    assert reason in health.reason
+    assert not ready or health.details["version"] == "0.5.23"
+
+
+def test_max_tokens_is_cut_to_the_context() -> None:
+    """The server refuses what passes the model's length; an upper bound may simply end there."""
+
+    async def work() -> Any:
+        sent: list[Any] = []
+
+        async def answer(request: httpx.Request) -> httpx.Response:
+            if request.url.path == "/generate":
+                sent.append(json.loads(request.content))
+                return httpx.Response(200, content=(RECORDED / "free.sse").read_bytes())
+            return httpx.Response(200, text=INFO)
+
+        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        worker = SGLangWorker("http://worker", tokens=TOKENS, client=client)
+        await worker.start()
+        await collect(worker, ask(max_tokens=100_000))
+        return sent[0]["sampling_params"]["max_new_tokens"]
+
+    assert run(work()) == 4096 - len(PROMPT)

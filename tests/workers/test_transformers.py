@@ -1,0 +1,252 @@
+"""The transformers worker on a tiny random model: the grammar holds, seeds repeat, one at a
+time.
+"""
+
+import asyncio
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+torch = pytest.importorskip("torch", reason="the extra 'embedded' is not installed")
+transformers = pytest.importorskip("transformers", reason="the extra 'embedded' is not installed")
+
+from adapters.workers import Chunk, Generation, TransformersWorker, WorkerError  # noqa: E402
+from engine import Compiler, Vocabulary  # noqa: E402
+
+from .helpers import check_invariants, collect, ids_of, run  # noqa: E402
+from .tiny_model import CONTEXT, PADDED, make_model  # noqa: E402
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"a": {"type": "integer"}, "b": {"type": "string", "maxLength": 10}},
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+
+
+def tag(content: dict[str, Any]) -> str:
+    return json.dumps({"type": "structural_tag", "format": content})
+
+
+JSON = tag({"type": "json_schema", "json_schema": SCHEMA})
+LETTERS = tag({"type": "regex", "pattern": "[a-z]{400}"})
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("model")
+    make_model(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def compiler(directory: Path) -> Compiler:
+    tokenizer = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    assert len(tokenizer) < PADDED
+    return Compiler(Vocabulary.from_huggingface(tokenizer))
+
+
+def ask(**changes: Any) -> Generation:
+    values: dict[str, Any] = {"rid": "r", "prompt": "def f(", "spec": JSON, "max_tokens": 400}
+    return Generation(**values | {"seed": 1} | changes)
+
+
+async def started(directory: Path, compiler: Compiler, **options: Any) -> TransformersWorker:
+    worker = TransformersWorker(directory, compiler, **options)
+    assert not (await worker.health()).ready
+    await worker.start()
+    return worker
+
+
+def answers(directory: Path, compiler: Compiler, *asked: Generation) -> list[list[Chunk]]:
+    async def work() -> list[list[Chunk]]:
+        worker = await started(directory, compiler)
+        try:
+            assert (await worker.health()).ready
+            return list(await asyncio.gather(*(collect(worker, one) for one in asked)))
+        finally:
+            await worker.aclose()
+
+    return run(work())
+
+
+def test_json_is_valid_at_any_temperature(directory: Path, compiler: Compiler) -> None:
+    settings = [(0.0, 1.0), (0.7, 0.9), (1.0, 1.0), (2.0, 0.5)]
+    asked = [ask(temperature=t, top_p=p, seed=n) for n, (t, p) in enumerate(settings) for _ in "ab"]
+    tokens = compiler.vocabulary.tokens
+    for chunks in answers(directory, compiler, *asked):
+        check_invariants(chunks)
+        assert chunks[-1].finish_reason in ("stop", "length")
+        text = b"".join(tokens[number] for number in ids_of(chunks))
+        if chunks[-1].finish_reason == "stop":
+            jsonschema.validate(json.loads(text.removesuffix(b"<|end|>")), SCHEMA)
+
+
+def test_seeds_repeat_and_greedy_needs_none(directory: Path, compiler: Compiler) -> None:
+    free = {"spec": LETTERS, "max_tokens": 40}
+    same, again, other, greedy, greedy_too = answers(
+        directory, compiler, ask(**free), ask(**free), ask(**free, seed=2),
+        ask(**free, temperature=0.0), ask(**free, temperature=0.0, seed=None),
+    )  # fmt: skip
+    assert same == again
+    assert ids_of(same) != ids_of(other)
+    assert ids_of(greedy) == ids_of(greedy_too)
+
+
+def test_the_cache_changes_nothing(directory: Path, compiler: Compiler) -> None:
+    """Greedy tokens of the worker = the best allowed ones of a pass over all that came before."""
+    encode = compiler.vocabulary.encode
+    assert encode is not None
+    prompt = list(encode("import json"))
+    spec = tag({"type": "sequence", "elements": [
+        {"type": "const_string", "value": "\x01\x02\x03"}, {"type": "regex", "pattern": "[a-z]{60}"},
+    ]})  # fmt: skip
+    (chunks,) = answers(
+        directory, compiler, ask(prompt=prompt, spec=spec, temperature=0.0, max_tokens=20)
+    )
+    model = transformers.AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32)
+    letters = [n for n, t in enumerate(compiler.vocabulary.tokens) if t.isalpha() and t.islower()]
+    ids = list(prompt)
+    for n, number in enumerate(ids_of(chunks)):
+        if n >= 3:  # before these the grammar leaves one token each
+            with torch.inference_mode():
+                logits = model(input_ids=torch.tensor([ids])).logits[0, -1, letters]
+            assert number == letters[int(logits.argmax())]
+        ids.append(number)
+    assert len(ids_of(chunks)) == 20
+
+
+def test_stop_strings_and_the_context(directory: Path, compiler: Compiler) -> None:
+    long = ask(spec=LETTERS, max_tokens=100_000, prompt=[5] * (CONTEXT - 10))
+    stopped, cut = answers(directory, compiler, ask(spec=LETTERS, stop=("e", "t")), long)
+    text = b"".join(compiler.vocabulary.tokens[n] for n in ids_of(stopped))
+    shown = text[: len(text) - stopped[-1].trim]
+    assert b"e" not in shown
+    assert b"t" not in shown
+    assert stopped[-1].stop_text in ("e", "t")
+    assert (cut[-1].finish_reason, len(ids_of(cut))) == ("length", 10)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"prompt": [5] * CONTEXT}, "the model's context has 512"),
+        ({"prompt": []}, "at least one token"),
+        ({"prompt": [PADDED]}, "below 640"),
+        ({"spec": tag({"type": "nonsense"})}, "nonsense"),
+    ],
+)
+def test_refusals(directory: Path, compiler: Compiler, changes: Any, words: str) -> None:
+    with pytest.raises(WorkerError, match=words) as caught:
+        answers(directory, compiler, ask(**changes))
+    assert caught.value.status == 400
+
+
+def test_a_directory_without_a_model(tmp_path: Path, compiler: Compiler) -> None:
+    async def work() -> None:
+        worker = TransformersWorker(tmp_path, compiler)
+        with pytest.raises(WorkerError, match="can't load a model"):
+            await worker.start()
+        health = await worker.health()
+        assert not health.ready
+        assert "can't load a model" in health.reason
+        with pytest.raises(WorkerError, match="can't load a model"):
+            await collect(worker, ask())
+        await worker.aclose()
+
+    run(work())
+
+
+class Held:
+    """A model that waits for ``go`` before every pass, and counts them."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.go, self.passes = model, threading.Event(), 0
+        self.config = model.config
+        self.get_input_embeddings = model.get_input_embeddings
+
+    def __call__(self, **inputs: Any) -> Any:
+        self.passes += 1
+        assert self.go.wait(60)
+        return self.model(**inputs)
+
+
+def test_cancelling_frees_the_thread(directory: Path, compiler: Compiler) -> None:
+    """After a client has gone at most the pass under way is finished; the next request is
+    served.
+    """
+
+    async def work() -> None:
+        worker = await started(directory, compiler)
+        held = worker._model = Held(worker._model)
+        task = asyncio.create_task(collect(worker, ask(spec=LETTERS)))
+        while not held.passes:
+            await asyncio.sleep(0.001)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        held.go.set()
+        chunks = await collect(worker, ask(spec=LETTERS, max_tokens=5))
+        assert len(ids_of(chunks)) == 5
+        assert held.passes <= 6
+        await worker.aclose()
+
+    run(work())
+
+
+def test_the_queue_is_bounded(directory: Path, compiler: Compiler) -> None:
+    """One runs, two wait, the fourth is told to come back."""
+
+    async def work() -> None:
+        worker = await started(directory, compiler, max_waiting=2)
+        held = worker._model = Held(worker._model)
+        tasks = [asyncio.create_task(collect(worker, ask(max_tokens=2))) for _ in range(3)]
+        while len(worker._running) < 3:
+            await asyncio.sleep(0.001)
+        with pytest.raises(WorkerError, match="waiting") as caught:
+            await collect(worker, ask())
+        assert (caught.value.status, caught.value.retryable) == (503, True)
+        held.go.set()
+        assert [len(ids_of(chunks)) for chunks in await asyncio.gather(*tasks)] == [2, 2, 2]
+        await worker.aclose()
+
+    run(work())
+
+
+def test_closing_ends_what_runs(directory: Path, compiler: Compiler) -> None:
+    async def work() -> None:
+        worker = await started(directory, compiler)
+        held = worker._model = Held(worker._model)
+        tasks = [asyncio.create_task(collect(worker, ask(spec=LETTERS))) for _ in range(3)]
+        while not held.passes or len(worker._running) < 3:
+            await asyncio.sleep(0.001)
+        closing = asyncio.create_task(worker.aclose())
+        await asyncio.sleep(0)
+        held.go.set()
+        await closing
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [getattr(end, "status", None) for end in ends] == [503] * 3
+        with pytest.raises(WorkerError, match="shutting down"):
+            await collect(worker, ask())
+
+    run(work())
+
+
+def test_a_model_that_fails_is_an_error(directory: Path, compiler: Compiler) -> None:
+    async def work() -> None:
+        worker = await started(directory, compiler)
+        good, worker._model = worker._model, Held(worker._model)
+        worker._model.model = lambda **inputs: 1 / 0
+        worker._model.go.set()
+        with pytest.raises(WorkerError, match="ZeroDivisionError") as caught:
+            await collect(worker, ask())
+        assert caught.value.status == 500
+        worker._model = good
+        assert await collect(worker, ask(max_tokens=3))
+        await worker.aclose()
+
+    run(work())
