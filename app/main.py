@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import APIRouter, Depends, FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 
 from .api import errors
 from .api.auth import Keys
@@ -59,10 +59,11 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
     async def with_key(request: Request) -> None:
         keys.check(request.headers.get("authorization"))
 
-    v1 = APIRouter(prefix="/v1", dependencies=[Depends(with_key)])
-    v1.include_router(chat_router(parts.chat, metrics, max_body_bytes=settings.max_body_bytes))
-    v1.include_router(models_router(settings.served_model, int(time.time())))
-    app.include_router(v1)
+    guarded = [Depends(with_key)]
+    chat = chat_router(parts.chat, metrics, max_body_bytes=settings.max_body_bytes)
+    app.include_router(chat, dependencies=guarded)
+    models = models_router(settings.served_model, int(time.time()))
+    app.include_router(models, dependencies=guarded)
     versions = {"version": version(), "format": parts.tokenizer.wire.name}
     app.include_router(
         operations_router(parts.pool, metrics, version=versions, cache=parts.store.stats)

@@ -30,7 +30,7 @@ cdef enum:
 
 cdef enum:
     NO_ERROR = 0
-    RULE_STATES_EXCEEDED = 1
+    RULE_EDGES_EXCEEDED = 1
     ROW_ITEMS_EXCEEDED = 2
     ROWS_EXCEEDED = 3
 
@@ -64,7 +64,7 @@ cdef struct DraftC:
 cdef class Automata:
     cdef FlatIR ir
     cdef Vocabulary vocabulary
-    cdef uint32_t state_limit
+    cdef uint32_t edge_limit
     cdef uint32_t error, error_got
     cdef vector[StateC] states
     cdef vector[ByteEdgeC] byte_edges

@@ -14,14 +14,17 @@ from .vocabulary cimport Vocabulary
 cdef uint32_t GROWTH = 8
 cdef uint32_t GROWTH_FREE = 1024
 
+# A rule may take this many times the edges that were estimated for it.
+cdef uint32_t SLACK = 4
+
 
 cdef class Automata:
     """The rule automata of one generation of one grammar."""
 
-    def __cinit__(self, FlatIR ir, Vocabulary vocabulary, uint32_t state_limit):
+    def __cinit__(self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit):
         self.ir = ir
         self.vocabulary = vocabulary
-        self.state_limit = state_limit
+        self.edge_limit = edge_limit
         self.error = NO_ERROR
         self.error_got = 0
         self.states.resize(1)
@@ -47,12 +50,13 @@ cdef class Automata:
         if kind == DISPATCH_RULE:
             build_dispatch(self.ir, self.ir.nodes[node].a, &drafts)
         else:
-            nfa_start(&nfa, self.state_limit)
+            # the estimate of `FlatIR.weight` was checked against the limit when the grammar was compiled
+            nfa_start(&nfa, SLACK * self.edge_limit)
             nfa_state(&nfa)
             nfa_state(&nfa)
             nfa_emit(&nfa, self.ir, self.ir.nodes[node].a if kind == COUNTED_RULE else node, 0, 1)
-            if nfa.overflow or nfa.size > self.state_limit:
-                self.error, self.error_got = RULE_STATES_EXCEEDED, nfa.size
+            if nfa.overflow:
+                self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
                 return False
             if determinise(&nfa, &drafts, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
                 trim(&drafts)

@@ -1,6 +1,6 @@
 """Compiled grammars: see the header file."""
 
-from .automata cimport NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_STATES_EXCEEDED, Automata
+from .automata cimport NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
 
 from .errors import LimitExceeded
 
@@ -13,7 +13,7 @@ cdef class Generation:
 
     def __cinit__(self, Compiled compiled):
         limits, features = compiled.limits, compiled.features
-        automata = Automata(compiled.ir, compiled.vocabulary, limits.rule_states)
+        automata = Automata(compiled.ir, compiled.vocabulary, limits.rule_edges)
         self.arena = Arena(automata, tail_references=features.tail_references,
                            item_limit=limits.row_items, row_limit=limits.rows)
         self.masks = Masks(self.arena, compiled.vocabulary, compiled.table, compiled.digests,
@@ -33,6 +33,7 @@ cdef class Compiled:
         self.limits = limits
         self.features = features
         self.ir = FlatIR(grammar, vocabulary, count_registers=features.count_registers)
+        self.check_weights()
         self.table = table
         words = []
         for digest in digests(self.ir):
@@ -41,6 +42,12 @@ cdef class Compiled:
         self.digests = words
         self.generation = Generation(self)
         self.raise_limit(self.generation.arena)
+
+    def check_weights(self):
+        """Refuses a rule whose automaton would be too large, before anything is built of it."""
+        largest = self.ir.largest_rule()
+        if largest > self.limits.rule_edges:
+            raise LimitExceeded("rule_edges", self.limits.rule_edges, largest)
 
     cdef Generation current(self):
         if self.generation.arena.rows.size() > self.limits.rows // 2:
@@ -51,7 +58,7 @@ cdef class Compiled:
         """Raises ``LimitExceeded`` if the arena met a bound."""
         if arena.error == NO_ERROR:
             return 0
-        name = ("rule_states" if arena.error == RULE_STATES_EXCEEDED
+        name = ("rule_edges" if arena.error == RULE_EDGES_EXCEEDED
                 else "row_items" if arena.error == ROW_ITEMS_EXCEEDED else "rows")
         raise LimitExceeded(name, getattr(self.limits, name), arena.error_got)
 

@@ -10,10 +10,10 @@ PLAIN = PLAIN_RULE
 
 cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END, "text": ROLE_TEXT}
 
-# A repetition whose unrolled size stays below this many states is unrolled; a larger one is counted in a
-# register. Sixteen states cost less than one register frame.
+# A repetition whose unrolled size stays below this many edges is unrolled; a larger one is counted in a
+# register. A few edges cost less than one register frame.
 cdef enum:
-    UNROLLED_STATES = 16
+    UNROLLED_EDGES = 16
 
 
 cdef class FlatIR:
@@ -38,6 +38,17 @@ cdef class FlatIR:
             self.weights.push_back(self.weight(i))
         with nogil:
             self.solve()
+
+    def largest_rule(self):
+        """About how many edges the largest rule's automaton will take."""
+        cdef uint32_t largest = 0
+        cdef RuleC rule
+        for rule in self.rules:
+            if rule.kind == COUNTED_RULE:
+                largest = max(largest, self.weights[self.nodes[rule.node].a])
+            elif rule.kind == PLAIN_RULE:
+                largest = max(largest, self.weights[rule.node])
+        return largest
 
     def rule_nodes(self):
         """For every rule, made ones included: (node, kind)."""
@@ -154,10 +165,10 @@ cdef class FlatIR:
             copies = high = max(high, self.nodes[i].c)
         if high <= 1:
             return False
-        return copies * <unsigned long long>self.weights[self.nodes[i].a] > UNROLLED_STATES
+        return copies * <unsigned long long>self.weights[self.nodes[i].a] > UNROLLED_EDGES
 
     cdef uint32_t weight(self, uint32_t i) noexcept nogil:
-        """About how many states the node takes when it is written out; references and made rules take few."""
+        """About how many edges the node takes when it is written out; references and made rules take few."""
         cdef NodeC* node = &self.nodes[i]
         cdef unsigned long long total = 0
         cdef uint32_t k
@@ -166,11 +177,11 @@ cdef class FlatIR:
         if node.kind == BYTES:
             return node.n
         if node.kind == TEXT:
-            return 6 * node.n
+            return 16 * node.n
         if node.kind == CHARS:
-            return 2 if node.n == 2 and self.pool[node.off + 1] < 128 else 5
+            return 1 if node.n == 2 and self.pool[node.off + 1] < 128 else 4 * node.n
         if node.kind == JSON_CHARS:
-            return 12
+            return 20 + 12 * node.n
         if node.kind == SEQ or node.kind == ALT:
             for k in range(node.n):
                 total += self.weights[self.pool[node.off + k]]

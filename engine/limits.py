@@ -23,8 +23,9 @@ class Limits:
     pattern_states: int = 20_000
     #: values in one enum
     enum_values: int = 100_000
-    #: states of one rule's automaton; a rule that passes it stays nondeterministic or is refused
-    rule_states: int = 500_000
+    #: edges of one rule's automaton, before it is made deterministic; a 50,000-value enum of short names takes about
+    #: 2,000,000, and an edge 20 bytes while its rule is built
+    rule_edges: int = 4_000_000
     #: items of one Earley row, predicted ones counted
     row_items: int = 20_000
     #: rows of one generation of a grammar's arena; a new matcher starts a fresh generation beyond half of it

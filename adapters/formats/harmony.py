@@ -41,7 +41,16 @@ from .parts import (
     tag,
     token,
 )
-from .plan import OfferedTool, Plan, answer_value, make_plan, must_call, offered_tools, word_name
+from .plan import (
+    OfferedTool,
+    Plan,
+    answer_value,
+    make_plan,
+    must_call,
+    offered_tools,
+    unwritable,
+    word_name,
+)
 from .reader import Layout
 
 _START, _CHANNEL, _CONSTRAIN = "<|start|>", "<|channel|>", "<|constrain|>"
@@ -79,9 +88,10 @@ HARMONY = Harmony()
 def _answer(ask: Ask, tools: list[OfferedTool], special_texts: Sequence[str]) -> Part:
     value = answer_value(ask)
     calls = [_call(tool) for tool in tools]
-    final = _final(value or any_text(CONTENT, special_texts))
-    thought = _message("analysis", any_text(REASONING, special_texts), THOUGHT)
-    preamble = _message("commentary", any_text(CONTENT, special_texts))
+    excludes = unwritable(special_texts)
+    final = _final(value or any_text(CONTENT, excludes))
+    thought = _message("analysis", any_text(REASONING, excludes), THOUGHT)
+    preamble = _message("commentary", any_text(CONTENT, excludes))
     thoughts = [thought] if ask.reasoning != "off" else []
     if not calls:
         return sequence(*_before(thoughts), final)

@@ -46,6 +46,7 @@ from .plan import (
     must_call,
     offered_tools,
     one_call_only,
+    unwritable,
 )
 from .reader import Layout
 
@@ -162,12 +163,10 @@ class TagFamily:
         besides: Sequence[str] = (),
         without: Sequence[str] = (),
     ) -> list[str]:
-        """What free text must not hold: special tokens (white space aside), reasoning's marks,
-        ``besides``; but for what collides with the marks in ``without``."""
+        """What free text must not hold: special tokens, reasoning's marks, ``besides``; but for
+        what collides with the marks in ``without``."""
         thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
-        texts = dict.fromkeys(
-            text for text in [*special_texts, *thinking, *besides] if text.strip()
-        )
+        texts = unwritable([*special_texts, *thinking, *besides], without)
         return [text for text in texts if not any(w in text or text in w for w in without)]
 
     def _layout(self) -> Layout:

@@ -14,7 +14,7 @@ def chat_router(service: ChatService, metrics: Metrics, *, max_body_bytes: int) 
     """The route, bound to its service."""
     router = APIRouter()
 
-    @router.post("/chat/completions")
+    @router.post("/v1/chat/completions")
     async def create(request: Request) -> Response:
         chat = await read_request(request, max_body_bytes)
         request_id: str = request.state.request_id

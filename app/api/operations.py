@@ -18,15 +18,15 @@ from ..pool import Pool
 
 
 def models_router(model: str, created: int) -> APIRouter:
-    """/models and /models/{id}; this server has one model."""
+    """/v1/models and /v1/models/{id}; this server has one model."""
     router = APIRouter()
     card = {"id": model, "object": "model", "created": created, "owned_by": "switchyard"}
 
-    @router.get("/models")
+    @router.get("/v1/models")
     async def models() -> dict[str, Any]:
         return {"object": "list", "data": [card]}
 
-    @router.get("/models/{name:path}")
+    @router.get("/v1/models/{name:path}")
     async def one_model(name: str) -> dict[str, Any]:
         if name != model:
             raise model_not_found(name)

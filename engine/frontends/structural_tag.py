@@ -18,7 +18,7 @@ Files      tag_language parses and checks, tag_formats is what comes out, tag_sp
 from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
-from ..ir import Grammar, Node, Pattern
+from ..ir import REF, Grammar, Node, Pattern
 from .tag_formats import (
     AnyText,
     ConstString,
@@ -137,6 +137,9 @@ class TagBuilder:
                 return self._rule(place, node)
 
     def _rule(self, name: str, node: Node) -> Node:
+        """A rule of its own, unless the node refers to one already."""
+        if self.grammar.nodes[node][0] == REF:
+            return node
         return self.grammar.ref(self.grammar.rule(name, node))
 
     # -- tags -------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Literals that hold special tokens: such a text matches the token or its spelled bytes.
 
 A text is cut into pieces from left to right, always at the longest special token's text; pieces do
-not overlap. A pattern (a tuple of letters, see engine.ir) is one way to write a text, so a text with
-k special tokens has 2**k patterns. Literals in the IR need no list of them, free text does.
+not overlap. A pattern (a tuple of letters, see engine.ir) is one way to write a text, so a text
+with k special tokens has 2**k patterns. Literals in the IR need no list of them, free text does.
 """
 
 import re
@@ -90,7 +90,7 @@ def product(pieces: list[Piece], pointer: str) -> list[Pattern]:
     made: list[Pattern] = [()]
     count = 2 ** sum(piece.token is not None for piece in pieces)
     if count > SPELLINGS:
-        raise LimitExceeded("spellings", SPELLINGS, count, pointer)
+        raise LimitExceeded("tag_spellings", SPELLINGS, count, pointer)
     for piece in pieces:
         made = [(*head, *tail) for head in made for tail in piece.patterns()]
     return made

@@ -1,6 +1,6 @@
 """Fixtures of the gateway's tests."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import openai
 import pytest
@@ -22,5 +22,7 @@ def client(gateway: Gateway) -> openai.OpenAI:
 
 
 @pytest.fixture
-def async_client(gateway: Gateway) -> openai.AsyncOpenAI:
-    return openai.AsyncOpenAI(base_url=f"{gateway.url}/v1", api_key="unused", max_retries=0)
+async def async_client(gateway: Gateway) -> AsyncIterator[openai.AsyncOpenAI]:
+    address = f"{gateway.url}/v1"
+    async with openai.AsyncOpenAI(base_url=address, api_key="unused", max_retries=0) as made:
+        yield made

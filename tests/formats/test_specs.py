@@ -8,6 +8,7 @@ import pytest
 
 from adapters.formats import FORMATS, Ask, Tool, get_format
 from adapters.formats.parts import Kind
+from adapters.formats.plan import unwritable
 
 from .cases import (
     ASKS,
@@ -208,6 +209,23 @@ def test_special_tokens_that_are_triggers_still_open_calls(name: str) -> None:
 
 def test_white_space_is_allowed_even_where_a_special_token_is_spelled_like_it() -> None:
     assert get_format("plain").plan(FREE, ["\n", "<eos>"]).spec["format"]["excludes"] == ["<eos>"]
+
+
+@pytest.mark.parametrize(
+    ("specials", "excludes"),
+    [
+        ([f"<|reserved_{n}|>" for n in range(8)], ["<|reserved_"]),
+        ([f"<unused{n}>" for n in range(99)] + ["<a>"], ["<unused", "<a>"]),
+        ([f"<|reserved_{n}|>" for n in range(7)], [f"<|reserved_{n}|>" for n in range(7)]),
+        ([f"<|{n}|>" for n in range(9)], [f"<|{n}|>" for n in range(9)]),
+        ([f"<tool_call{n}>" for n in range(9)], [f"<tool_call{n}>" for n in range(9)]),
+        (["<a>", "", "<a>"], ["<a>"]),
+    ],
+)
+def test_numbered_special_tokens_are_excluded_by_what_they_share(
+    specials: list[str], excludes: list[str]
+) -> None:
+    assert unwritable(specials, ["<tool_call>"]) == excludes
 
 
 def test_a_call_in_text_is_impossible_with_choice_none_but_not_without_tools() -> None:

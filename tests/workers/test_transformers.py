@@ -102,9 +102,9 @@ def test_the_cache_changes_nothing(directory: Path, compiler: Compiler) -> None:
     encode = compiler.vocabulary.encode
     assert encode is not None
     prompt = list(encode("import json"))
-    spec = tag({"type": "sequence", "elements": [
-        {"type": "const_string", "value": "\x01\x02\x03"}, {"type": "regex", "pattern": "[a-z]{60}"},
-    ]})  # fmt: skip
+    forced = {"type": "const_string", "value": "\x01\x02\x03"}
+    letter = {"type": "regex", "pattern": "[a-z]{400}"}
+    spec = tag({"type": "sequence", "elements": [forced, letter]})
     (chunks,) = answers(
         directory, compiler, ask(prompt=prompt, spec=spec, temperature=0.0, max_tokens=20)
     )

@@ -1,8 +1,8 @@
 """Short names for structural tags, for the tables of cases.
 
-A text is a string, or a tuple of strings, bytes and token ids. The vocabulary is the 256 bytes
-and SPECIALS; EOS and CALL stop. ``yes`` and ``no`` are accepted or refused by the engine and by xgrammar
-0.2.8 alike; ``ours`` only the engine accepts, ``theirs`` only xgrammar, for the reason given.
+A text is a string, or a tuple of strings, bytes and token ids. The vocabulary is the 256 bytes and
+SPECIALS; EOS and CALL stop. ``yes`` and ``no`` are accepted or refused by the engine and by
+xgrammar 0.2.8 alike; ``ours`` only the engine accepts, ``theirs`` only xgrammar, for ``reason``.
 """
 
 from dataclasses import dataclass
@@ -23,9 +23,7 @@ OVERLAP = "a tag is over at the first occurrence of its end, also where the end 
 FIRST_TRIGGER = "the first trigger to be completed decides; xgrammar also goes on to a longer one"
 LETTER = "a special token is one letter; xgrammar looks for triggers and ends inside its text"
 WHOLE_TEXT = "triggers, excludes and ends hold for the whole of repeated text, not for each part"
-TWO_READINGS = (
-    "where a token could be text too, xgrammar forgets that it is also a token of its own"
-)
+TWO_READINGS = "where a token could be text too, xgrammar forgets that it is a token of its own"
 EMPTY_END = "separated tags are no free text, so an empty end is as good as any"
 SHORTEST = "a tag belongs to its shortest trigger; xgrammar refuses tags with two triggers"
 

@@ -1,0 +1,468 @@
+"""Structural tags accept what the tables say, name the place of mistakes, and mark their parts."""
+
+import pytest
+
+from engine import ir
+from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
+from engine.frontends.json_schema import build_json_schema
+from engine.frontends.regex import build_regex
+from engine.frontends.structural_tag import build_structural_tag
+from engine.ir import Grammar
+from engine.limits import Limits
+from tests.engine.frontends import tag_cases, triggered_cases
+from tests.engine.frontends.tag_specs import (
+    ANY_TEXT,
+    CALLS,
+    F_A,
+    INTEGER,
+    LETTERS,
+    SPECIALS,
+    STOPS,
+    T_A,
+    A,
+    B,
+    Case,
+    by_token,
+    const,
+    either,
+    letters,
+    separated,
+    seq,
+    some,
+    tag,
+    text,
+    token,
+    triggered,
+)
+from tests.reference import Recogniser
+from tests.reference_letters import TOKEN
+
+CASES = (*tag_cases.CASES, *triggered_cases.CASES)
+
+
+def build(document, *, limits=None, schema=build_json_schema, regex=build_regex) -> Grammar:
+    grammar = Grammar(limits or Limits())
+    node = build_structural_tag(
+        grammar,
+        document,
+        special_tokens=SPECIALS,
+        stop_token_ids=STOPS,
+        build_schema=schema,
+        build_regex=regex,
+    )
+    grammar.root = grammar.rule("root", node)
+    grammar.check()
+    return grammar
+
+
+def wrap(form):
+    return {"type": "structural_tag", "format": form}
+
+
+def accepts(recogniser: Recogniser, parts) -> bool:
+    return recogniser.matches_symbols(i if i < 256 else TOKEN + i for i in letters(parts))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_accepts_what_the_table_says(case: Case):
+    recogniser = Recogniser(build(wrap(case.format)))
+    wrong = [parts for parts in (*case.yes, *case.ours) if not accepts(recogniser, parts)]
+    wrong += [parts for parts in (*case.no, *case.theirs) if accepts(recogniser, parts)]
+    assert wrong == []
+
+
+def test_the_table_is_large_and_its_names_are_its_own():
+    """Names are test ids, so they must differ; every deviation has a reason."""
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert sum(len(c.yes) + len(c.no) + len(c.ours) + len(c.theirs) for c in CASES) >= 700
+    assert [c.name for c in CASES if bool(c.ours or c.theirs) != bool(c.reason)] == []
+
+
+LEGACY = {
+    "type": "structural_tag",
+    "structures": [
+        {"begin": "<f=a>", "schema": {"type": "integer"}, "end": "</f>"},
+        {"begin": "<f=b>", "schema": '{"type": "boolean"}', "end": ""},
+    ],
+    "triggers": ["<f="],
+}
+
+
+def test_the_older_spelling_is_triggered_tags():
+    recogniser = Recogniser(build(LEGACY))
+    for good in ("", "x", "x<f=a>12</f>y<f=b>true", ("<f=a>1</f>", A)):
+        assert accepts(recogniser, good), good
+    for bad in ("<f=c>", "<f=a>true</f>", "<f=b>1", "<f=a>1"):
+        assert not accepts(recogniser, bad), bad
+
+
+@pytest.mark.parametrize("document", [{"format": const("a")}, wrap(const("a"))])
+def test_the_type_of_the_document_may_be_left_out(document):
+    assert accepts(Recogniser(build(document)), "a")
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+TT = triggered(["<f="], [F_A])
+BY = by_token(["<|a|>"], [T_A])
+SEP = separated([F_A], ",")
+
+
+def without(spec, *names):
+    return {name: value for name, value in spec.items() if name not in names}
+
+
+def old_with(schema):
+    return {"structures": [{"begin": "a", "schema": schema, "end": ""}], "triggers": ["a"]}
+
+
+SPEC_ERRORS = [
+    ([], ""),
+    ("x", ""),
+    (None, ""),
+    ({}, ""),
+    ({"type": "structural_tag"}, ""),
+    ({"type": "other", "format": ANY_TEXT}, "/type"),
+    (wrap([]), "/format"),
+    (wrap("any_text"), "/format"),
+    (wrap({}), "/format"),
+    (wrap({"type": 1}), "/format/type"),
+    (wrap({"type": None}), "/format/type"),
+    (wrap({"type": "const_string"}), "/format"),
+    (wrap(const(1)), "/format/value"),
+    (wrap(const("\ud800")), "/format/value"),
+    (wrap({"type": "json_schema"}), "/format"),
+    (wrap({"type": "json_schema", "json_schema": "{}"}), "/format/json_schema"),
+    (wrap({"type": "json_schema", "json_schema": None}), "/format/json_schema"),
+    (wrap({"type": "regex", "pattern": ["a"]}), "/format/pattern"),
+    (wrap({"type": "any_text", "excludes": "a"}), "/format/excludes"),
+    (wrap({"type": "any_text", "excludes": [""]}), "/format/excludes/0"),
+    (wrap({"type": "any_text", "excludes": ["a", 1]}), "/format/excludes/1"),
+    (wrap({"type": "any_text", "excludes": None}), "/format/excludes"),
+    (wrap(token("<|nope|>")), "/format/token"),
+    (wrap(token("a")), "/format/token"),
+    (wrap(token(-1)), "/format/token"),
+    (wrap(token(True)), "/format/token"),
+    (wrap(token(1.0)), "/format/token"),
+    (wrap({"type": "token"}), "/format"),
+    (wrap(seq()), "/format/elements"),
+    (wrap(either()), "/format/elements"),
+    (wrap({"type": "sequence", "elements": const("a")}), "/format/elements"),
+    (wrap(seq(const("a"), 1)), "/format/elements/1"),
+    (wrap(either(const("a"), seq(const(1)))), "/format/elements/1/elements/0/value"),
+    (wrap({"type": "star"}), "/format"),
+    (wrap(some("plus", const(1))), "/format/content/value"),
+    (wrap(without(F_A, "begin")), "/format"),
+    (wrap(without(F_A, "content")), "/format"),
+    (wrap(without(F_A, "end")), "/format"),
+    (wrap(tag(1, const("a"), "b")), "/format/begin"),
+    (wrap(tag("a", const(1), "b")), "/format/content/value"),
+    (wrap(tag("a", const("a"), 1)), "/format/end"),
+    (wrap(tag("a", const("a"), [])), "/format/end"),
+    (wrap(tag("a", const("a"), ["b", 1])), "/format/end/1"),
+    (wrap(tag("a", const("a"), ["b", token(A)])), "/format/end/1"),
+    (wrap(tag(token("<|nope|>"), const("a"), "b")), "/format/begin/token"),
+    (wrap(tag("a", const("a"), token("<|nope|>"))), "/format/end/token"),
+    (wrap(tag("a", const("a"), const("b"))), "/format/end/type"),
+    (wrap(tag({"type": "token"}, const("a"), "b")), "/format/begin"),
+    (wrap(tag("a", ANY_TEXT, "")), "/format/end"),
+    (wrap(tag("a", ANY_TEXT, [""])), "/format/end"),
+    (wrap(tag("a", seq(ANY_TEXT, const("x")), "")), "/format/end"),
+    (wrap(tag("a", some("optional", either(const("b"), TT)), "")), "/format/end"),
+    (wrap(tag("a", BY, "")), "/format/end"),
+    (wrap(without(TT, "triggers")), "/format"),
+    (wrap({**TT, "triggers": []}), "/format/triggers"),
+    (wrap({**TT, "triggers": "<f="}), "/format/triggers"),
+    (wrap({**TT, "triggers": [""]}), "/format/triggers/0"),
+    (wrap({**TT, "triggers": ["<f=", 1]}), "/format/triggers/1"),
+    (wrap({**TT, "triggers": ["<f=", "<g="]}), "/format/triggers/1"),
+    (wrap({**TT, "triggers": ["<g="]}), "/format/tags/0/begin"),
+    (wrap({**TT, "tags": []}), "/format/tags"),
+    (wrap({**TT, "tags": F_A}), "/format/tags"),
+    (wrap({**TT, "tags": [F_A, tag("g", const("a"), "b")]}), "/format/tags/1/begin"),
+    (wrap({**TT, "tags": [F_A, T_A]}), "/format/tags/1/begin"),
+    (wrap({**TT, "tags": [const("a")]}), "/format/tags/0/type"),
+    (wrap({**TT, "tags": ["a"]}), "/format/tags/0"),
+    (wrap({**TT, "tags": [tag("<f=", seq(), "b")]}), "/format/tags/0/content/elements"),
+    (wrap({**TT, "excludes": [""]}), "/format/excludes/0"),
+    (wrap({**TT, "at_least_one": 1}), "/format/at_least_one"),
+    (wrap({**TT, "stop_after_first": "no"}), "/format/stop_after_first"),
+    (wrap({**BY, "trigger_tokens": []}), "/format/trigger_tokens"),
+    (wrap({**BY, "trigger_tokens": ["<|nope|>"]}), "/format/trigger_tokens/0"),
+    (wrap({**BY, "trigger_tokens": [A, B]}), "/format/trigger_tokens/1"),
+    (wrap({**BY, "exclude_tokens": ["a"]}), "/format/exclude_tokens/0"),
+    (wrap({**BY, "tags": []}), "/format/tags"),
+    (wrap({**BY, "tags": [tag("<|a|>", const("1"), "")]}), "/format/tags/0/begin"),
+    (wrap({**BY, "tags": [tag(token(B), const("1"), "")]}), "/format/tags/0/begin"),
+    (wrap(without(SEP, "separator")), "/format"),
+    (wrap({**SEP, "separator": None}), "/format/separator"),
+    (wrap({**SEP, "tags": []}), "/format/tags"),
+    (wrap(tag("a", seq(const("x"), {**SEP, "tags": []}), "b")), "/format/content/elements/1/tags"),
+    ({**LEGACY, "structures": []}, "/structures"),
+    ({**LEGACY, "structures": [1]}, "/structures/0"),
+    ({**LEGACY, "triggers": []}, "/triggers"),
+    ({**LEGACY, "triggers": ["<g"]}, "/structures/0/begin"),
+    ({**LEGACY, "triggers": ["<f=", "<g"]}, "/triggers/1"),
+    ({"structures": [{"begin": "a", "end": "b"}], "triggers": ["a"]}, "/structures/0"),
+    (old_with("{"), "/structures/0/schema"),
+    (old_with(1), "/structures/0/schema"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "pointer"), SPEC_ERRORS)
+def test_mistakes_are_named_by_their_place(document, pointer):
+    with pytest.raises(SpecError) as caught:
+        build(document)
+    assert caught.value.pointer == pointer
+    assert not isinstance(caught.value, UnsupportedSchema)
+
+
+J = {"type": "json_schema", "json_schema": True}
+UNSUPPORTED = [
+    (wrap({"type": "grammar", "grammar": "root ::= 'a'"}), "/format", "grammar"),
+    (wrap({"type": "exclude_token", "exclude_tokens": []}), "/format", "exclude_token"),
+    (wrap({"type": "any_tokens"}), "/format", "any_tokens"),
+    (wrap({"type": "repeat", "content": ANY_TEXT, "min": 0, "max": 1}), "/format", "repeat"),
+    (wrap({"type": "dispatch", "rules": []}), "/format", "dispatch"),
+    (wrap({"type": "token_dispatch", "rules": []}), "/format", "token_dispatch"),
+    (wrap({"type": "qwen_xml_parameter", "json_schema": {}}), "/format", "qwen_xml_parameter"),
+    (wrap(seq(const("a"), {"type": "frobnicate"})), "/format/elements/1", "frobnicate"),
+    (wrap({**J, "style": "qwen_xml"}), "/format", "style"),
+    (wrap({**J, "any_order": True}), "/format", "any_order"),
+    (wrap({**J, "max_whitespace_cnt": 2}), "/format", "max_whitespace_cnt"),
+    (wrap({**J, "excludes": ["a"]}), "/format", "excludes"),
+    (wrap({**ANY_TEXT, "max_tokens": 5}), "/format", "max_tokens"),
+    (wrap({**ANY_TEXT, "max_chars": 5}), "/format", "max_chars"),
+    (wrap({**const("a"), "flags": 0}), "/format", "flags"),
+    (wrap({**some("star", const("a")), "max": 3}), "/format", "max"),
+    (wrap({**F_A, "name": "a"}), "/format", "name"),
+    (wrap({**TT, "tags": [{**F_A, "name": "a"}]}), "/format/tags/0", "name"),
+    (wrap(tag({**token(A), "x": 1}, const("a"), "b")), "/format/begin", "x"),
+    (wrap({**BY, "excludes": ["a"]}), "/format", "excludes"),
+    (wrap({**BY, "trigger_tokens": [97]}), "/format/trigger_tokens/0", "trigger_tokens"),
+    (wrap({**BY, "exclude_tokens": [97]}), "/format/exclude_tokens/0", "exclude_tokens"),
+    ({**wrap(ANY_TEXT), "strict": True}, "", "strict"),
+    ({**LEGACY, "format": ANY_TEXT}, "", "format"),
+    ({**LEGACY, "x": 1}, "", "x"),
+]
+
+
+@pytest.mark.parametrize(("document", "pointer", "keyword"), UNSUPPORTED)
+def test_what_is_not_supported_is_refused_by_name(document, pointer, keyword):
+    with pytest.raises(UnsupportedSchema) as caught:
+        build(document)
+    assert (caught.value.pointer, caught.value.keyword) == (pointer, keyword)
+
+
+def test_fields_at_their_defaults_pass():
+    spec = {**J, "style": "json", "any_order": False, "max_whitespace_cnt": None, "excludes": []}
+    build(wrap(seq(spec, {**ANY_TEXT, "max_tokens": None, "max_chars": None, "excludes": []})))
+
+
+def test_errors_of_schemas_and_patterns_keep_their_place():
+    """The front ends that tags embed get the pointer of what they build."""
+    document = wrap({**TT, "tags": [tag("<f=a>", {"type": "regex", "pattern": "("}, "b")]})
+    with pytest.raises(SpecError) as caught:
+        build(document)
+    assert caught.value.pointer == "/format/tags/0/content/pattern"
+    schema = {"type": "object", "properties": {"a": {"type": "nonsense"}}}
+    with pytest.raises(SpecError) as caught:
+        build(wrap({"type": "json_schema", "json_schema": schema}))
+    assert caught.value.pointer.startswith("/format/json_schema/properties/a")
+
+
+def test_parts_are_built_with_their_pointers():
+    seen = []
+
+    def part(grammar, value, *, pointer):
+        seen.append((value, pointer))
+        return grammar.bytes(b"x")
+
+    calls = {**TT, "tags": [tag("<f=a", LETTERS, "b"), tag("<f=b", INTEGER, "b")]}
+    build(wrap({**calls, "at_least_one": True}), schema=part, regex=part)
+    build(LEGACY, schema=part, regex=part)
+    assert seen == [
+        ("[a-z]+", "/format/tags/0/content/pattern"),
+        ({"type": "integer"}, "/format/tags/1/content/json_schema"),
+        ({"type": "integer"}, "/structures/0/schema"),
+        ({"type": "boolean"}, "/structures/1/schema"),
+    ]
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def nested(levels: int):
+    """A document of ``levels`` levels: itself, a format in each, and a list in each sequence."""
+    form = const("a") if levels % 2 == 0 else some("plus", const("a"))
+    for _ in range((levels - 1) // 2 - (levels % 2)):
+        form = seq(form)
+    return wrap(form)
+
+
+def depth_of(value) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
+    return isinstance(value, dict | list) + max(map(depth_of, inner), default=0)
+
+
+@pytest.mark.parametrize("levels", [10, 11, 128])
+def test_nesting_is_bounded(levels):
+    """At the bound a document is built; one level more is refused."""
+    assert depth_of(nested(levels)) == levels
+    build(nested(levels), limits=Limits(spec_depth=levels))
+    with pytest.raises(LimitExceeded) as caught:
+        build(nested(levels), limits=Limits(spec_depth=levels - 1))
+    error = caught.value
+    assert (error.limit, error.maximum, error.got) == ("spec_depth", levels - 1, levels)
+    assert error.pointer.startswith("/format")
+
+
+@pytest.mark.parametrize("kind", ["sequence", "star", "tag", "list"])
+def test_nesting_without_end_is_refused_without_recursion(kind):
+    form = const("a")
+    for _ in range(10_000):
+        if kind == "sequence":
+            form = seq(form)
+        elif kind == "list":
+            form = [form]
+        else:
+            form = tag("a", form, "b") if kind == "tag" else some(kind, form)
+    with pytest.raises(LimitExceeded, match="spec_depth"):
+        build(wrap(form))
+
+
+def test_spellings_of_a_trigger_are_bounded():
+    """Three special tokens in a trigger are eight patterns; four are refused."""
+    begin = "<|a|>" * 3
+    build(wrap(triggered([begin], [tag(begin, const("1"), "")])))
+    begin += "<|b|>"
+    with pytest.raises(LimitExceeded) as caught:
+        build(wrap(triggered([begin], [tag(begin, const("1"), "")])))
+    error = caught.value
+    assert (error.limit, error.maximum, error.got) == ("tag_spellings", 8, 16)
+    assert error.pointer == "/format/tags/0/begin"
+    with pytest.raises(LimitExceeded) as caught:
+        build(wrap(text("a", begin)))
+    assert caught.value.pointer == "/format/excludes"
+    build(wrap(const(begin * 10)))
+
+
+def test_many_tags_and_excludes_stay_linear_in_nodes():
+    """Each tag costs a few nodes, though there is an arm for every spelling of its trigger."""
+    tags = [tag(f"<|a|>f{n}=", const("1"), "<|b|>") for n in range(200)]
+    grammar = build(
+        wrap(triggered(["<|a|>f"], tags, excludes=list(SPECIALS)[1:], at_least_one=True))
+    )
+    assert len(grammar.nodes) < 200 * 20
+
+
+# -- captures -------------------------------------------------------------------------------------
+
+
+def captures(grammar: Grammar) -> set[tuple[str, str]]:
+    return {node[1:3] for node in grammar.nodes if node[0] == ir.CAPTURE}
+
+
+CALL_MARKS = {
+    ("/format/tags/0", "tag"),
+    ("/format/tags/0", "begin"),
+    ("/format/tags/0/content", "text"),
+    ("/format/tags/0", "end"),
+}
+CAPTURES = [
+    (const("a"), {("/format", "text")}),
+    (INTEGER, {("/format", "text")}),
+    (LETTERS, {("/format", "text")}),
+    (ANY_TEXT, {("/format", "text")}),
+    (token(A), {("/format", "text")}),
+    (seq(const("a"), ANY_TEXT), {("/format/elements/0", "text"), ("/format/elements/1", "text")}),
+    (either(const("a"), INTEGER), {("/format/elements/0", "text"), ("/format/elements/1", "text")}),
+    (some("plus", const("a")), {("/format/content", "text")}),
+    (some("star", ANY_TEXT), {("/format/content", "text")}),
+    (TT, {("/format", "text"), *CALL_MARKS}),
+    (BY, {("/format", "text"), *CALL_MARKS}),
+    (SEP, {("/format", "text"), *CALL_MARKS}),
+    ({**SEP, "separator": ""}, CALL_MARKS),
+    ({**TT, "at_least_one": True, "stop_after_first": True}, CALL_MARKS),
+]
+
+
+@pytest.mark.parametrize(("form", "expected"), CAPTURES)
+def test_parts_are_captured_under_their_pointers(form, expected):
+    assert captures(build(wrap(form))) == expected
+
+
+def test_the_older_spelling_is_captured_under_its_own_pointers():
+    made = captures(build(LEGACY))
+    assert {label for label, _ in made} == {
+        "", "/structures/0", "/structures/0/schema", "/structures/1", "/structures/1/schema"
+    }  # fmt: skip
+
+
+def only(grammar: Grammar, kind: int) -> tuple:
+    found = [node for node in grammar.nodes if node[0] == kind]
+    assert len(found) == 1
+    return found[0]
+
+
+def test_text_up_to_the_end_of_a_tag_is_one_dispatch():
+    """The ends are arms that lead out of the text, so that text and end are never confused."""
+    grammar = build(wrap(tag("<a>", text("q"), ["</a>", "<|b|>"])))
+    _, arms, excludes, specials, open_end = only(grammar, ir.DISPATCH)
+    assert [arm[0] for arm in arms] == [tuple(b"</a>"), tuple(b"<|b|>"), (TOKEN + B,)]
+    ends = {grammar.nodes[arm[1]] for arm in arms}
+    assert ends == {(ir.CAPTURE, "/format", "end", grammar.empty())}
+    assert [arm[2] for arm in arms] == [False] * 3
+    assert excludes == (tuple(b"q"),)
+    assert specials == tuple(sorted({A, SPECIALS["<|trig|>"]}))
+    assert not open_end
+
+
+def test_calls_up_to_the_end_of_a_tag_are_one_dispatch():
+    grammar = build(wrap(tag("<r>", CALLS, "</r>")))
+    _, arms, _, _, open_end = only(grammar, ir.DISPATCH)
+    assert [(arm[0], arm[2]) for arm in arms] == [(tuple(b"<f="), True), (tuple(b"</r>"), False)]
+    assert not open_end
+
+
+def test_an_arm_holds_all_tags_of_a_trigger_without_the_trigger():
+    grammar = build(wrap(CALLS))
+    _, ((pattern, node, returns),), _, _, open_end = only(grammar, ir.DISPATCH)
+    kind, tags = grammar.nodes[node]
+    assert (pattern, kind, returns, open_end) == (tuple(b"<f="), ir.ALT, True, True)
+    begins = []
+    for number in tags:
+        _, label, role, inner = grammar.nodes[number]
+        opened = grammar.nodes[grammar.nodes[inner][1][0]]
+        begins.append((label, role, opened[1:3], grammar.nodes[opened[3]]))
+    assert begins == [
+        (place, "tag", (place, "begin"), (ir.BYTES, rest))
+        for place, rest in (("/format/tags/0", b"a>"), ("/format/tags/1", b"b>"))
+    ]
+
+
+def test_the_body_of_a_tag_is_one_rule_however_it_is_reached():
+    """Whether first or in the text, and in both spellings of the trigger."""
+    form = triggered(["<|a|>"], [tag("<|a|>f", INTEGER, "</f>")], at_least_one=True)
+    grammar = build(wrap(form))
+    assert grammar.rule_names.count("/format/tags/0") == 1
+    assert grammar.rule_names.count("/format/tags/0/content/json_schema") == 1
+
+
+def test_free_text_holds_no_stop_token_and_no_excluded_one():
+    for form, expected in (
+        (ANY_TEXT, {"<|a|>", "<|b|>", "<|trig|>"}),
+        (text("<|a|>"), {"<|b|>", "<|trig|>"}),
+        (text(*SPECIALS), set()),
+        (TT, {"<|a|>", "<|b|>", "<|trig|>"}),
+        (triggered(["<|a|>f"], [tag("<|a|>f", const("1"), "")]), {"<|a|>", "<|b|>", "<|trig|>"}),
+        ({**BY, "exclude_tokens": ["<|trig|>"]}, {"<|b|>"}),
+    ):
+        specials = only(build(wrap(form)), ir.DISPATCH)[3]
+        assert set(specials) == {SPECIALS[name] for name in expected}
+
+
+def test_excluding_every_special_token_leaves_no_pattern_that_can_not_occur():
+    """The bytes of a special token's text stay excluded; its id needs no pattern."""
+    excludes = only(build(wrap(text(*SPECIALS))), ir.DISPATCH)[2]
+    assert excludes == tuple(tuple(name.encode()) for name in SPECIALS)

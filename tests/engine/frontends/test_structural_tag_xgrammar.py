@@ -1,0 +1,43 @@
+"""xgrammar 0.2.8, the reference for structural tags, accepts what the tables say that it accepts.
+
+Where the engine differs, the tables give the reason (``ours``, ``theirs``), and this test holds
+them to it: a deviation that is none any more fails too. Needs xgrammar, from the extra ``bench``.
+"""
+
+import json
+
+import pytest
+
+from tests.engine.frontends import tag_cases, triggered_cases
+from tests.engine.frontends.tag_specs import EOS, SPECIALS, STOPS, Case, letters
+
+xgrammar = pytest.importorskip("xgrammar", reason="xgrammar is not installed (extra: bench)")
+
+CASES = (*tag_cases.CASES, *triggered_cases.CASES)
+
+
+@pytest.fixture(scope="module")
+def compiler():
+    tokens = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
+    info = xgrammar.TokenizerInfo(
+        tokens, vocab_type=xgrammar.VocabType.RAW, stop_token_ids=list(STOPS)
+    )
+    return xgrammar.GrammarCompiler(info, cache_enabled=False)
+
+
+def accepts(compiled, parts) -> bool:
+    matcher = xgrammar.GrammarMatcher(compiled)
+    return all(matcher.accept_token(i) for i in letters(parts)) and matcher.accept_token(EOS)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_the_table_says_what_xgrammar_does(compiler, case: Case):
+    document = json.dumps({"type": "structural_tag", "format": case.format})
+    if not case.xgrammar_compiles:
+        with pytest.raises(RuntimeError):
+            compiler.compile_structural_tag(document)
+        return
+    compiled = compiler.compile_structural_tag(document)
+    wrong = [parts for parts in (*case.yes, *case.theirs) if not accepts(compiled, parts)]
+    wrong += [parts for parts in (*case.no, *case.ours) if accepts(compiled, parts)]
+    assert wrong == []
