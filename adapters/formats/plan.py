@@ -143,9 +143,9 @@ def _offered(ask: Ask) -> list[tuple[int, Tool]]:
     return list(enumerate(ask.tools))
 
 
-# -- special tokens ---------------------------------------------------------------------------------
+# -- special tokens --------------------------------------------------------------------------------
 
-#: a special token with a number: what stands before it, if letters enough to mean nothing else
+#: a special token with a number: what stands before it, if that has enough letters
 _NUMBERED = re.compile(r"(\W*[A-Za-z]{3}.*?)\d+\D*")
 #: from how many of a kind on they are named by what they have in common
 _MANY = 8

@@ -86,6 +86,7 @@ class Answer:
         self.finish: FinishReason | None = None
         self._matcher = Matcher(compiled)
         self._tokens: list[bytes] = vocabulary.tokens
+        self._has_encode = vocabulary.encode is not None
         self._stops = frozenset(vocabulary.stop_token_ids)
         self._gate = StopGate(generation.stop)
         self._limit = limit
@@ -95,6 +96,13 @@ class Answer:
     def allowed(self) -> int:
         """The tokens that may come next, bit t for token t; ``mask.raw`` holds the same."""
         return self.mask.fill(self._matcher)
+
+    def forced(self) -> list[int]:
+        """Tokens that must come next, as the model's own tokenizer writes them; often none.
+
+        The grammar would also allow the same text cut differently, which a model has rarely seen.
+        """
+        return self._matcher.forced_tokens() if self._has_encode else []
 
     def take(self, token: int) -> tuple[int, ...]:
         """Adds an allowed token; returns the ids that may be shown by now, at the end all that are

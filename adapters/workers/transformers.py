@@ -1,9 +1,8 @@
 """The transformers worker: a Hugging Face causal language model on this CPU (extra ``embedded``).
 
 A real model behind the same engine, for development and small loads. One generation runs at a time,
-in one thread, with a key-value cache; others wait in a bounded queue. Wherever the grammar leaves
-one token only, it is taken without asking the model, and a chain of such tokens goes through the
-model in one pass.
+in one thread, with a key-value cache; others wait in a bounded queue. Text that the grammar forces
+is written without asking the model, and goes through it in one pass with what comes next.
 
 Determinism      one seed, spec, prompt and model give one output (on one machine and one version of
                  torch).
@@ -78,7 +77,7 @@ class TransformersWorker:
     def _load(self) -> None:
         if self._compiler.vocabulary.encode is None:
             self._tokenizer = AutoTokenizer.from_pretrained(self._directory, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(
+        model: Any = AutoModelForCausalLM.from_pretrained(
             self._directory, local_files_only=True, dtype=self._dtype
         )
         self._model = model.eval()
@@ -197,9 +196,12 @@ class _Run:
             self._put(WorkerError(500, f"the model failed: {type(error).__name__}: {error}"))
 
     def _step(self) -> None:
-        token = self._next()
-        self._unseen.append(token)
-        shown = self._answer.take(token)
+        shown: tuple[int, ...] = ()
+        for token in self._answer.forced() or [self._next()]:
+            self._unseen.append(token)
+            shown += self._answer.take(token)
+            if self._answer.finish is not None:
+                break
         if shown or self._answer.finish is not None:
             self._put(self._answer.chunk(shown))
 

@@ -175,6 +175,32 @@ class Held:
         return self.model(**inputs)
 
 
+def test_forced_text_costs_one_pass(directory: Path, compiler: Compiler) -> None:
+    """The model is asked for the letters only, whatever text the grammar forces around them."""
+    begin = '{"name": "get_current_weather", "arguments": {"city": "'
+    content = {"type": "regex", "pattern": "[a-z]{40}"}
+    spec = tag({"type": "tag", "begin": begin, "content": content, "end": '"}, "done": true}'})
+
+    async def work() -> tuple[list[Chunk], int]:
+        worker = await started(directory, compiler)
+        held = worker._model = Held(worker._model)
+        held.go.set()
+        chunks = await collect(worker, ask(spec=spec))
+        await worker.aclose()
+        return chunks, held.passes
+
+    chunks, passes = run(work())
+    check_invariants(chunks)
+    tokens = [compiler.vocabulary.tokens[number] for number in ids_of(chunks)]
+    text = b"".join(tokens)
+    assert text.startswith(begin.encode())
+    assert text.endswith(b'"}, "done": true}<|end|>')
+    letters = text.count(b"", len(begin), text.rindex(b'"}, "done"')) - 1
+    assert letters == 40
+    assert passes < len(tokens) - 20
+    assert passes <= 40 + 4  # the last forced token could merge with what follows
+
+
 def test_cancelling_frees_the_thread(directory: Path, compiler: Compiler) -> None:
     """After a client has gone at most the pass under way is finished; the next request is
     served.

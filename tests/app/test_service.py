@@ -1,0 +1,244 @@
+"""The use case with scripted workers: every way an answer can go, and what the client gets to see."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from adapters.workers import Chunk
+from app.errors import ApiError
+from tests.app.examples import LIGHT, TOOLS, json_schema
+from tests.app.scripted import Service, Step, error, request, script, tokens
+from tests.app.test_streams import added_up, whole
+
+END = "<|im_end|>"
+CALL = '<tool_call>\n{"name": "set_light", "arguments": {"on": true}}\n</tool_call>'
+CALLS = f"Well, é!\n{CALL}\n{CALL}{END}"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+async def test_whatever_the_chunking_the_message_is_the_same(size: int):
+    service = Service(script(CALLS, size=size))
+    answer = await service.complete(tools=TOOLS)
+    (choice,) = answer["choices"]
+    calls = [call["function"] for call in choice["message"]["tool_calls"]]
+    assert calls == [{"name": "set_light", "arguments": '{"on": true}'}] * 2
+    assert choice["message"]["content"].startswith("Well, é!")
+    assert choice["finish_reason"] == "tool_calls"
+    assert answer["usage"]["completion_tokens"] == len(tokens(CALLS))
+
+    events = await Service(script(CALLS, size=size)).stream(tools=TOOLS)
+    assert events[-1] == "[DONE]"
+    assert added_up(events[:-1]) == whole(answer)
+
+
+async def test_what_the_worker_is_asked_for():
+    service = Service(script(f"a{END}"))
+    await service.complete(n=2, temperature=0.5, top_p=0, seed=9, stop=["x", "x"], max_tokens=77,
+                           max_completion_tokens=77)  # fmt: skip
+    first, second = service.worker.asked
+    assert (first.temperature, first.top_p, first.max_tokens) == (0.5, 1e-6, 77)
+    assert first.stop == ("x",)
+    assert (first.seed, second.seed) == (9, 10)
+    assert len(first.rid) == len(second.rid) == 32
+    assert first.rid != second.rid
+    assert first.spec == second.spec
+    assert json.loads(first.spec or "")["type"] == "structural_tag"
+    assert "Wake me with birds" in str(first.prompt)
+
+
+async def test_tools_that_may_not_be_called_are_in_the_prompt_but_not_in_the_spec():
+    only = {"type": "function", "function": {"name": "set_light"}}
+    choice = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [only]}}
+    service = Service(script(f"a{END}"))
+    await service.complete(tools=TOOLS, tool_choice=choice)
+    (asked,) = service.worker.asked
+    assert "set_alarm" in str(asked.prompt)
+    assert "set_alarm" not in (asked.spec or "")
+
+
+async def test_with_none_the_model_is_told_of_no_tools():
+    service = Service(script(f"a{END}"))
+    await service.complete(tools=TOOLS, tool_choice="none")
+    (asked,) = service.worker.asked
+    assert "set_alarm" not in f"{asked.prompt}{asked.spec}"
+
+
+async def test_a_cut_off_call_says_length_and_loses_no_text():
+    cut = '<tool_call>\n{"name": "set_light", "arguments": {"on": tr'
+    service = Service(script(cut, finish="length"))
+    (choice,) = (await service.complete(tools=TOOLS))["choices"]
+    assert choice["finish_reason"] == "length"
+    assert choice["message"]["tool_calls"][0]["function"]["arguments"] == '{"on": tr'
+
+
+async def test_what_belongs_to_a_stop_string_is_cut_from_the_end():
+    shown, hidden = "one two", "STOP and more"
+    ids = tokens(shown + hidden)
+    steps: list[Step] = [
+        Chunk(tokens(shown), None, 5),
+        Chunk(ids[len(tokens(shown)) :], "stop", 5, len(ids), "STOP", len(hidden)),
+    ]
+    answer = await Service(steps).complete(stop="STOP")
+    assert answer["choices"][0]["message"]["content"] == shown
+    assert answer["choices"][0]["finish_reason"] == "stop"
+    assert added_up((await Service(steps).stream(stop="STOP"))[:-1]) == whole(answer)
+
+
+async def test_an_empty_answer_is_an_empty_string():
+    steps: list[Step] = [Chunk(tokens(END), "stop", 5, 1)]
+    answer = await Service(steps).complete()
+    assert answer["choices"][0]["message"]["content"] == ""
+    events = await Service(steps).stream()
+    assert [event["choices"][0]["delta"] for event in events[:-1]] == [
+        {"role": "assistant", "content": ""},
+        {},
+    ]
+
+
+#: (what the worker does first, status, code)
+FIRST: list[tuple[Step, int, str]] = [
+    (error(400), 400, "worker_refused"),
+    (error(500), 500, "worker_error"),
+    (error(502), 502, "worker_error"),
+    (error(503, retryable=True), 503, "overloaded"),
+    (error(504), 504, "timeout"),
+    (Chunk((), "abort"), 502, "worker_error"),
+    (Chunk((), "error"), 502, "worker_error"),
+    (RuntimeError("bug"), 500, "internal_error"),
+]
+
+
+@pytest.mark.parametrize(("step", "status", "code"), FIRST)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_failure_before_the_first_chunk_is_an_error_answer(
+    step: Step, status: int, code: str, stream: bool
+):
+    service = Service([step])
+    with pytest.raises(ApiError) as caught:
+        await (service.stream() if stream else service.complete())
+    assert (caught.value.status, caught.value.code) == (status, code)
+    assert ("Retry-After" in caught.value.headers) is (status == 503)
+    assert service.worker.open == 0
+
+
+LATER: list[tuple[Step, str]] = [
+    (error(502), "worker_error"),
+    (Chunk((), "abort"), "worker_error"),
+    (Chunk((), "error"), "worker_error"),
+    (RuntimeError("bug"), "internal_error"),
+]
+
+
+@pytest.mark.parametrize(("step", "code"), LATER)
+async def test_a_failure_after_the_first_chunk_is_an_error_event_and_no_done(step: Step, code: str):
+    begun = Chunk(tokens("Well"), None, 5)
+    service = Service([begun, step])
+    events = await service.stream()
+    assert events[-1]["error"]["code"] == code
+    assert set(events[-1]["error"]) == {"message", "type", "param", "code"}
+    assert added_up(events[:-1])[0] == {"content": "Well"}
+    assert service.count("stream_errors_total") == 1
+    assert service.worker.open == 0
+    with pytest.raises(ApiError):
+        await Service([begun, step]).complete()
+
+
+async def test_a_stream_without_a_finish_reason_is_an_error():
+    with pytest.raises(ApiError) as caught:
+        await Service([Chunk(tokens("Well"), None, 5)]).complete()
+    assert caught.value.status == 502
+
+
+#: outputs that the grammar of a required call does not lead to
+WRONG = {
+    "another beginning": "Hello",
+    "an unknown tool": '<tool_call>\n{"name": "set_fire"',
+    "arguments that do not fit": '<tool_call>\n{"name": "set_light", "arguments": {"off',
+    "an end before the call": END,
+    "an end inside of the call": f'<tool_call>\n{{"name": "set_light", "arguments": {{{END}',
+}
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG.keys())
+async def test_output_that_its_grammar_cannot_read_never_looks_complete(text: str):
+    service = Service(script(text))
+    with pytest.raises(ApiError) as caught:
+        await service.complete(tools=TOOLS, tool_choice="required")
+    assert (caught.value.status, caught.value.code) == (500, "internal_error")
+    assert service.count("parse_divergence_total") == 1
+    assert service.count("internal_errors_total") == 1
+    events: list[Any] = []
+    try:
+        events = await Service(script(text)).stream(tools=TOOLS, tool_choice="required")
+    except ApiError as refused:
+        assert refused.status == 500
+    else:
+        assert "error" in events[-1]
+    assert "[DONE]" not in events
+
+
+async def test_an_answer_that_takes_too_long_ends():
+    service = Service([None], request_timeout=0.01)
+    with pytest.raises(ApiError) as caught:
+        await service.complete()
+    assert (caught.value.status, caught.value.code) == (504, "timeout")
+    service = Service([Chunk(tokens("a"), None, 5), None], request_timeout=0.05)
+    assert (await service.stream())[-1]["error"]["code"] == "timeout"
+    assert service.worker.open == 0
+
+
+async def test_one_choice_that_fails_at_once_ends_the_others():
+    service = Service([Chunk(tokens("a"), None, 5), None], [error(502)])
+    with pytest.raises(ApiError):
+        await service.complete(n=2)
+    assert service.worker.open == 0
+
+
+async def test_a_cancelled_answer_ends_the_workers_generations():
+    service = Service([Chunk(tokens("a"), None, 5), None])
+    task = asyncio.create_task(service.complete(n=3))
+    while service.worker.open < 3:
+        await asyncio.sleep(0.001)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert service.worker.open == 0
+
+
+@pytest.mark.parametrize("read", [0, 1])
+async def test_a_stream_that_is_dropped_ends_the_workers_generations(read: int):
+    service = Service([Chunk(tokens("a"), None, 5), None])
+    stream = await service.chat.stream(request(stream=True, n=2), "req_1")
+    events = aiter(stream)
+    for _ in range(read):
+        await anext(events)
+    assert service.worker.open == 2
+    await stream.aclose()
+    assert service.worker.open == 0
+
+
+async def test_a_client_that_reads_slowly_slows_the_worker_down():
+    service = Service([*[Chunk(tokens("a"), None, 5)] * 10_000, *script(f"b{END}")])
+    stream = await service.chat.stream(request(stream=True), "req_1")
+    for _ in range(200):
+        await asyncio.sleep(0)
+    merge = stream._merge
+    assert merge._queue.full()
+    await stream.aclose()
+
+
+async def test_reasoning_has_both_of_its_names():
+    text = f"<think>\nhm\n</think>\n\nyes{END}"
+    (choice,) = (await Service(script(text)).complete())["choices"]
+    message = choice["message"]
+    assert message["content"] == "yes"
+    assert message["reasoning_content"] == message["reasoning"] == "hm"
+
+
+async def test_a_schema_that_is_refused_reaches_no_worker():
+    service = Service(script(f"a{END}"))
+    with pytest.raises(ApiError):
+        await service.complete(response_format=json_schema({**LIGHT, "$ref": "#/nowhere"}))
+    assert service.worker.asked == []

@@ -1,0 +1,326 @@
+"""The masks are exact: equal to brute force over whole vocabularies, and to a recogniser that shares no code with them."""
+
+import heapq
+import json
+import random
+
+import numpy as np
+import pytest
+
+import engine
+from engine.artifact import decode
+from tests.engine.cases import CASES, Case
+from tests.engine.harness import (
+    MaskChecker,
+    bits,
+    compile_case,
+    new_mask,
+    walk_randomly,
+    walk_samples,
+)
+from tests.reference import Recogniser
+from tests.vocabularies import REAL_NAMES, VOCABULARIES, small_vocabulary
+
+BY_NAME = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def applicable(case: Case, vocabulary: engine.Vocabulary) -> bool:
+    """Cases that name special tokens belong to the vocabularies that have them."""
+    return set(case.needs) <= set(vocabulary.special_texts())
+
+
+def small_compiler(**options: object) -> engine.Compiler:
+    return engine.Compiler(small_vocabulary(), **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def compilers() -> dict[str, engine.Compiler]:
+    """One compiler for each vocabulary, so that later cases also meet what earlier ones left in its caches."""
+    return {name: engine.Compiler(make()) for name, make in VOCABULARIES.items()}
+
+
+def test_the_table_is_large_enough_and_its_names_are_unique() -> None:
+    names = {case.name for case in CASES}
+    assert len(CASES) >= 150
+    assert len(names) == len(CASES)
+
+
+@BY_NAME
+@pytest.mark.parametrize("name", VOCABULARIES)
+def test_mask_equals_brute_force(compilers: dict[str, engine.Compiler], name: str, case: Case) -> None:
+    """Once per distinct row on valid outputs and on random walks of 200 tokens."""
+    compiler = compilers[name]
+    if not applicable(case, compiler.vocabulary):
+        assert name in REAL_NAMES, "the small vocabulary has every token that a case needs"
+        return
+    compiled = compile_case(compiler, case)
+    check = MaskChecker(compiled, f"{name} {case.name}", saturated=name in REAL_NAMES)
+    walk_samples(compiled, case, check, longest=6)
+    for walk in range(1 if name in REAL_NAMES else 4):
+        walk_randomly(compiled, f"{case.name}/{walk}", 200, check)
+    assert check.seen
+
+
+@BY_NAME
+def test_reference_agrees_byte_by_byte(case: Case) -> None:
+    """On random walks: the same bytes and tokens may follow, and the text may end at the same places."""
+    compiled = compile_case(small_compiler(), case)
+    reference = Recogniser(compiled.grammar)
+    vocabulary = compiled.vocabulary
+    rng = random.Random(case.name)
+    for _ in range(3):
+        matcher, state = engine.Matcher(compiled), reference.start()
+        for step in range(40):
+            assert matcher.can_stop() == state.accepts()
+            followers = {b: state.step(b) for b in range(256)} if step % 4 == 0 else {}
+            for byte, after in followers.items():
+                assert matcher.fork().accept_bytes(bytes([byte])) == (after is not None), (case.name, byte)
+            tokens = {
+                t: after
+                for t in vocabulary.special_token_ids
+                if (after := state.step_token(t)) is not None
+            }
+            allowed = [b for b, after in followers.items() if after is not None] or [
+                b for b in range(256) if matcher.fork().accept_bytes(bytes([b]))
+            ]
+            for token in vocabulary.special_token_ids:
+                wanted = token in tokens
+                if token in vocabulary.stop_token_ids:
+                    wanted = tokens[token].accepts() if wanted else state.accepts()
+                assert matcher.fork().accept_token(token) == wanted, (case.name, token)
+            if tokens and (not allowed or rng.random() < 0.3):
+                token = rng.choice(sorted(tokens))
+                assert matcher.accept_token(token)
+                state = tokens[token]
+                if matcher.is_terminated():
+                    break
+            elif allowed:
+                byte = rng.choice(allowed)
+                assert matcher.accept_bytes(bytes([byte]))
+                state = state.step(byte)
+                assert state is not None
+            else:
+                assert state.accepts()
+                break
+
+
+@BY_NAME
+def test_every_text_can_go_on_and_can_stop(case: Case) -> None:
+    """From wherever a walk leads, some finite continuation ends the text."""
+    compiled = compile_case(small_compiler(), case)
+    for walk in range(3):
+        ends: list[engine.Matcher] = []
+        walk_randomly(compiled, f"stop {case.name}/{walk}", 25, lambda m, _: ends.append(m.fork()))
+        assert way_to_stop(ends[-1]), case.name
+
+
+#: letters in the order in which they lead towards an end: closing first, opening and white space last
+COST = {
+    **dict.fromkeys(range(256), 3),
+    **dict.fromkeys(b'"]}>:', 1),
+    **dict.fromkeys(b"0123456789,", 2),
+    **dict.fromkeys(b" \n\t\\[{", 8),
+}
+
+
+def way_to_stop(matcher: engine.Matcher) -> bool:
+    """Cheapest first over places, letter by letter."""
+    tokens = matcher.compiled.vocabulary.special_token_ids
+    seen, number = {matcher.place()}, 0
+    todo = [(0, number, matcher)]
+    while todo and len(seen) < 200_000:
+        cost, _, at = heapq.heappop(todo)
+        if at.can_stop():
+            return True
+        for letter in (*range(256), *(256 + token for token in tokens)):
+            after = at.fork()
+            taken = after.accept_bytes(bytes([letter])) if letter < 256 else after.accept_token(letter - 256)
+            if taken and after.place() not in seen:
+                seen.add(after.place())
+                number += 1
+                heapq.heappush(todo, (cost + COST.get(letter, 1), number, after))
+    return False
+
+
+class DictStore:
+    """A store that keeps everything."""
+
+    def __init__(self) -> None:
+        self.kept: dict[bytes, bytes] = {}
+
+    def get_many(self, keys: list[bytes]) -> list[bytes | None]:
+        return [self.kept.get(key) for key in keys]
+
+    def put_many(self, items: list[tuple[bytes, bytes]]) -> None:
+        self.kept.update(items)
+
+
+def record(compiled: engine.Compiled, case: Case) -> list[bytes]:
+    """The masks along one random walk; the walk depends on the masks only."""
+    masks: list[bytes] = []
+    mask = new_mask(compiled.vocabulary)
+
+    def visit(matcher: engine.Matcher, path: list[int]) -> None:
+        matcher.fill_bitmask(mask)
+        masks.append(mask.tobytes())
+
+    walk_randomly(compiled, f"paths {case.name}", 60, visit)
+    return masks
+
+
+FEATURES = ("cross_grammar", "mask_memo", "tail_references", "count_registers")
+
+
+@BY_NAME
+def test_every_path_gives_the_same_masks(case: Case) -> None:
+    """Cold, warm, loaded from a store, and with each feature switched off."""
+    store = DictStore()
+    compiler = small_compiler(store=store)
+    compiled = compile_case(compiler, case)
+    cold = record(compiled, case)
+    assert record(compiled, case) == cold
+    compiler.flush()
+    loaded = small_compiler(store=store)
+    assert record(compile_case(loaded, case), case) == cold
+    for feature in FEATURES:
+        other = small_compiler(features=engine.Features(**{feature: False}))
+        assert record(compile_case(other, case), case) == cold, feature
+
+
+def test_masks_from_a_store_are_used_and_damaged_ones_are_not() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+    case = Case("stored", "json_schema", schema, ())
+    store = DictStore()
+    compiler = small_compiler(store=store)
+    cold = record(compile_case(compiler, case), case)
+    compiler.flush()
+    assert store.kept
+    warm = small_compiler(store=store)
+    assert record(compile_case(warm, case), case) == cold
+    assert warm.stats()["store_hits"] > 0
+    shape = {"words": small_vocabulary().words, "nodes": small_vocabulary().trie_nodes}
+    for key, value in store.kept.items():
+        assert decode(value, **shape)
+        for damaged in (value[:-1], value + b"\0", b"XXXX" + value[4:], value[:9], b"", value[:16] + b"\xff" * 8 + value[24:]):
+            assert decode(damaged, **shape) is None
+        store.kept[key] = value[: len(value) // 2]
+    damaged = small_compiler(store=store)
+    assert record(compile_case(damaged, case), case) == cold
+    assert damaged.stats()["store_rejected"] > 0
+
+
+@pytest.mark.parametrize("counted", [{}, {"minItems": 2, "maxItems": 2000}], ids=["uncounted", "counted"])
+@pytest.mark.parametrize("item", [{"type": "string"}, {"type": "object", "properties": {"n": {"type": "string", "maxLength": 60}}}], ids=["strings", "objects"])
+def test_rows_do_not_grow_with_the_number_of_elements(counted: dict, item: dict) -> None:
+    """Rows after 1,000 elements are those after 3 and a constant."""
+    element = "text" if item["type"] == "string" else {"n": "some text"}
+
+    def rows(elements: int) -> int:
+        compiled = small_compiler().compile_json_schema({"type": "array", "items": item, **counted})
+        matcher = engine.Matcher(compiled)
+        assert matcher.accept_bytes(json.dumps([element] * elements).encode())
+        assert matcher.can_stop()
+        return compiled.stats()["rows"]
+
+    assert rows(1000) <= rows(3) + 8
+
+
+def test_rows_do_not_grow_with_the_length_of_a_counted_string() -> None:
+    def rows(length: int) -> int:
+        compiled = small_compiler().compile_json_schema({"type": "string", "minLength": 2, "maxLength": 65_536})
+        assert engine.Matcher(compiled).accept_bytes(b'"' + b"x" * length + b'"')
+        return compiled.stats()["rows"]
+
+    assert rows(60_000) <= rows(3) + 4
+
+
+def test_right_recursion_takes_constant_rows() -> None:
+    grammar = engine_grammar_of_right_recursive_list()
+    compiled = compiled_from(grammar)
+    matcher = engine.Matcher(compiled)
+    assert matcher.accept_bytes(b"a" * 500)
+    assert compiled.stats()["rows"] <= 3
+
+
+def engine_grammar_of_right_recursive_list():  # type: ignore[no-untyped-def]
+    from engine.ir import Grammar
+
+    grammar = Grammar()
+    rule = grammar.declare("list")
+    grammar.define(rule, grammar.optional(grammar.seq(grammar.bytes(b"a"), grammar.ref(rule))))
+    grammar.root = rule
+    return grammar
+
+
+def compiled_from(grammar) -> engine.Compiled:  # type: ignore[no-untyped-def]
+    from engine.fingerprint import NONE
+
+    return engine.Compiled(
+        small_vocabulary(),
+        grammar,
+        limits=engine.Limits(),
+        features=engine.Features(),
+        table=None,
+        digests=lambda ir: [NONE] * len(ir.rule_nodes()),
+    )
+
+
+def test_batch_equals_single_fills() -> None:
+    compiler = small_compiler()
+    matchers = []
+    for case in CASES[::9]:
+        matcher = engine.Matcher(compile_case(compiler, case))
+        matchers.append(matcher)
+    words = small_vocabulary().words
+    batch = np.full((len(matchers) + 1, words + 2), -1, dtype=np.int32)
+    rows = list(range(len(matchers)))[::-1]
+    engine.fill_bitmask_batch(matchers, batch, rows)
+    single = new_mask(small_vocabulary())
+    for matcher, row in zip(matchers, rows, strict=True):
+        matcher.fill_bitmask(single)
+        assert np.array_equal(batch[row, :words], single[0])
+        assert not batch[row, words:].any()
+    assert (batch[-1] == -1).all(), "a row that was not asked for stays as it is"
+
+
+def test_rollback_and_fork_restore_every_place() -> None:
+    compiled = small_compiler().compile_json_schema(True)
+    rng = random.Random(5)
+    mask = new_mask(compiled.vocabulary)
+    matcher = engine.Matcher(compiled)
+    history: list[tuple[tuple[int, bool], engine.Matcher]] = []
+    for _ in range(300):
+        if history and rng.random() < 0.3:
+            n = rng.randrange(1, len(history) + 1)
+            place, fork = history[-n]
+            del history[-n:]
+            matcher.rollback(n)
+            assert matcher.place() == place
+            if rng.random() < 0.5:
+                matcher = fork
+                history = []
+        matcher.fill_bitmask(mask)
+        allowed = bits(mask)
+        if matcher.is_terminated():
+            matcher, history = engine.Matcher(compiled), []
+            continue
+        history.append((matcher.place(), matcher.fork()))
+        assert matcher.accept_token(int(rng.choice(list(allowed))))
+    with pytest.raises(ValueError, match="rollback"):
+        matcher.rollback(100_000)
+
+
+def test_a_failed_accept_changes_nothing() -> None:
+    compiled = small_compiler().compile_json_schema({"type": "integer"})
+    matcher = engine.Matcher(compiled)
+    place = matcher.place()
+    assert not matcher.accept_bytes(b"12x")
+    assert not matcher.accept_token(10_000_000)
+    assert not matcher.accept_token(-1)
+    assert matcher.place() == place
+    assert matcher.accept_bytes(b"12")
+    assert matcher.accept_token(small_vocabulary().stop_token_ids[-1])
+    assert matcher.is_terminated()
+    assert not matcher.accept_bytes(b"3")
+    matcher.rollback(1)
+    assert matcher.accept_bytes(b"3")
