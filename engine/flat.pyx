@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from . import ir
+from .errors import SpecError
 
 #: the kind of a rule whose automaton is simply its node's
 PLAIN = PLAIN_RULE
@@ -81,6 +82,7 @@ cdef class FlatIR:
         elif kind == ir.REF:
             out.a = node[1]
         elif kind == ir.TOKENS:
+            check_tokens(node[1], vocabulary.size)
             out.a = self._token_set(node[1], set_ids)
         elif kind == ir.GRAPH:
             out.a = node[1]
@@ -112,6 +114,9 @@ cdef class FlatIR:
     def _dispatch(self, node, set_ids, vocabulary):
         cdef DispatchC out
         _, arms, excludes, specials, open_end = node
+        for pattern in (*(arm[0] for arm in arms), *excludes):
+            check_tokens([letter - 256 for letter in pattern if letter >= 256], vocabulary.size)
+        check_tokens(specials, vocabulary.size)
         for pattern, child, returns in arms:
             out.arms.push_back(self._arm(pattern, vocabulary))
             out.arms.back().returns = returns
@@ -309,6 +314,16 @@ cdef class FlatIR:
             if seen[self.pool[node.b + k]]:
                 return True
         return False
+
+
+def check_tokens(ids, size):
+    """
+    Raises:
+        SpecError: an id outside the vocabulary.
+    """
+    for number in ids:
+        if not 0 <= number < size:
+            raise SpecError(f"token id {number} is not in a vocabulary of {size}")
 
 
 cdef RuleC _rule(uint32_t node, uint8_t kind):

@@ -24,9 +24,11 @@ DISPATCH is UTF-8 text (of any length, also none) in which the first pattern to 
     arms       ((pattern, node, returns), ...)  when ``pattern`` completes, ``node`` must follow; then free text goes
                on (returns=True) or the DISPATCH is over (returns=False). Patterns may share prefixes.
     excludes   (pattern, ...)  these must never be completed
-    specials   (id, ...)  token ids that free text may hold (each resets the search for patterns)
+    specials   (id, ...)  token ids that free text may hold; a token that is a letter of a pattern goes on with it, every
+               other resets the search. A token not among them is legal only inside the pattern that completes.
     open_end   whether the DISPATCH may be over while still in free text, at any character boundary
-    A pattern is a tuple of letters: 0..255 a byte, 256 + id that token.
+    A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between characters.
+    Where patterns complete at the same letter, an exclude wins, then the longest arm.
 
 Roles of CAPTURE: "tag" (a begin...end region), "begin" and "end" (its two marks), "text" (a leaf whose bytes are content).
 A trigger that was matched by a DISPATCH belongs to the "begin" that its node starts with; the bytes of an arm whose node

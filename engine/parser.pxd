@@ -62,6 +62,7 @@ cdef class Parser:
     cdef void take_byte(self, uint8_t byte) noexcept nogil
     cdef void take_token(self, uint32_t token) noexcept nogil
     cdef void settle(self) noexcept nogil
+    cdef ThreadC begun(self) noexcept nogil
     cdef uint32_t common(self, uint32_t a, uint32_t b) noexcept nogil
     cdef int emit(self, uint32_t mark, uint64_t safe) except -1
     cdef int emit_bytes(self, uint64_t end) except -1

@@ -99,6 +99,8 @@ cdef class Parser:
             if thread.stack == NO_FRAME and self.may_end(&thread):
                 chosen, found = thread, True
                 break
+        if not found:
+            chosen = self.begun()
         self.whole = found
         self.emit(chosen.mark, self.position)
         if found and self.automata.ir.rules[self.automata.ir.root].role != ROLE_NONE:
@@ -108,6 +110,20 @@ cdef class Parser:
             self.pending.clear()
         self.kernel.clear()
         return self.take_events()
+
+    cdef ThreadC begun(self) noexcept nogil:
+        """The reading of a text that was cut off. A pattern that is complete decides: what it opens or ends
+        has begun, and is not text any more."""
+        cdef ThreadC thread
+        cdef MarkC* mark
+        if self.automata.states[self.kernel[0].state].flags & TRIGGER_STATE:
+            for thread in self.closed:
+                mark = &self.marks[thread.mark]
+                if self.automata.states[thread.state].flags & TRIGGER_STATE or thread.back:
+                    continue
+                if not (mark.opens and self.automata.ir.rules[mark.rule].role == ROLE_END):
+                    return thread
+        return self.kernel[0]
 
     def is_whole(self):
         """After ``finish``: whether the text was a whole word of the grammar."""

@@ -1,7 +1,7 @@
 """What runs a model: SGLang over HTTP, transformers on this CPU, or noise.
 
-Importing this package imports neither torch nor httpx: each worker loads what it needs when it is
-first named.
+Importing this package imports neither torch nor httpx nor the engine: each worker loads what it
+needs when it is first named.
 """
 
 from importlib import import_module
@@ -10,30 +10,28 @@ from typing import TYPE_CHECKING, Any
 from .base import Chunk, FinishReason, Generation, Health, Worker, WorkerError
 
 if TYPE_CHECKING:
-    from .noise import NoiseWorker
-    from .sglang import SGLangWorker
-    from .transformers import TransformersWorker
+    from .noise import NoiseWorker as NoiseWorker
+    from .sglang import SGLangWorker as SGLangWorker
+    from .transformers import TransformersWorker as TransformersWorker
 
+#: worker -> (its module, the extra that it needs)
 _LAZY = {
-    "NoiseWorker": ".noise",
-    "SGLangWorker": ".sglang",
-    "TransformersWorker": ".transformers",
+    "NoiseWorker": (".noise", None),
+    "SGLangWorker": (".sglang", "gateway"),
+    "TransformersWorker": (".transformers", "embedded"),
 }
 
-__all__ = [
-    "Chunk",
-    "FinishReason",
-    "Generation",
-    "Health",
-    "NoiseWorker",
-    "SGLangWorker",
-    "TransformersWorker",
-    "Worker",
-    "WorkerError",
-]
+__all__ = ["Chunk", "FinishReason", "Generation", "Health", "Worker", "WorkerError"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LAZY[name], __name__), name)
+    module, extra = _LAZY[name]
+    try:
+        return getattr(import_module(module, __name__), name)
+    except ModuleNotFoundError as error:
+        if extra is None or (error.name or "").startswith(("adapters", "engine")):
+            raise
+        message = f"{name} needs {error.name}: pip install 'switchyard[{extra}]'"
+        raise ModuleNotFoundError(message, name=error.name) from error

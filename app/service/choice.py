@@ -9,15 +9,17 @@ error, and it is counted.
 Invariants   I1 exactly the last item is an Ended; it comes after every delta. I2 text behind a stop
              string is never shown: workers hand out no token that may still belong to one, the last
              chunk says how much to cut.
+             I3 an answer that a stop token ended is a whole word of its grammar.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
 
 from adapters.formats import Delta, Reader
 from adapters.workers import Chunk
-from engine import Event, Parser
+from engine import Event, ParseDivergence, Parser
 
 #: a stop token or stop string came, or the output limit
 Finish = Literal["stop", "length"]
@@ -49,25 +51,33 @@ class WorkerFault(Exception):
 
 
 async def read_choice(
-    chunks: AsyncIterator[Chunk], parser: Parser, reader: Reader
+    chunks: AsyncGenerator[Chunk, None], parser: Parser, reader: Reader
 ) -> AsyncGenerator[Item, None]:
-    """Raises ParseDivergence, WorkerFault, and what ``chunks`` raises."""
-    async for chunk in chunks:
-        if chunk.finish_reason in ("abort", "error"):
-            raise WorkerFault(f"the worker ended the answer early ({chunk.finish_reason})")
-        if chunk.finish_reason is None:
-            yield Deltas(reader.feed(_events(parser, chunk.token_ids)))
-            continue
-        events = without_tail([*_events(parser, chunk.token_ids), *parser.finish()], chunk.trim)
-        yield Deltas([*reader.feed(events), *reader.finish()])
-        yield Ended(
-            "length" if chunk.finish_reason == "length" else "stop",
-            chunk.prompt_tokens,
-            chunk.completion_tokens,
-            reader.tool_calls_started > 0,
-        )
-        return
+    """Raises ParseDivergence, WorkerFault, and what ``chunks`` raises. Closes ``chunks``."""
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            if chunk.finish_reason in ("abort", "error"):
+                raise WorkerFault(f"the worker ended the answer early ({chunk.finish_reason})")
+            events = _events(parser, chunk.token_ids)
+            if chunk.finish_reason is None:
+                yield Deltas(reader.feed(events))
+                continue
+            events = without_tail([*events, *parser.finish()], chunk.trim)
+            if chunk.finish_reason == "stop" and chunk.stop_text is None and not parser.is_whole():
+                raise ParseDivergence("the answer stopped where its grammar does not allow it")
+            yield Deltas([*reader.feed(events), *reader.finish()])
+            yield _ended(chunk, reader)
+            return
     raise WorkerFault("the worker's stream ended without a finish reason")
+
+
+def _ended(chunk: Chunk, reader: Reader) -> Ended:
+    return Ended(
+        "length" if chunk.finish_reason == "length" else "stop",
+        chunk.prompt_tokens,
+        chunk.completion_tokens,
+        reader.tool_calls_started > 0,
+    )
 
 
 def _events(parser: Parser, token_ids: tuple[int, ...]) -> list[Event]:

@@ -1,4 +1,4 @@
-"""A service whose worker follows a script, with the real engine, formats and vocabulary behind it."""
+"""A service whose worker follows a script, with the real engine and formats behind it."""
 
 import asyncio
 import io

@@ -1,8 +1,7 @@
-"""The use case with scripted workers: every way an answer can go, and what the client gets to see."""
+"""The use case with scripted workers: every way an answer can go, and what clients see."""
 
 import asyncio
 import json
-from typing import Any
 
 import pytest
 
@@ -169,13 +168,14 @@ async def test_output_that_its_grammar_cannot_read_never_looks_complete(text: st
     assert (caught.value.status, caught.value.code) == (500, "internal_error")
     assert service.count("parse_divergence_total") == 1
     assert service.count("internal_errors_total") == 1
-    events: list[Any] = []
-    try:
-        events = await Service(script(text)).stream(tools=TOOLS, tool_choice="required")
-    except ApiError as refused:
-        assert refused.status == 500
-    else:
-        assert "error" in events[-1]
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG.keys())
+async def test_a_stream_of_such_output_ends_with_an_error_event(text: str):
+    begun = Chunk((), None, 5)
+    service = Service([begun, *script(text)])
+    events = await service.stream(tools=TOOLS, tool_choice="required")
+    assert events[-1]["error"]["code"] == "internal_error"
     assert "[DONE]" not in events
 
 

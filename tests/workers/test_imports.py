@@ -29,3 +29,13 @@ def test_unknown_names_are_attribute_errors() -> None:
 
     with pytest.raises(AttributeError, match="NoSuchWorker"):
         _ = adapters.workers.NoSuchWorker
+
+
+@pytest.mark.parametrize(
+    ("worker", "missing", "extra"),
+    [("TransformersWorker", "torch", "embedded"), ("SGLangWorker", "httpx", "gateway")],
+)
+def test_a_missing_extra_is_named(worker: str, missing: str, extra: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; from adapters.workers import {worker}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"{worker} needs {missing}: pip install 'switchyard[{extra}]'" in done.stderr
