@@ -83,7 +83,7 @@ class HuggingFaceTokenizer:
     def __init__(self, source: str, family: str = "auto") -> None:
         from transformers import AutoTokenizer
 
-        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        tokenizer: Any = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         template = getattr(tokenizer, "chat_template", None)
         self.wire = get_format(guess_family(template) if family == "auto" else family)
         stops = stop_ids(tokenizer, self.wire.stop_texts)
@@ -91,7 +91,7 @@ class HuggingFaceTokenizer:
         tokens = self.vocabulary.tokens
         texts = (tokens[number].decode() for number in self.vocabulary.special_token_ids)
         self.special_texts = tuple(text for text in texts if text)
-        self._tokenizer = tokenizer
+        self._tokenizer: Any = tokenizer
         self._has_template = bool(template)
         check_fit(self.wire, self.special_texts)
 

@@ -66,7 +66,8 @@ export default function (data) {
   const base = {
     model: data.model,
     messages: [{ role: 'user', content: 'Wake me with birds.' }],
-    max_completion_tokens: 400,
+    // noise thinks at length before it answers; models that do not are done sooner
+    max_completion_tokens: 8000,
   };
   calls(base);
   structured(base);

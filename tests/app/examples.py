@@ -38,6 +38,6 @@ def body(**more: Any) -> dict[str, Any]:
         "model": "noise",
         "messages": MESSAGES,
         "seed": 7,
-        "max_completion_tokens": 2000,
+        "max_completion_tokens": 8000,
         **more,
     }

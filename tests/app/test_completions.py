@@ -12,7 +12,7 @@ from tests.app.examples import ALARM, LIGHT, MESSAGES, TOOLS, json_schema, tool
 from tests.app.gateway import Gateway
 
 SCHEMAS = {"set_alarm": ALARM, "set_light": LIGHT}
-LIMIT = 2000
+LIMIT = 8000
 
 
 def check_calls(calls: Any) -> None:

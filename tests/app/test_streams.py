@@ -147,7 +147,7 @@ def test_usage_comes_last_and_is_null_before(gateway: Gateway):
 def test_the_official_client_reads_streams(client: openai.OpenAI):
     with client.chat.completions.stream(
         model="noise", messages=MESSAGES, tools=TOOLS, tool_choice="required", seed=1,
-        max_completion_tokens=2000,
+        max_completion_tokens=8000,
     ) as stream:  # fmt: skip
         kinds = {event.type for event in stream}
         final = stream.get_final_completion()

@@ -1,13 +1,10 @@
-"""Makes data/noise_vocabulary.json: byte-pair merges over Python's standard library and tool calls
-made of it.
+"""Makes data/noise_vocabulary.json: byte-pair merges over Python's standard library.
 
-    python -m adapters.workers.tools.make_noise_vocabulary [SIZE]        (needs the package
-    ``tokenizers``)
+    python -m adapters.workers.tools.make_noise_vocabulary [SIZE]         needs ``tokenizers``
 
 Half the text is source code, half is JSON: for every function of the library that has parameters, a
-call of it as a chat model would write it, and the schema of its parameters. The result depends on
-the Python that runs the script; the shipped file was made once, with Python 3.11, and is data from
-then on.
+call of it as a chat model would write it. The result depends on the Python that runs the script;
+the shipped file was made once, with Python 3.11, and is data from then on.
 """
 
 import ast
@@ -29,8 +26,7 @@ SPECIAL = [
 ]  # fmt: skip
 #: those that end an answer; <|eom_id|> ends the one that holds a built-in tool's call
 STOP = ["<|im_end|>", "<|return|>", "<|call|>", "<|eot_id|>", "<|eom_id|>"]
-#: words, numbers of at most three digits (as today's tokenizers cut them), and everything between
-#: them
+#: words, numbers of at most three digits (as today's tokenizers cut them), and what lies between
 PIECES = r"[A-Za-z_]+|[0-9]{1,3}|[^A-Za-z0-9_]+"
 TARGET = Path(__file__).parent.parent / "data" / "noise_vocabulary.json"
 
@@ -49,30 +45,25 @@ def functions(source: str) -> Iterator[tuple[str, list[str]]]:
                 yield node.name, names
 
 
-def value(name: str, rng: random.Random, depth: int = 0) -> Any:
-    """A value as people pass it: mostly text and numbers, now and then something nested."""
-    kind = rng.randrange(9 if depth < 2 else 6)
-    if kind < 3:
+def value(name: str, rng: random.Random) -> Any:
+    """A value as people pass it: text, a number, a switch, or a short list of texts."""
+    kind = rng.randrange(8)
+    if kind < 4:
         return rng.choice([name, f"{name}_{rng.randrange(100)}", f"the {name}", name.title()])
-    if kind < 5:
+    if kind < 6:
         return rng.choice([rng.randrange(10), rng.randrange(2000), round(rng.uniform(-90, 90), 2)])
-    if kind == 5:
-        return rng.choice([True, False, None])
     if kind == 6:
-        return {name: value(name, rng, depth + 1), "type": value(name, rng, depth + 1)}
-    return [value(name, rng, depth + 1) for _ in range(rng.randrange(4))]
+        return rng.choice([True, False, None])
+    return [f"{name} {n}" for n in range(rng.randrange(4))]
 
 
 def json_samples(texts: list[str]) -> list[str]:
-    """One call and one schema a function, in the three layouts that JSON is written in."""
+    """A call of every function, with spaces or without."""
     rng = random.Random(0)
     samples = []
     for name, parameters in (found for text in texts for found in functions(text)):
         call = {"name": name, "arguments": {p: value(p, rng) for p in parameters}}
-        schema = {"type": "object", "properties": {p: {"type": "string"} for p in parameters},
-                  "required": parameters}  # fmt: skip
-        layout: dict[str, Any] = rng.choice([{}, {"separators": (",", ":")}, {"indent": 2}])
-        samples += [json.dumps(call, **layout), json.dumps(schema, **layout)]
+        samples.append(json.dumps(call, separators=rng.choice([(", ", ": "), (",", ":")])))
     return samples
 
 
