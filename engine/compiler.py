@@ -160,7 +160,7 @@ class Compiler:
             digests = Digests(grammar, count_registers=self.features.count_registers)
 
         def by_rule(ir: Any) -> list[bytes]:
-            rules = [rule_digest(digests, node, kind) for node, kind in ir.rule_nodes()]
+            rules = [rule_digest(digests, rule) for rule in ir.rule_shapes()]
             if self._store is not None:
                 self._exchange(grammar, ir, rules)
             return rules
@@ -181,8 +181,8 @@ class Compiler:
         """Hands over what was learnt, and asks for the costly rules that were never asked for before."""
         self.flush()
         wanted = []
-        for (node, _), digest in zip(ir.rule_nodes(), rules, strict=True):
-            if digest != NONE and digest not in self._asked and is_costly(grammar, node):
+        for rule, digest in zip(ir.rule_shapes(), rules, strict=True):
+            if digest != NONE and digest not in self._asked and is_costly(grammar, rule.node):
                 self._asked.add(digest)
                 wanted.append(digest)
         if not wanted or self._store is None or self._triples is None:
@@ -193,9 +193,8 @@ class Compiler:
                 self._counts["store_misses"] += 1
                 continue
             triples = artifact.decode(value, words=self.vocabulary.words, nodes=self.vocabulary.trie_nodes)
-            self._counts["store_rejected" if triples is None else "store_hits"] += 1
-            if triples is not None:
-                self._triples.load(digest, triples)
+            loaded = triples is not None and self._triples.load(digest, triples, self.vocabulary)
+            self._counts["store_hits" if loaded else "store_rejected"] += 1
 
     def flush(self) -> None:
         """Hands the triples made since the last time to the store; cheap when there are none."""
@@ -218,11 +217,10 @@ class Compiler:
         return out
 
 
-def rule_digest(digests: Digests | None, node: Node, kind: int) -> bytes:
-    """The digest of a rule by what it is made of; a counted rule is not the rule that merely holds the repetition."""
+def rule_digest(digests: Digests | None, rule: flat.RuleShape) -> bytes:
+    """The digest that names a rule's triples: of free text its patterns, of a counted rule its body, else the whole node."""
     if digests is None:
         return NONE
-    found = digests.node(node)
-    if found == NONE or kind == flat.PLAIN:
-        return found
-    return blake2b(found + bytes([kind]), digest_size=16).digest()
+    if rule.kind == flat.FREE_TEXT:
+        return digests.patterns(rule.node, rule.finishable)
+    return digests.repeated(rule.node) if rule.kind == flat.COUNTED else digests.node(rule.node)

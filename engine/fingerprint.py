@@ -93,6 +93,15 @@ class Digests:
                 for rule, digest in zip(members, digests, strict=True):
                     self.rules[rule] = digest
 
+    def patterns(self, number: int, finishable: tuple[int, ...]) -> bytes:
+        """The digest of a DISPATCH without its arms: its triples depend on the patterns, and which arms can be finished."""
+        return _hash(self.seed, "patterns", *_content(self.grammar.nodes[number]), finishable)
+
+    def repeated(self, number: int) -> bytes:
+        """The digest of a REPEAT without its bounds: triples of counted rules are made without them."""
+        body = self.node(self.grammar.nodes[number][1])
+        return NONE if body == NONE else _hash(self.seed, "repeated", body)
+
     def node(self, number: int) -> bytes:
         """The digest of one node; ``NONE`` if it refers to something that has none."""
         found = self._nodes.get(number)

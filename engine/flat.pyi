@@ -1,7 +1,16 @@
+from typing import NamedTuple
+
 from .ir import Grammar
 from .vocabulary import Vocabulary
 
 PLAIN: int
+COUNTED: int
+FREE_TEXT: int
+
+class RuleShape(NamedTuple):
+    node: int
+    kind: int
+    finishable: tuple[int, ...]
 
 class FlatIR:
     labels: list[str]
@@ -11,4 +20,6 @@ class FlatIR:
         self, grammar: Grammar, vocabulary: Vocabulary, *, count_registers: bool = True
     ) -> None: ...
     def largest_rule(self) -> int: ...
-    def rule_nodes(self) -> list[tuple[int, int]]: ...
+    def rule_shapes(self) -> list[RuleShape]: ...
+
+def check_tokens(ids: tuple[int, ...], size: int) -> None: ...

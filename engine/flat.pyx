@@ -3,11 +3,24 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from typing import NamedTuple
+
 from . import ir
 from .errors import SpecError
 
-#: the kind of a rule whose automaton is simply its node's
+#: kinds of rules, as ``RuleShape.kind`` gives them
 PLAIN = PLAIN_RULE
+COUNTED = COUNTED_RULE
+FREE_TEXT = DISPATCH_RULE
+
+
+class RuleShape(NamedTuple):
+    """What a rule is made of: its node, its kind, and for free text which arms can be finished."""
+
+    node: int
+    kind: int
+    finishable: tuple
+
 
 cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END, "text": ROLE_TEXT}
 
@@ -51,9 +64,18 @@ cdef class FlatIR:
                 largest = max(largest, self.weights[rule.node])
         return largest
 
-    def rule_nodes(self):
-        """For every rule, made ones included: (node, kind)."""
-        return [(rule.node, rule.kind) for rule in self.rules]
+    def rule_shapes(self):
+        """A ``RuleShape`` for every rule, made ones included."""
+        cdef RuleC rule
+        cdef ArmC arm
+        shapes = []
+        for rule in self.rules:
+            finishable = ()
+            if rule.kind == DISPATCH_RULE:
+                finishable = tuple(
+                    self.rules[arm.rule].productive for arm in self.dispatches[self.nodes[rule.node].a].arms)
+            shapes.append(RuleShape(rule.node, rule.kind, finishable))
+        return shapes
 
     def _append(self, values):
         cdef uint32_t off = <uint32_t>self.pool.size()

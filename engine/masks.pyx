@@ -1,14 +1,14 @@
 """Masks: see the header file."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
-from libcpp.algorithm cimport sort
-from libcpp.memory cimport make_shared
 from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
+from .flat cimport COUNTED_RULE, NO_MAXIMUM, RuleC
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena, ItemC, RowC
+from .triplemaker cimport TripleMaker
 from .triples cimport TripleC, TripleKeyC, TriplePtr, TripleTable
 from .vocabulary cimport TrieNode, Vocabulary
 
@@ -22,6 +22,7 @@ cdef class Masks:
         self.arena = arena
         self.vocabulary = vocabulary
         self.table = table
+        self.maker = TripleMaker(arena, vocabulary)
         self.keep = keep
         self.max_bytes = max_bytes
         self.held = 0
@@ -92,23 +93,74 @@ cdef class Masks:
 
     cdef void add_item(self, uint32_t instance, ItemC item) noexcept nogil:
         """One item's tokens, into scratch_words."""
-        cdef uint32_t number, k
-        cdef TripleC* triple
+        cdef uint32_t number, k, outside, rule = self.arena.automata.states[item.state].rule
         cdef TriplePtr held
         if self.arena.automata.states[item.state].n_tokens:
             self.add_tokens(instance, item.state)
         if self.arena.automata.states[item.state].n_bytes == 0:
             return
-        number = self.triple(item.state, self.arena.value_of(instance, &item))
+        outside = self.arena.completion(self.arena.origin_of(instance, &item), item.goal)
+        if self.maker.is_filtered(rule) and not (outside != DEAD and self.splits(rule, outside)):
+            self.add_filtered(instance, item, outside)
+            return
+        number = self.triple(item.state, self.arena.value_of(instance, &item), False)
         held = self.triples[number]
-        triple = held.get()
-        for k in range(<uint32_t>triple.words.size()):
-            self.scratch_words[k] |= triple.words[k]
-        self.set_bits(&triple.ids)
-        if triple.exits.size():
-            k = self.arena.completion(self.arena.origin_of(instance, &item), item.goal)
-            if k != DEAD:
-                self.add_exits(number, k)
+        for k in range(<uint32_t>held.get().words.size()):
+            self.scratch_words[k] |= held.get().words[k]
+        self.set_bits(&held.get().ids)
+        if outside != DEAD and held.get().exits.size():
+            self.add_exits(number, outside, 0, NO_MAXIMUM)
+        if held.get().triggers.size():
+            self.add_triggers(instance, held.get())
+
+    cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
+        """Whether a byte that begins an iteration could also begin what follows the rule."""
+        cdef uint32_t k, start = self.arena.automata.first[rule]
+        cdef RowC* row = &self.arena.rows[self.arena.instances[outside].row]
+        for k in range(4):
+            if self.arena.automata.states[start].live[k] & row.live[k]:
+                return True
+        return False
+
+    cdef void add_filtered(self, uint32_t instance, ItemC item, uint32_t outside) noexcept nogil:
+        """A counted item: its triple, as far as the bounds leave room."""
+        cdef uint32_t count = self.arena.value_of(instance, &item)
+        cdef RuleC* rule = &self.arena.automata.ir.rules[self.arena.automata.states[item.state].rule]
+        cdef uint32_t room = NO_MAXIMUM if rule.maximum == NO_MAXIMUM else rule.maximum - count
+        cdef uint32_t least = rule.minimum - count if count < rule.minimum else 0
+        cdef uint32_t number = self.triple(item.state, 0, True)
+        cdef TriplePtr held = self.triples[number]
+        cdef uint32_t needs = <uint32_t>held.get().need_ends.size()
+        self.add_needs(held.get(), room)
+        if outside != DEAD and held.get().exits.size():
+            # counts beyond the most that one token can reach are all alike
+            self.add_exits(number, outside, min(least, needs), min(room, needs))
+
+    cdef void add_needs(self, TripleC* triple, uint32_t room) noexcept nogil:
+        """The accepted tokens that begin at most ``room`` iterations."""
+        cdef uint32_t k, fit
+        if room + 1 >= triple.need_ends.size() or room == NO_MAXIMUM:
+            for k in range(<uint32_t>triple.words.size()):
+                self.scratch_words[k] |= triple.words[k]
+            return
+        fit = triple.need_ends[room]
+        if fit < triple.ids.size() // 2:
+            for k in range(fit):
+                self.scratch_words[triple.ids[k] >> 5] |= (<uint32_t>1) << (triple.ids[k] & 31)
+            return
+        self.filtered_words = triple.words
+        for k in range(fit, <uint32_t>triple.ids.size()):
+            self.filtered_words[triple.ids[k] >> 5] &= ~((<uint32_t>1) << (triple.ids[k] & 31))
+        for k in range(<uint32_t>self.filtered_words.size()):
+            self.scratch_words[k] |= self.filtered_words[k]
+
+    cdef void add_triggers(self, uint32_t instance, TripleC* triple) noexcept nogil:
+        """Tokens in which a pattern completes: followed by the real rows, along the token's own bytes."""
+        cdef uint32_t node
+        self.scratch_ids.clear()
+        for node in triple.triggers:
+            self.try_exit(instance, 0, node, &self.scratch_ids)
+        self.set_bits(&self.scratch_ids)
 
     cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil:
         """Token edges; a stop token only where the text may end behind it."""
@@ -122,21 +174,46 @@ cdef class Masks:
             if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
                 self.scratch_words[t >> 5] |= (<uint32_t>1) << (t & 31)
 
-    cdef void add_exits(self, uint32_t number, uint32_t outside) noexcept nogil:
-        """The uncertain tokens of a triple that the rows outside take; remembered by (outside, triple)."""
+    cdef void add_exits(self, uint32_t number, uint32_t outside, uint32_t least, uint32_t most) noexcept nogil:
+        """The uncertain tokens of a triple that the rows outside take, by exits with ``least`` to ``most`` iterations.
+
+        Remembered by (outside, triple) where there is no filter, and made anew where there is one.
+        """
         cdef uint64_t key = <uint64_t>outside << 32 | number
-        cdef uint32_t found = map_get(&self.exit_ids, key), k
+        cdef uint32_t found = MISSING, k
+        cdef bint counted = most != NO_MAXIMUM
         cdef TriplePtr held = self.triples[number]
+        cdef TripleC* t = held.get()
+        if not counted:
+            found = map_get(&self.exit_ids, key)
         if found == MISSING:
             self.scratch_ids.clear()
-            for k in range(<uint32_t>held.get().exits.size()):
-                self.walk(outside, held.get().exits[k], &self.scratch_ids, NULL)
+            for k in range(<uint32_t>t.exits.size() // 2):
+                if not counted or least <= t.exit_counts[k] <= most:
+                    self.try_exit(outside, t.exits[2 * k], t.exits[2 * k + 1], &self.scratch_ids)
             if self.arena.error != NO_ERROR:
+                return
+            if counted:
+                self.set_bits(&self.scratch_ids)
                 return
             found = <uint32_t>self.exit_tokens.size()
             map_put(&self.exit_ids, key, found)
             self.exit_tokens.push_back(self.scratch_ids)
         self.set_bits(&self.exit_tokens[found])
+
+    cdef void try_exit(self, uint32_t outside, uint32_t x, uint32_t c, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens at or below trie node c that ``outside`` takes from node x on; with c = x, those below."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint8_t* text
+        cdef uint32_t k
+        if c != x:
+            text = self.vocabulary.data.data() + self.vocabulary.offsets[self.vocabulary.order[nodes[c].first]]
+            for k in range(nodes[x].depth, nodes[c].depth):
+                outside = self.arena.step(outside, text[k])
+                if outside == DEAD:
+                    return
+            self.visit(c, ids)
+        self.walk(outside, c, ids)
 
     cdef void set_bits(self, vector[uint32_t]* ids) noexcept nogil:
         cdef uint32_t t
@@ -144,56 +221,35 @@ cdef class Masks:
             self.scratch_words[t >> 5] |= (<uint32_t>1) << (t & 31)
 
     # -- triples --------------------------------------------------------------------------------------
-    cdef uint32_t triple(self, uint32_t state, uint32_t count) noexcept nogil:
+    cdef uint32_t triple(self, uint32_t state, uint32_t count, bint filtered) noexcept nogil:
         """The number of a state's triple: from this arena, from the table, or made."""
-        cdef uint64_t local = <uint64_t>state << 32 | count
+        cdef uint64_t local = <uint64_t>state << 33 | <uint64_t>filtered << 32 | count
         cdef uint32_t found = map_get(&self.triple_ids, local)
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef TripleKeyC key
         cdef TriplePtr made
+        cdef bint shared = self.table is not None and (self.digests[2 * rule] or self.digests[2 * rule + 1])
         if found != MISSING:
             return found
         key.high, key.low = self.digests[2 * rule], self.digests[2 * rule + 1]
         key.state, key.count = state - self.arena.automata.first[rule], count
-        if self.table is not None and (key.high or key.low):
+        # a counted rule's digest says nothing of its bounds
+        if self.arena.automata.ir.rules[rule].kind == COUNTED_RULE and not filtered:
+            shared = False
+        if shared:
             made = self.table.find(key)
         if made.get() == NULL:
-            made = self.make_triple(state, count)
+            made = self.maker.make(state, count, filtered)
             made.get().key = key
-            if self.table is not None and (key.high or key.low) and self.arena.error == NO_ERROR:
+            if shared and self.arena.error == NO_ERROR:
                 self.table.add(made, True)
         found = <uint32_t>self.triples.size()
         map_put(&self.triple_ids, local, found)
         self.triples.push_back(made)
         return found
 
-    cdef TriplePtr make_triple(self, uint32_t state, uint32_t count) noexcept nogil:
-        """Walks the trie over the state's automaton, with nothing outside it."""
-        cdef TriplePtr made = make_shared[TripleC]()
-        cdef TripleC* t = made.get()
-        cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint32_t node = 1, instance, k
-        while node < nodes[0].end:
-            instance = DEAD
-            if (self.arena.automata.states[state].live[nodes[node].byte >> 6] >> (nodes[node].byte & 63)) & 1:
-                instance = self.arena.step_state(state, count, nodes[node].byte)
-            if instance != DEAD:
-                self.visit(instance, node, &t.ids, &t.exits)
-                self.walk(instance, node, &t.ids, &t.exits)
-            node = nodes[node].end
-        if t.ids.size() > self.vocabulary.words:
-            t.words.assign(self.vocabulary.words, 0)
-            for k in t.ids:
-                t.words[k >> 5] |= (<uint32_t>1) << (k & 31)
-            t.ids.clear()
-            t.ids.shrink_to_fit()
-        else:
-            sort(t.ids.begin(), t.ids.end())
-        return made
-
-    cdef void walk(
-        self, uint32_t instance, uint32_t top, vector[uint32_t]* ids, vector[uint32_t]* exits
-    ) noexcept nogil:
+    # -- walks over rows ------------------------------------------------------------------------------
+    cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
         """All tokens below trie node ``top`` that the instance takes; a rejected byte skips its subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* stack = self.walk_stack.data()
@@ -205,19 +261,15 @@ cdef class Masks:
                 node = nodes[node].end
                 continue
             stack[nodes[node].depth] = instance
-            self.visit(instance, node, ids, exits)
+            self.visit(node, ids)
             node += 1
 
-    cdef void visit(
-        self, uint32_t instance, uint32_t node, vector[uint32_t]* ids, vector[uint32_t]* exits
-    ) noexcept nogil:
-        """Takes the tokens that end at a node, and notes the node if the automaton may end there."""
+    cdef void visit(self, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Takes the tokens that end at a node."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t k
         for k in range(nodes[node].first, nodes[node + 1].first):
             ids.push_back(self.vocabulary.order[k])
-        if exits != NULL and nodes[node].end > node + 1 and self.arena.accepts(instance):
-            exits.push_back(node)
 
 
 cdef void list_bits(vector[uint32_t]* words, vector[uint32_t]* ids) noexcept nogil:

@@ -1,17 +1,23 @@
 """Automaton-only masks: what one automaton state says about the vocabulary, whatever lies outside its rule.
 
 A triple sorts the ordinary tokens that the state's own byte edges begin: *accepted* (they stay within the rule, or end as it
-ends), *uncertain* (the rule ends inside the token; what remains must be decided by the rows outside), rejected (the rest).
+ends), *uncertain* (rejected within the rule, but the rule may end inside them; what remains must be decided by the rows
+outside), rejected (the rest).
 
-Representation   accepted: ascending ids, or a bitset where that is smaller. exits: nodes of the token trie at which the
-                 rule has ended and below which tokens remain; what remains of an uncertain token is its path below an
-                 exit, so the remainders are subtrees of the trie itself and nothing is copied. A token may be both.
-Invariants       I1 a triple depends on (digest of the rule, state within the rule, saturated count, vocabulary) only.
+Representation   accepted: ids ascending, or the bitset `words` where that is smaller.
+                 exits: pairs (x, c) of nodes of the token trie. At x the rule may end; at c, below or equal, it can't go on.
+                 What remains of the tokens below c is their path from x: nothing is copied. c = x: all tokens below x.
+                 triggers: nodes at which a pattern of free text completes. What follows is the arm's business, so that a triple
+                 of free text depends on the patterns alone and is shared by all sets of tools.
+                 Counted rules: a triple is made without bounds and filtered by the registers when it is used. `ids` come in
+                 the order of their need, the iterations they begin; need_ends[n] is the number of ids that need at most n;
+                 exit_counts[k] is the number of iterations that end before exit k.
+Invariants       I1 a triple depends on (digest of the rule, state within the rule, count where not filtered) and the vocabulary.
                  I2 immutable once built; shared between grammars by shared_ptr, so dropping one here is always safe.
-Cost             merging: O(V/32) for a bitset, else O(ids); exits cost a walk below each.
+Cost             merging: O(V/32) for a bitset, else O(ids); exits cost a step each, mostly rejected at the first byte.
 Bounds           `max_bytes`; when it is passed everything is dropped at once, which only costs time.
 Threads          the table has a mutex of its own, never held while anything is built.
-Not here         computing them (masks), their bytes (artifact).
+Not here         making them (triplemaker), their bytes (artifact), using them (masks).
 """
 
 from libc.stdint cimport uint32_t, uint64_t
@@ -20,16 +26,20 @@ from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from .hashing cimport U64MapC
+from .vocabulary cimport Vocabulary
 
 cdef struct TripleKeyC:
     uint64_t high, low        # the rule's digest; 0, 0: it has none and its triples stay in their grammar
-    uint32_t state, count     # state counted from the rule's start; saturated count
+    uint32_t state, count     # state counted from the rule's start; saturated count, 0 where filtered
 
 cdef struct TripleC:
     TripleKeyC key
-    vector[uint32_t] words    # bitset, empty if `ids` is used
+    vector[uint32_t] words
     vector[uint32_t] ids
+    vector[uint32_t] need_ends
     vector[uint32_t] exits
+    vector[uint32_t] exit_counts
+    vector[uint32_t] triggers
 
 ctypedef shared_ptr[TripleC] TriplePtr
 
@@ -44,3 +54,6 @@ cdef class TripleTable:
     cdef TriplePtr find(self, TripleKeyC key) noexcept nogil
     cdef void add(self, TriplePtr triple, bint is_fresh) noexcept nogil
     cdef void clear(self) noexcept nogil
+
+cdef size_t triple_bytes(TripleC* triple) noexcept nogil
+cdef bint is_sound(TripleC* triple, Vocabulary vocabulary) noexcept nogil

@@ -6,6 +6,7 @@ from libcpp.vector cimport vector
 
 from . import artifact
 from .hashing cimport MISSING, U64MapC, map_get, map_put, mix
+from .vocabulary cimport Vocabulary
 
 
 cdef inline uint64_t key_hash(TripleKeyC key) noexcept nogil:
@@ -46,7 +47,7 @@ cdef class TripleTable:
     cdef void add(self, TriplePtr triple, bint is_fresh) noexcept nogil:
         """``is_fresh``: made here, so the store does not have it yet."""
         cdef TripleC* t = triple.get()
-        cdef size_t size = sizeof(TripleC) + 4 * (t.words.size() + t.ids.size() + t.exits.size())
+        cdef size_t size = triple_bytes(t)
         self.guard.lock()
         if self.held + size > self.max_bytes:
             self.clear()
@@ -82,34 +83,29 @@ cdef class TripleTable:
         for at in range(<uint32_t>taken.size()):
             t = taken[at].get()
             digest = int(t.key.high).to_bytes(8, "little") + int(t.key.low).to_bytes(8, "little")
-            by_rule.setdefault(digest, []).append(
-                artifact.Triple(t.key.state, t.key.count, tuple(t.words), tuple(t.ids), tuple(t.exits)))
+            by_rule.setdefault(digest, []).append(artifact.Triple(
+                t.key.state, t.key.count, tuple(t.words), tuple(t.ids), tuple(t.need_ends),
+                tuple(t.exits), tuple(t.exit_counts), tuple(t.triggers)))
         return by_rule
 
-    def load(self, digest, triples):
-        """Adds triples that came from a store; they were verified there and in ``artifact.decode``."""
+    def load(self, digest, triples, Vocabulary vocabulary):
+        """Adds triples that came from a store, verified there and in ``artifact.decode``; False if one makes no sense here."""
+        cdef vector[TriplePtr] all_made
         cdef TriplePtr made
-        cdef vector[uint32_t] values
         for triple in triples:
             made = make_shared[TripleC]()
             made.get().key.high = int.from_bytes(digest[:8], "little")
             made.get().key.low = int.from_bytes(digest[8:], "little")
             made.get().key.state, made.get().key.count = triple.state, triple.count
-            values = triple.words
-            made.get().words = values
-            values = triple.ids
-            made.get().ids = values
-            values = triple.exits
-            made.get().exits = values
+            made.get().words, made.get().ids = triple.words, triple.ids
+            made.get().need_ends, made.get().exits = triple.need_ends, triple.exits
+            made.get().exit_counts, made.get().triggers = triple.exit_counts, triple.triggers
+            if not is_sound(made.get(), vocabulary):
+                return False
+            all_made.push_back(made)
+        for made in all_made:
             self.add(made, False)
-
-    def has_rule(self, digest):
-        """Whether the start state's triple of a rule is here; then the store need not be asked."""
-        cdef TripleKeyC key
-        key.high = int.from_bytes(digest[:8], "little")
-        key.low = int.from_bytes(digest[8:], "little")
-        key.state = key.count = 0
-        return self.find(key).get() != NULL
+        return True
 
     def stats(self):
         """Triples and bytes held, look-ups that hit and missed, and how often everything was dropped."""
@@ -117,3 +113,32 @@ cdef class TripleTable:
             "triples": self.triples.size(), "bytes": self.held, "hits": self.hits,
             "misses": self.misses, "evictions": self.evictions,
         }
+
+
+cdef size_t triple_bytes(TripleC* t) noexcept nogil:
+    return sizeof(TripleC) + 4 * (
+        t.words.size() + t.ids.size() + t.need_ends.size() + t.exits.size() + t.exit_counts.size() + t.triggers.size())
+
+
+cdef bint is_sound(TripleC* t, Vocabulary vocabulary) noexcept nogil:
+    """Whether every index of a triple from outside lies where a walk may follow it."""
+    cdef uint32_t k, x, c, last = 0, nodes = <uint32_t>vocabulary.nodes.size() - 1
+    if t.words.size() and t.words.size() != vocabulary.words:
+        return False
+    if t.exits.size() % 2 or (t.exit_counts.size() and 2 * t.exit_counts.size() != t.exits.size()):
+        return False
+    for k in t.ids:
+        if k >= vocabulary.size:
+            return False
+    for k in t.need_ends:
+        if k < last or k > t.ids.size():
+            return False
+        last = k
+    for k in t.triggers:
+        if k == 0 or k >= nodes:
+            return False
+    for k in range(<uint32_t>t.exits.size() // 2):
+        x, c = t.exits[2 * k], t.exits[2 * k + 1]
+        if x == 0 or x > c or c >= nodes or c >= vocabulary.nodes[x].end:
+            return False
+    return True

@@ -6,7 +6,8 @@ cancels a generation often cancels everything that is awaited in it, too.
 
 Prompts          send ids: text is tokenised by the server, which may put a BOS of its own before
                  it, and control tokens in a user's text become control tokens.
-Seeds            a server honours ``sampling_seed`` only with ``--enable-deterministic-inference``.
+Seeds            sent as ``sampling_seed``; a server that runs without
+                 ``--enable-deterministic-inference`` was seen to ignore it.
 Stop strings     found here, on the tokens' bytes, and sent along so that the server stops too.
 Not here         retries and balancing (the app's), JSON and its errors (sglang_wire).
 """

@@ -1,0 +1,116 @@
+"""Whether an answer is what was asked for, judged by code that had no part in making it.
+
+    finished    the text is JSON, holds no key twice, and validates with ``jsonschema`` under draft
+                2020-12 with the formats that the engine asserts; calls name offered tools only
+    cut off     all calls but the last are finished ones; the rest is a beginning of JSON (jiter,
+                the client's own parser) and of what the schema allows (the engine; it is the only
+                one here who can tell)
+
+Not here    asking (asking.py).
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import jiter
+from jsonschema import Draft202012Validator, FormatChecker
+
+from app.tokenizer import BuiltinTokenizer
+from engine import Compiler, Matcher
+
+from .asking import MAX_TOKENS, Answer
+
+#: formats that the engine asserts; all others are annotations
+FORMATS = ("date", "time", "date-time", "ipv4", "uuid")
+#: stands in for the bytes of a character that was cut off
+CUT_CHARACTER = "\ufffd"
+
+Schema = Mapping[str, Any]
+
+
+class Judge:
+    """Holds the compiler that knows what a cut-off text could have become."""
+
+    @cached_property
+    def compiler(self) -> Compiler:
+        return Compiler(BuiltinTokenizer().vocabulary)
+
+    def calls(self, answer: Answer, schemas: Mapping[str, Schema]) -> list[str]:
+        """What is wrong with an answer that had to be calls; [] is right."""
+        cut, wrong = answer.finish == "length", _wrong_ending(answer, "tool_calls")
+        if answer.content:
+            wrong.append(f"text beside the calls: {answer.content[:80]!r}")
+        if not cut and not answer.calls:
+            wrong.append("no call")
+        if len({call.id for call in answer.calls}) != len(answer.calls):
+            wrong.append("two calls of one id")
+        for number, call in enumerate(answer.calls):
+            if call.name not in schemas:
+                wrong.append(f"nobody offered {call.name!r}")
+            elif cut and number == len(answer.calls) - 1:
+                wrong += self.beginning(call.arguments, schemas[call.name])
+            else:
+                wrong += whole(call.arguments, schemas[call.name])
+        return wrong
+
+    def content(self, answer: Answer, schema: Schema) -> list[str]:
+        """What is wrong with an answer that had to be one JSON value; [] is right."""
+        wrong = _wrong_ending(answer, "stop")
+        if answer.calls:
+            wrong.append("a call without tools")
+        if answer.finish == "length":
+            return wrong + self.beginning(answer.content or "", schema)
+        return wrong + whole(answer.content or "", schema)
+
+    def beginning(self, text: str, schema: Schema) -> list[str]:
+        """What is wrong with a text that was cut off."""
+        text = text.removesuffix(CUT_CHARACTER)
+        try:
+            if text:
+                jiter.from_json(text.encode(), partial_mode="trailing-strings")
+        except ValueError as error:
+            return [f"no beginning of JSON: {error}: ...{text[-80:]!r}"]
+        matcher = Matcher(self.compiler.compile_json_schema(dict(schema)))
+        if matcher.accept_bytes(text.encode()):
+            return []
+        return [f"no beginning of what the schema allows: ...{text[-80:]!r}"]
+
+
+def whole(text: str, schema: Schema) -> list[str]:
+    """What is wrong with a text that is said to be finished."""
+    try:
+        value = json.loads(text, object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
+    except ValueError as error:
+        return [f"no JSON: {error}: {text[:80]!r}"]
+    wrong = [] if text == text.strip() else ["white space around the value"]
+    validator = Draft202012Validator(schema, format_checker=FormatChecker(FORMATS))
+    return wrong + [
+        f"not valid at {error.json_path[:80]}: {error.message[:160]}"
+        for error in validator.iter_errors(value)
+    ]
+
+
+def _wrong_ending(answer: Answer, expected: str) -> list[str]:
+    """Finish reason and usage tell the same."""
+    wrong = []
+    if answer.finish not in (expected, "length"):
+        wrong.append(f"finish_reason {answer.finish!r}")
+    full = answer.completion_tokens == MAX_TOKENS
+    if answer.completion_tokens > MAX_TOKENS or (answer.finish == "length" and not full):
+        wrong.append(f"{answer.completion_tokens} tokens with finish_reason {answer.finish!r}")
+    if not answer.prompt_tokens or not answer.completion_tokens:
+        wrong.append("usage counts nothing")
+    return wrong
+
+
+def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError(f"a key stands twice among {[key for key, _ in pairs]!r}")
+    return found
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
