@@ -72,7 +72,13 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
     metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
     chat = ChatService(
         settings=settings,
-        planner=Planner(compiler, tokenizer.wire, tokenizer.special_texts, metrics),
+        planner=Planner(
+            compiler,
+            tokenizer.wire,
+            tokenizer.special_texts,
+            metrics,
+            stock=settings.worker_kind == "sglang" and settings.grammar_backend != "switchyard",
+        ),
         tokenizer=tokenizer,
         pool=pool,
         metrics=metrics,

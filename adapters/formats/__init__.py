@@ -18,6 +18,7 @@ from .base import (
     ToolArguments,
     ToolStart,
 )
+from .dialects import for_own_engine, for_reading_stock
 from .harmony import HARMONY
 from .hermes import HERMES
 from .llama3 import LLAMA3_FUNCTION, LLAMA3_JSON
@@ -39,6 +40,8 @@ __all__ = [
     "Tool",
     "ToolArguments",
     "ToolStart",
+    "for_own_engine",
+    "for_reading_stock",
     "get_format",
 ]
 

@@ -125,7 +125,7 @@ class ChatService:
             # one length for all: SGLang takes a request id for a prefix when it aborts
             rid=uuid.uuid4().hex,
             prompt=prepared.prompt,
-            spec=planned.plan.spec_json,
+            spec=planned.wire,
             max_tokens=sampling.max_tokens,
             temperature=sampling.temperature,
             top_p=sampling.top_p,

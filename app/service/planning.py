@@ -4,7 +4,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from adapters.formats import Format, FormatError, Plan
+from adapters.formats import Format, FormatError, Plan, for_own_engine, for_reading_stock
 from engine import Compiled, Compiler, LimitExceeded, SpecError, UnsupportedSchema
 
 from ..errors import ApiError, bad_request
@@ -14,9 +14,10 @@ from .asking import Asking
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What constrains an answer, and what reads it."""
+    """What constrains an answer (``wire``, for the worker), and what reads it (``compiled``)."""
 
     plan: Plan
+    wire: str
     compiled: Compiled
 
 
@@ -24,12 +25,20 @@ class Planner:
     """Holds what does not change between requests."""
 
     def __init__(
-        self, compiler: Compiler, wire: Format, special_texts: tuple[str, ...], metrics: Metrics
+        self,
+        compiler: Compiler,
+        wire: Format,
+        special_texts: tuple[str, ...],
+        metrics: Metrics,
+        *,
+        stock: bool = False,
     ) -> None:
+        """``stock``: the workers' grammar engine is not ours, see adapters.formats.dialects."""
         self._compiler = compiler
         self._wire = wire
         self._special_texts = special_texts
         self._metrics = metrics
+        self._stock = stock
 
     async def plan(self, asking: Asking) -> Planned:
         """Raises ApiError 400 for what can't be enforced, and engine.InternalError."""
@@ -43,13 +52,17 @@ class Planner:
             self._metrics.refused("format")
             raise refusal(asking.param(error.param), error.pointer, error.message) from None
         try:
-            compiled = self._compiler.compile_structural_tag(plan.spec_json)
+            wire = plan.spec_json if self._stock else for_own_engine(plan.spec)
+            compiled = self._compiler.compile_structural_tag(wire)
+            if self._stock:
+                # compiled as asked, so that what can't be enforced is refused; read loosely
+                compiled = self._compiler.compile_structural_tag(for_reading_stock(plan.spec))
         except (SpecError, LimitExceeded) as error:
             self._metrics.refused(keyword_of(error))
             param, pointer = plan.blame(error.pointer)
             raise refusal(asking.param(param), pointer, message_of(error)) from None
         self._metrics.compile_seconds.observe(time.perf_counter() - start)
-        return Planned(plan, compiled)
+        return Planned(plan, wire, compiled)
 
 
 def keyword_of(error: SpecError | LimitExceeded) -> str:

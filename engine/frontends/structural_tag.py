@@ -19,6 +19,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from ..ir import REF, Grammar, Node, Pattern
+from .loose_json import build_loose_json
 from .tag_formats import (
     AnyText,
     ConstString,
@@ -39,10 +40,18 @@ from .tag_language import parse_structural_tag
 from .tag_spelling import Piece, Spelling
 
 
-class BuildPart(Protocol):
-    """A front end for what tags embed: JSON Schemas and regular expressions."""
+class BuildSchema(Protocol):
+    """The front end for JSON Schemas."""
 
-    def __call__(self, grammar: Grammar, value: Any, /, *, pointer: str) -> Node: ...
+    def __call__(
+        self, grammar: Grammar, schema: Any, /, *, pointer: str, extra_keys: str
+    ) -> Node: ...
+
+
+class BuildRegex(Protocol):
+    """The front end for regular expressions."""
+
+    def __call__(self, grammar: Grammar, pattern: str, /, *, pointer: str) -> Node: ...
 
 
 def build_structural_tag(
@@ -51,8 +60,8 @@ def build_structural_tag(
     *,
     special_tokens: Mapping[str, int],
     stop_token_ids: Collection[int],
-    build_schema: BuildPart,
-    build_regex: BuildPart,
+    build_schema: BuildSchema,
+    build_regex: BuildRegex,
 ) -> Node:
     """The node of a whole structural tag.
 
@@ -75,8 +84,8 @@ class TagBuilder:
         grammar: Grammar,
         spelling: Spelling,
         text: FreeTextBuilder,
-        build_schema: BuildPart,
-        build_regex: BuildPart,
+        build_schema: BuildSchema,
+        build_regex: BuildRegex,
     ) -> None:
         self.grammar = grammar
         self.spelling = spelling
@@ -129,12 +138,18 @@ class TagBuilder:
             case Token():
                 return self.spelling.node(self.grammar, made.token)
             case JsonSchema():
-                node = self.build_schema(self.grammar, made.schema, pointer=made.place)
-                return self._rule(made.place, node)
+                return self._rule(made.place, self._value(made))
             case Regex():
                 place = f"{made.pointer}/pattern"
                 node = self.build_regex(self.grammar, made.pattern, pointer=place)
                 return self._rule(place, node)
+
+    def _value(self, made: JsonSchema) -> Node:
+        if made.loose:
+            return build_loose_json(self.grammar)
+        return self.build_schema(
+            self.grammar, made.schema, pointer=made.place, extra_keys=made.extra_keys
+        )
 
     def _rule(self, name: str, node: Node) -> Node:
         """A rule of its own, unless the node refers to one already."""

@@ -26,6 +26,8 @@ class JsonSchema:
     pointer: str
     schema: Any
     place: str  # the JSON pointer of the schema itself
+    extra_keys: str = "anywhere"  # where additional keys may stand, see frontends.json_schema
+    loose: bool = False  # for reading only: any JSON, however badly written
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,9 @@ from .tag_formats import (
     starts_with,
 )
 
+#: what a "switchyard" field must name: additions of our own, which other engines refuse by name
+EXTENSION_VERSION = 1
+
 #: what repeats how often
 REPEATS: dict[str, tuple[int, int | None]] = {
     "optional": (0, 1),
@@ -239,7 +242,18 @@ class Reader:
     @staticmethod
     def _json_schema(fields: Fields) -> JsonSchema:
         value, place = fields.item("json_schema")
-        return JsonSchema(fields.pointer, as_schema(value, place), place)
+        schema = as_schema(value, place)
+        if "switchyard" not in fields.left:
+            return JsonSchema(fields.pointer, schema, place)
+        own = Fields(*fields.item("switchyard"))
+        if own.take("version") != EXTENSION_VERSION:
+            raise own.fault("version", f"must be {EXTENSION_VERSION}")
+        extra_keys = own.take("extra_keys", "anywhere")
+        if extra_keys not in ("anywhere", "last"):
+            raise own.fault("extra_keys", 'must be "anywhere" or "last"')
+        loose = own.flag("loose")
+        own.finish()
+        return JsonSchema(fields.pointer, schema, place, extra_keys, loose)
 
     # -- composition ------------------------------------------------------------------------------
     def _formats(self, fields: Fields) -> tuple[Format, ...]:

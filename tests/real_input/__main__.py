@@ -1,6 +1,6 @@
 """The main job on real input, whole.
 
-    python -m tests.real_input [--cases 200] [--schemas FOLDER] [--url URL --model NAME]
+    python -m tests.real_input [--cases 200] [--schemas FOLDER] [--format NAME | --url URL --model NAME]
 
 Starts a gateway with the noise worker (or takes the one at --url), sends BFCL's cases with
 tool_choice required, once with additionalProperties false everywhere and once open, then schemas of
@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("no BFCL data: `make data` fetches them, --bfcl or SWITCHYARD_BFCL name them")
         return 2
     judge = Judge()
-    with nullcontext() if options.url else ServedGateway() as gateway:
+    with nullcontext() if options.url else ServedGateway({"FORMAT": options.format}) as gateway:
         url = options.url or gateway.url
         groups = {}
         for closed in (True, False):
@@ -55,6 +55,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--bfcl", type=Path, help="folder with BFCL_v4_*.json")
     parser.add_argument("--schemas", type=Path, help="folder of MaskBench files")
     parser.add_argument("--number", type=int, default=100, help="schemas that the engine takes")
+    parser.add_argument("--format", default="auto", help="call syntax of the gateway it starts")
     parser.add_argument("--url", help="a running gateway; default: starts one with the noise worker")
     parser.add_argument("--model", default="noise", help="the model's name there")
     return parser

@@ -1,7 +1,7 @@
 """Whether an answer is what was asked for, judged by code that had no part in making it.
 
-    finished    the text is JSON, holds no key twice, and validates with ``jsonschema`` under draft
-                2020-12 with the formats that the engine asserts; calls name offered tools only
+    finished    the text is JSON and validates with ``jsonschema`` under draft 2020-12 with the
+                formats that the engine asserts; calls name offered tools only
     cut off     all calls but the last are finished ones; the rest is a beginning of JSON (jiter,
                 the client's own parser) and of what the schema allows (the engine; it is the only
                 one here who can tell)
@@ -81,15 +81,23 @@ class Judge:
 def whole(text: str, schema: Schema) -> list[str]:
     """What is wrong with a text that is said to be finished."""
     try:
-        value = json.loads(text, object_pairs_hook=_no_key_twice, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant)
     except ValueError as error:
         return [f"no JSON: {error}: {text[:80]!r}"]
     wrong = [] if text == text.strip() else ["white space around the value"]
-    validator = Draft202012Validator(schema, format_checker=FormatChecker(FORMATS))
+    validator = Draft202012Validator(schema, format_checker=_asserted_formats())
     return wrong + [
         f"not valid at {error.json_path[:80]}: {error.message[:160]}"
         for error in validator.iter_errors(value)
     ]
+
+
+def _asserted_formats() -> FormatChecker:
+    """FormatChecker(FORMATS) would take the oldest draft's meaning of "time"."""
+    checker = FormatChecker(())
+    known = Draft202012Validator.FORMAT_CHECKER.checkers
+    checker.checkers = {name: known[name] for name in FORMATS}
+    return checker
 
 
 def _wrong_ending(answer: Answer, expected: str) -> list[str]:
@@ -103,13 +111,6 @@ def _wrong_ending(answer: Answer, expected: str) -> list[str]:
     if not answer.prompt_tokens or not answer.completion_tokens:
         wrong.append("usage counts nothing")
     return wrong
-
-
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError(f"a key stands twice among {[key for key, _ in pairs]!r}")
-    return found
 
 
 def _no_constant(text: str) -> Any:

@@ -31,6 +31,7 @@ def build_json_schema(
     any_order: bool = False,
     whitespace: str = "flexible",
     unknown_formats: str = "annotate",
+    extra_keys: str = "anywhere",
 ) -> Node:
     """A JSON value that the schema accepts, without white space around it.
 
@@ -38,6 +39,8 @@ def build_json_schema(
         pointer: where the schema stands in what the caller sent; errors name places below it.
         whitespace: "flexible" or "compact" (none at all).
         unknown_formats: "annotate" or "refuse".
+        extra_keys: where additional keys may stand, "anywhere" or "last", that is, behind all listed ones. "last" is for
+            generation: it is what models write, and a text can't put off a required key for ever.
 
     Raises:
         UnsupportedSchema: a keyword that can't be enforced; SpecError: an ill-formed schema, or one that nothing can
@@ -49,8 +52,12 @@ def build_json_schema(
         raise ValueError(f"whitespace must be 'flexible' or 'compact', not {whitespace!r}")
     if unknown_formats not in ("annotate", "refuse"):
         raise ValueError(f"unknown_formats must be 'annotate' or 'refuse', not {unknown_formats!r}")
+    if extra_keys not in ("anywhere", "last"):
+        raise ValueError(f"extra_keys must be 'anywhere' or 'last', not {extra_keys!r}")
     check_depth(schema, grammar.limits.spec_depth, pointer)
-    node = Builder(grammar, schema, pointer, whitespace, unknown_formats).place(schema, pointer)
+    node = Builder(
+        grammar, schema, pointer, whitespace, unknown_formats, extra_keys
+    ).place(schema, pointer)
     if grammar.nodes[node][0] == FAIL:
         raise SpecError("nothing can satisfy this schema", pointer)
     return node
@@ -79,11 +86,18 @@ class Builder:
     """One schema document on its way into one grammar."""
 
     def __init__(
-        self, grammar: Grammar, root: Any, pointer: str, whitespace: str, unknown_formats: str
+        self,
+        grammar: Grammar,
+        root: Any,
+        pointer: str,
+        whitespace: str,
+        unknown_formats: str,
+        extra_keys: str,
     ) -> None:
         self.grammar, self.root, self.pointer = grammar, root, pointer
         self.text = Text(grammar, whitespace)
         self.unknown_formats = unknown_formats
+        self.extra_keys = extra_keys
         self._places: dict[str, Node] = {}
         self._following: list[str] = []
 

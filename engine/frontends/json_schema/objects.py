@@ -2,7 +2,7 @@
 
     states   F_i: no member yet, S_i: some member written; i is the lowest listed index still allowed
     moves    member i: F_i or S_i to S_(i+1); where member i may be left out, an empty move to the next index;
-             an additional member: F_0 to S_0, S_i to S_i
+             an additional member: F_0 to S_0, S_i to S_i; with extra_keys="last" only F_n to S_n and S_n to S_n
     finals   F_n and S_n, that is, when everything required has been written
 
 Listed are the keys of ``properties``, then those that are required but not listed. An additional key is any string that is
@@ -76,15 +76,13 @@ def _members(builder: "Builder", members: list[tuple[Node, bool]], additional: N
     n, comma = len(members), text.comma()
     first, some, end = 0, n + 1, 2 * n + 2
     edges: list[tuple[int, Node, int]] = [
-        (first, additional, some),
         (first + n, g.empty(), end),
         (some + n, text.space(), end),
     ]
-    for i in range(n + 1):
-        edges.append((some + i, g.seq(comma, additional), some + i))
-        if i == n:
-            break
-        member, required = members[i]
+    at = n if builder.extra_keys == "last" else 0
+    edges.append((first + at, additional, some + at))
+    edges += [(some + i, g.seq(comma, additional), some + i) for i in range(at, n + 1)]
+    for i, (member, required) in enumerate(members):
         edges.append((first + i, member, some + i + 1))
         edges.append((some + i, g.seq(comma, member), some + i + 1))
         if not required:

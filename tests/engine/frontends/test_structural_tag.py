@@ -274,7 +274,7 @@ def test_errors_of_schemas_and_patterns_keep_their_place():
 def test_parts_are_built_with_their_pointers():
     seen = []
 
-    def part(grammar, value, *, pointer):
+    def part(grammar, value, *, pointer, **options):
         seen.append((value, pointer))
         return grammar.bytes(b"x")
 

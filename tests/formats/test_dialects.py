@@ -1,0 +1,45 @@
+"""One spec in several dialects: pointers stay, schemas stay, and each says what it is for."""
+
+import json
+
+from adapters.formats import Ask, Tool, for_own_engine, for_reading_stock, get_format
+
+SCHEMA = {"type": "object", "properties": {"type": {"type": "json_schema"}}}
+
+
+def plan_spec() -> dict:
+    tool = Tool("f", {"type": "object", "properties": {"a": {"enum": [{"type": "json_schema"}]}}})
+    return get_format("hermes").plan(Ask(tools=(tool,), response_schema=SCHEMA), ()).spec
+
+
+def schema_nodes(node: object, pointer: str = "") -> dict[str, dict]:
+    """The json_schema nodes by pointer, found independently of the code under test."""
+    found: dict[str, dict] = {}
+    if isinstance(node, dict) and node.get("type") == "json_schema" and "json_schema" in node:
+        return {pointer: node}
+    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, child in children:
+        found.update(schema_nodes(child, f"{pointer}/{key}"))
+    return found
+
+
+def test_our_own_engine_is_told_that_additional_keys_stand_last() -> None:
+    spec = plan_spec()
+    own = schema_nodes(json.loads(for_own_engine(spec)))
+    plain = schema_nodes(spec)
+    assert own.keys() == plain.keys()
+    assert len(own) == 2
+    for pointer, node in own.items():
+        assert node["switchyard"] == {"version": 1, "extra_keys": "last"}
+        assert node["json_schema"] == plain[pointer]["json_schema"], "schemas are not walked into"
+
+
+def test_reading_behind_stock_engines_is_loose_and_changes_no_pointer() -> None:
+    spec = plan_spec()
+    loose = schema_nodes(json.loads(for_reading_stock(spec)))
+    assert loose.keys() == schema_nodes(spec).keys()
+    assert all(node["switchyard"] == {"version": 1, "loose": True} for node in loose.values())
+
+
+def test_the_plain_spec_has_no_field_of_ours() -> None:
+    assert "switchyard" not in json.dumps(plan_spec())
