@@ -1,10 +1,13 @@
-"""One spec in the dialects of the engines that may stand behind it. Pointers stay the same in all of them.
+"""One spec in the dialects of the engines that may stand behind it. Pointers are the same in all.
 
-    wire, for our own engine    additional keys of objects stand last: that is what models write, and a text can't put off a
-                                required key for ever. Said by the field "switchyard" of a json_schema node.
-    wire, for stock engines     the plain structural tag, which they accept; they put additional keys last by themselves.
-    reading, behind stock ones  every json_schema node is read as any JSON, however badly written: what they enforce, they
-                                enforce by rules of their own, and their text must still be read.
+wire, our own engine     additional keys of objects stand last: that is what models write, and a
+                         text can't put off a required key for ever. Said by the field
+                         "switchyard" of a json_schema node.
+wire, stock engines      the plain structural tag, which they accept; they put additional keys
+                         last by themselves.
+reading, behind stock    every json_schema node is read as any JSON, however badly written: what
+                         they enforce, they enforce by rules of their own, and their text must
+                         still be read.
 """
 
 import json

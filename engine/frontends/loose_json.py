@@ -1,9 +1,12 @@
 """Any JSON value, however badly written: for reading what another engine has constrained.
 
-Other engines enforce a schema by rules of their own: any amount of white space, control characters or broken UTF-8
-inside strings, keys in another order. Their text must still be read. This grammar takes every nesting of values whose
-strings end where JSON strings end; what it reads is checked elsewhere. It constrains nothing that we generate.
+Other engines enforce a schema by rules of their own: any amount of white space, control characters or
+broken UTF-8 inside strings, keys in another order. Their text must still be read. This grammar takes
+every nesting of values whose strings end where JSON strings end; what it reads is checked elsewhere. It
+constrains nothing that we generate.
 """
+
+from collections.abc import Iterable
 
 from ..ir import Grammar, Node
 
@@ -16,8 +19,8 @@ def build_loose_json(grammar: Grammar) -> Node:
     """Made anew for each use; equal nodes are one node, and the rules are small."""
     g = grammar
 
-    def any_of(letters: object) -> Node:
-        return g.alt(*(g.bytes(bytes([b])) for b in letters))  # type: ignore[attr-defined]
+    def any_of(letters: Iterable[int]) -> Node:
+        return g.alt(*(g.bytes(bytes([b])) for b in letters))
 
     value = g.declare("loose value")
     space = g.ref(g.rule("loose space", g.repeat(any_of(_SPACE), 0, None)))

@@ -102,6 +102,7 @@ FIRST: list[tuple[Step, int, str]] = [
     (error(500), 500, "worker_error"),
     (error(502), 502, "worker_error"),
     (error(503, retryable=True), 503, "overloaded"),
+    (error(502, retryable=True), 503, "overloaded"),
     (error(504), 504, "timeout"),
     (Chunk((), "abort"), 502, "worker_error"),
     (Chunk((), "error"), 502, "worker_error"),

@@ -17,8 +17,8 @@ def schema_nodes(node: object, pointer: str = "") -> dict[str, dict]:
     found: dict[str, dict] = {}
     if isinstance(node, dict) and node.get("type") == "json_schema" and "json_schema" in node:
         return {pointer: node}
-    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, child in children:
+    children = dict(enumerate(node)) if isinstance(node, list) else node
+    for key, child in children.items() if isinstance(children, dict) else ():
         found.update(schema_nodes(child, f"{pointer}/{key}"))
     return found
 
