@@ -43,6 +43,10 @@ class Settings(BaseSettings):
     format: str = Field(
         default="auto", description="the model family's call syntax; `auto` reads the chat template"
     )
+    reasoning: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="whether an answer may begin with reasoning; `auto`: not under noise",
+    )
     workers: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="SGLang URLs, separated by commas, or `noise`, or `transformers`"
     )
@@ -154,6 +158,11 @@ class Settings(BaseSettings):
         if self.workers[0] == "noise":
             return "noise"
         return "transformers" if self.workers[0] == "transformers" else "sglang"
+
+    @property
+    def reasons(self) -> bool:
+        """Whether answers may begin with reasoning: noise has no thoughts, only long ones."""
+        return self.reasoning == "on" or (self.reasoning == "auto" and self.worker_kind != "noise")
 
     @property
     def tokenizer_source(self) -> str | None:

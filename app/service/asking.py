@@ -45,7 +45,9 @@ class Asking:
         return f"tools[{self.numbers[int(match[1])]}]{param[match.end() :]}"
 
 
-def make_asking(request: ChatRequest, *, max_tools: int, openai_rules: bool) -> Asking:
+def make_asking(
+    request: ChatRequest, *, max_tools: int, openai_rules: bool, reasons: bool
+) -> Asking:
     """Raises ApiError 400 that names the place."""
     definitions = request.tools or []
     _check_tools(definitions, max_tools)
@@ -64,6 +66,7 @@ def make_asking(request: ChatRequest, *, max_tools: int, openai_rules: bool) -> 
         tool_name=name,
         parallel_tool_calls=request.parallel_tool_calls is not False,
         response_schema=_response_schema(request),
+        reasoning="auto" if reasons else "off",
     )
     return Asking(ask, tools if mode != "none" else (), numbers)
 

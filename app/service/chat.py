@@ -113,6 +113,7 @@ class ChatService:
             request,
             max_tools=self._settings.max_tools,
             openai_rules=self._settings.strict_rules == "openai",
+            reasons=self._settings.reasons,
         )
         planned = await self._planner.plan(asking)
         messages = plain_messages(request)

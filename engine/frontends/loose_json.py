@@ -1,9 +1,9 @@
 """Any JSON value, however badly written: for reading what another engine has constrained.
 
-Other engines enforce a schema by rules of their own: any amount of white space, control characters or
-broken UTF-8 inside strings, keys in another order. Their text must still be read. This grammar takes
-every nesting of values whose strings end where JSON strings end; what it reads is checked elsewhere. It
-constrains nothing that we generate.
+Other engines enforce a schema by rules of their own: any amount of white space, control characters
+or broken UTF-8 inside strings, keys in another order. Their text must still be read. This grammar
+takes every nesting of values whose strings end where JSON strings end; what it reads is checked
+elsewhere. It constrains nothing that we generate.
 """
 
 from collections.abc import Iterable

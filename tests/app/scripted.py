@@ -71,7 +71,7 @@ class Service:
         compiler = Compiler(self.tokenizer.vocabulary)
         wire, special = self.tokenizer.wire, self.tokenizer.special_texts
         self.chat = ChatService(
-            settings=Settings(**settings),
+            settings=Settings(**{"reasoning": "on", **settings}),
             planner=Planner(compiler, wire, special, self.metrics),
             tokenizer=self.tokenizer,
             pool=Pool([self.worker]),

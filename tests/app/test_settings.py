@@ -99,3 +99,16 @@ def test_the_documentation_lists_exactly_the_settings_with_their_defaults():
 def test_version_is_printed(capsys):
     assert main(["version"]) == 0
     assert re.match(r"\d", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("values", "reasons"),
+    [
+        ({}, False),
+        ({"reasoning": "on"}, True),
+        ({"model": "m"}, True),
+        ({"model": "m", "reasoning": "off"}, False),
+    ],
+)
+def test_answers_begin_with_reasoning_where_something_reasons(values, reasons):
+    assert Settings(**values).reasons is reasons

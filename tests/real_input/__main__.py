@@ -11,7 +11,7 @@ answer is right and fewer than 5% are cut off.
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import reduce
 from pathlib import Path
@@ -19,7 +19,7 @@ from pathlib import Path
 from .bfcl import data_folder, read_cases
 from .judging import Judge
 from .maskbench import Selection
-from .runs import Tallies, Tally, run_calls, run_schemas, table
+from .runs import Tallies, Tally, Target, run_calls, run_schemas, table
 from .served import ServedGateway, metric
 
 #: what a gateway must never count
@@ -29,24 +29,30 @@ FAULTS = ("switchyard_parse_divergence_total", "switchyard_internal_errors_total
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns the exit status."""
     options = _options().parse_args(arguments)
-    folder = options.bfcl or data_folder()
-    if folder is None:
+    options.bfcl = options.bfcl or data_folder()
+    if options.bfcl is None:
         print("no BFCL data: `make data` fetches them, --bfcl or SWITCHYARD_BFCL name them")
         return 2
-    judge = Judge()
     with nullcontext() if options.url else ServedGateway({"FORMAT": options.format}) as gateway:
-        url = options.url or gateway.url
-        groups = {}
-        for closed in (True, False):
-            cases = read_cases(folder, options.cases, closed=closed)
-            name = "closed" if closed else "open"
-            groups[name] = asyncio.run(run_calls(url, options.model, cases, judge))
-        if options.schemas:
-            groups["schemas"] = _run_schemas(url, options, judge)
-        faults = {name: metric(url, name) for name in FAULTS}
-    right = [_report(name, tallies) for name, tallies in groups.items()]
+        target = Target(options.url or gateway.url, options.model, options.seed)
+        right = [_report(name, tallies) for name, tallies in _groups(target, options)]
+        faults = {name: metric(target.url, name) for name in FAULTS}
     print("".join(f"\n{name} {count:.0f}" for name, count in faults.items()))
     return 0 if all(right) and not any(faults.values()) else 1
+
+
+def _groups(target: Target, options: argparse.Namespace) -> Iterator[tuple[str, Tallies]]:
+    judge = Judge()
+    for closed in (True, False):
+        cases = read_cases(options.bfcl, options.cases, closed=closed, seed=options.seed)
+        name = "closed" if closed else "open"
+        yield f"tool calls, {name}", asyncio.run(run_calls(target, cases, judge))
+    if options.schemas:
+        found = Selection(options.schemas, options.number, judge.compiler, seed=options.seed)
+        print(f"\n{len(found.taken)} schemas taken, {len(found.refused)} met and left out:")
+        for case, reason in sorted(found.refused.items()):
+            print(f"    {case}: {reason[:140]}")
+        yield "response_format", asyncio.run(run_schemas(target, found.taken, judge))
 
 
 def _options() -> argparse.ArgumentParser:
@@ -55,18 +61,11 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--bfcl", type=Path, help="folder with BFCL_v4_*.json")
     parser.add_argument("--schemas", type=Path, help="folder of MaskBench files")
     parser.add_argument("--number", type=int, default=100, help="schemas that the engine takes")
+    parser.add_argument("--seed", type=int, default=0, help="other cases, other draws")
     parser.add_argument("--format", default="auto", help="call syntax of the gateway it starts")
     parser.add_argument("--url", help="a running gateway; default: starts one with the noise worker")
     parser.add_argument("--model", default="noise", help="the model's name there")
     return parser
-
-
-def _run_schemas(url: str, options: argparse.Namespace, judge: Judge) -> Tallies:
-    selection = Selection(options.schemas, options.number, judge.compiler)
-    print(f"{len(selection.taken)} schemas taken, {len(selection.refused)} met and left out:")
-    for case, reason in sorted(selection.refused.items()):
-        print(f"    {case}: {reason[:140]}")
-    return asyncio.run(run_schemas(url, options.model, selection.taken, judge))
 
 
 def _report(name: str, tallies: Tallies) -> bool:

@@ -40,8 +40,6 @@ class Judge:
     def calls(self, answer: Answer, schemas: Mapping[str, Schema]) -> list[str]:
         """What is wrong with an answer that had to be calls; [] is right."""
         cut, wrong = answer.finish == "length", _wrong_ending(answer, "tool_calls")
-        if answer.content:
-            wrong.append(f"text beside the calls: {answer.content[:80]!r}")
         if not cut and not answer.calls:
             wrong.append("no call")
         if len({call.id for call in answer.calls}) != len(answer.calls):

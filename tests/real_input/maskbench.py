@@ -29,7 +29,7 @@ class Selection:
     ``refused``: file -> reason, of those that it met and left out.
     """
 
-    def __init__(self, folder: Path, number: int, compiler: Compiler, *, seed: int = 3) -> None:
+    def __init__(self, folder: Path, number: int, compiler: Compiler, *, seed: int = 0) -> None:
         self.taken: list[Written] = []
         self.refused: dict[str, str] = {}
         for written in _shuffled(folder, seed):

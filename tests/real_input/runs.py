@@ -16,6 +16,19 @@ MOST_CUT = 0.05
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Target:
+    """The gateway that is asked. ``seed``: another one draws other answers."""
+
+    url: str
+    model: str = "noise"
+    seed: int = 0
+
+    def draws(self, number: int) -> int:
+        """The seed of one request."""
+        return 1_000_000 * self.seed + number
+
+
 @dataclass
 class Tally:
     """What became of the answers of one kind. ``wrong``: case -> what is wrong with its answer."""
@@ -63,44 +76,44 @@ class Tally:
 Tallies = dict[str, Tally]
 
 
-async def run_calls(url: str, model: str, cases: Sequence[Case], judge: Judge) -> Tallies:
+async def run_calls(target: Target, cases: Sequence[Case], judge: Judge) -> Tallies:
     """Every case with tool_choice required; every other one is streamed."""
 
     async def ask(number: int, case: Case) -> Answer:
         return await complete(
             client,
             stream=number % 2 == 1,
-            model=model,
+            model=target.model,
             messages=case.messages,
             tools=case.tools,
             tool_choice="required",
-            seed=number,
+            seed=target.draws(number),
         )
 
-    async with client_of(url) as client:
+    async with client_of(target.url) as client:
         answers = await ask_all(cases, ask)
     return _tallies(
         cases, answers, lambda c: (c.kind, c.id), lambda c, a: judge.calls(a, c.schemas)
     )
 
 
-async def run_schemas(url: str, model: str, cases: Sequence[Written], judge: Judge) -> Tallies:
+async def run_schemas(target: Target, cases: Sequence[Written], judge: Judge) -> Tallies:
     """Every schema as response_format; every other one is streamed."""
 
     async def ask(number: int, case: Written) -> Answer:
         return await complete(
             client,
             stream=number % 2 == 1,
-            model=model,
+            model=target.model,
             messages=[{"role": "user", "content": "Fill in the form."}],
             response_format={
                 "type": "json_schema",
                 "json_schema": {"name": "form", "schema": case.schema},
             },
-            seed=number,
+            seed=target.draws(number),
         )
 
-    async with client_of(url) as client:
+    async with client_of(target.url) as client:
         answers = await ask_all(cases, ask)
     return _tallies(
         cases, answers, lambda c: ("json_schema", c.id), lambda c, a: judge.content(a, c.schema)

@@ -56,7 +56,8 @@ def test_last_without_listed_keys_is_any_object() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        b"{}", b'{\t\t"x" : [ ] ,\r\n\n "y":{}}', b'"a\nb\x01\xff\\q"', b"[1.5e3,-2 , true]", b'"\xe2\x82"',
+        b"{}", b'{\t\t"x" : [ ] ,\r\n\n "y":{}}', b'"a\nb\x01\xff\\q"', b"[1.5e3,-2 , true]",
+        b'"\xe2\x82"',
         json.dumps({"deep": [[[{"é": "\\\""}]]]}).encode(),
     ],
 )  # fmt: skip
