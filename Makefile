@@ -7,7 +7,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test check format bench bench-peers serve data clean distclean
+.PHONY: help setup build debug test check format real-input bench bench-peers serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -62,6 +62,9 @@ check: $(VENV)/.dev ## formatters, linters and types; changes nothing
 format: $(VENV)/.dev ## put the sources in shape
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+
+real-input: $(VENV)/.dev build data ## send real tool sets through a running gateway and judge every answer
+	$(PY) -m tests.real_input $(ARGS)
 
 bench: $(VENV)/.dev build data ## measure our engine
 	$(PY) -m bench $(ARGS)

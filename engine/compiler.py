@@ -26,6 +26,7 @@ from .frontends.regex import build_regex
 from .frontends.structural_tag import build_structural_tag
 from .ir import Grammar, Node
 from .limits import Limits
+from .stops import check_stops
 from .store import Store
 from .triples import TripleTable
 from .vocabulary import Vocabulary
@@ -155,6 +156,7 @@ class Compiler:
 
     def _finish(self, grammar: Grammar) -> Compiled:
         """IR -> automata; the digests and the store only serve sharing."""
+        check_stops(grammar, self.vocabulary.stop_token_ids)
         digests: Digests | None = None
         if self._triples is not None:
             digests = Digests(grammar, count_registers=self.features.count_registers)

@@ -1,7 +1,17 @@
-"""Deterministic automata over characters, for what IR composition can't say: intersection and exclusion.
+"""Deterministic automata over characters, for what IR composition can't say: intersection,
+exclusion, anchors in the middle.
 
-Used for a pattern together with a length, and for the keys that are not among the listed ones. States are numbered from
-the start (0); every state is reachable and can reach a final one.
+Used for patterns together with lengths or formats, for keys that are not among the listed ones, and
+to decide whether a given text matches.
+
+Representation   states 0..n-1, start 0; ``edges[s]`` holds (characters, next state), disjoint
+                 within a state.
+Invariants       every state can reach a final one; an automaton that accepts nothing has no states.
+                 (Complements are left untrimmed: there, only what was the complement of everything
+                 has states that lead nowhere.)
+Cost             subset construction; a subset of k members counts as one state for every
+                 ``MEMBERS`` of them, so that the work is bounded by ``limits.pattern_states``, too.
+Not here         which patterns need an automaton (regex, json_schema.strings).
 """
 
 from collections.abc import Iterable
@@ -9,31 +19,38 @@ from dataclasses import dataclass
 
 from ..errors import LimitExceeded
 from ..ir import ANY_CHAR, Grammar, Node, Ranges
-from .charset import complement, normalise
-from .regex import Branch
-from .regex_syntax import Alt, Cat, Repeat, Set, Tree
+from .charset import complement, contains, intersect, normalise
+from .regex_tree import ANYTHING, Alt, Anchor, Cat, Chars, Repeat, Tree, cat
 
 Edges = list[tuple[Ranges, int]]
+MEMBERS = 64
 
 
 @dataclass
 class CharAutomaton:
-    """``edges[s]``: (characters, next state), disjoint within a state."""
-
     edges: list[Edges]
     finals: set[int]
 
-    def to_node(self, grammar: Grammar) -> Node:
-        """The inside of a JSON string whose decoded value the automaton accepts."""
+    def to_node(self, grammar: Grammar, *, inside_json: bool = True) -> Node:
+        """The accepted texts; as the inside of a JSON string, or as they are."""
         if not self.edges:
             return grammar.fail()
-        moves = [
-            (s, grammar.json_chars(ranges), t) for s, out in enumerate(self.edges) for ranges, t in out
-        ]
+        chars = grammar.json_chars if inside_json else grammar.chars
+        moves = [(s, chars(ranges), t) for s, out in enumerate(self.edges) for ranges, t in out]
         return grammar.graph(len(self.edges), moves, self.finals)
 
+    def accepts(self, text: str) -> bool:
+        state = 0 if self.edges else -1
+        for c in map(ord, text):
+            state = (
+                next((t for ranges, t in self.edges[state] if contains(ranges, c)), -1)
+                if state >= 0
+                else -1
+            )
+        return state in self.finals
+
     def trimmed(self) -> "CharAutomaton":
-        """Without states that can't reach a final one; no states at all if the start can't."""
+        """Without states that can't reach a final one."""
         sources: list[list[int]] = [[] for _ in self.edges]
         for s, out in enumerate(self.edges):
             for _, t in out:
@@ -46,89 +63,143 @@ class CharAutomaton:
                     todo.append(s)
         if 0 not in live:
             return CharAutomaton([], set())
+        if len(live) == len(self.edges):
+            return self
         names = {s: n for n, s in enumerate(sorted(live))}
         edges = [[(r, names[t]) for r, t in self.edges[s] if t in live] for s in sorted(live)]
         return CharAutomaton(edges, {names[s] for s in self.finals})
 
-    def lengths(self) -> tuple[int, int | None]:
-        """Shortest and longest accepted text in characters; None: no longest. The automaton must not be empty."""
-        shortest, level = 0, {0}
-        while not level & self.finals:
-            level = {t for s in level for _, t in self.edges[s]}
-            shortest += 1
-        longest, level = 0, {0}
-        for length in range(len(self.edges) + 1):
-            if level & self.finals:
-                longest = length
-            level = {t for s in level for _, t in self.edges[s]}
-            if not level:
-                return shortest, longest
-        return shortest, None
+    def minimal(self) -> "CharAutomaton":
+        """The same texts with the fewest states (Moore's algorithm; a step costs all edges, and few
+        are needed).
+        """
+        part = [int(s in self.finals) for s in range(len(self.edges))]
+        before = 0
+        while before < (count := len(set(part))):
+            before = count
+            known: dict[tuple[object, ...], int] = {}
+            part = [
+                known.setdefault((part[s], *_joined([(r, part[t]) for r, t in out])), len(known))
+                for s, out in enumerate(self.edges)
+            ]
+        edges: list[Edges] = [[] for _ in range(before)]
+        for s, out in enumerate(self.edges):
+            edges[part[s]] = edges[part[s]] or _joined([(r, part[t]) for r, t in out])
+        return CharAutomaton(edges, {part[s] for s in self.finals})
 
 
-class _Nfa:
-    """Thompson's construction; ``limit`` bounds the states."""
+class Bound:
+    """``limits.pattern_states`` at one place of a spec."""
 
     def __init__(self, limit: int, pointer: str) -> None:
         self.limit, self.pointer = limit, pointer
-        self.empty: list[list[int]] = []
+
+    def check(self, states: int) -> None:
+        if states > self.limit:
+            raise LimitExceeded("pattern_states", self.limit, states, self.pointer)
+
+
+# -- from trees ----------------------------------------------------------------------------------
+
+
+class _Nfa:
+    """Thompson's construction. ``empty[s]`` holds (sign, target): sign "" moves freely, "^" and "$"
+    where they hold.
+    """
+
+    def __init__(self, bound: Bound) -> None:
+        self.bound = bound
+        self.empty: list[list[tuple[str, int]]] = []
         self.moves: list[list[tuple[Ranges, int]]] = []
 
     def state(self) -> int:
-        if len(self.moves) >= self.limit:
-            raise LimitExceeded("pattern_states", self.limit, len(self.moves) + 1, self.pointer)
+        self.bound.check(len(self.moves) + 1)
         self.empty.append([])
         self.moves.append([])
         return len(self.moves) - 1
 
     def add(self, tree: Tree, s: int) -> int:
         """Adds a fragment behind state s; returns where it ends."""
-        if isinstance(tree, Set):
-            t = self.state()
-            self.moves[s].append((tree.ranges, t))
-            return t
         if isinstance(tree, Cat):
             for part in tree.parts:
                 s = self.add(part, s)
             return s
-        if isinstance(tree, Alt):
-            t = self.state()
+        if isinstance(tree, Repeat):
+            for _ in range(tree.minimum):
+                s = self.add(tree.body, s)
+            if tree.maximum is None:
+                loop = self.state()
+                self.empty[s].append(("", loop))
+                self.empty[self.add(tree.body, loop)].append(("", loop))
+                return loop
+        t = self.state()
+        if isinstance(tree, Chars):
+            self.moves[s].append((tree.ranges, t))
+        elif isinstance(tree, Anchor):
+            self.empty[s].append((tree.sign, t))
+        elif isinstance(tree, Alt):
             for part in tree.parts:
                 start = self.state()
-                self.empty[s].append(start)
-                self.empty[self.add(part, start)].append(t)
-            return t
-        assert isinstance(tree, Repeat)
-        return self._repeat(tree, s)
+                self.empty[s].append(("", start))
+                self.empty[self.add(part, start)].append(("", t))
+        else:
+            for _ in range((tree.maximum or 0) - tree.minimum):
+                self.empty[s].append(("", t))
+                s = self.add(tree.body, s)
+            self.empty[s].append(("", t))
+        return t
 
-    def _repeat(self, tree: Repeat, s: int) -> int:
-        for _ in range(tree.minimum):
-            s = self.add(tree.body, s)
-        if tree.maximum is None:
-            loop = self.state()
-            self.empty[s].append(loop)
-            self.empty[self.add(tree.body, loop)].append(loop)
-            return loop
-        end = self.state()
-        for _ in range(tree.maximum - tree.minimum):
-            self.empty[s].append(end)
-            s = self.add(tree.body, s)
-        self.empty[s].append(end)
-        return end
-
-    def closure(self, states: Iterable[int]) -> frozenset[int]:
+    def closure(self, states: Iterable[int], signs: str = "") -> frozenset[int]:
+        """All states reached without a character; ``signs`` are the anchors that hold here."""
         found = set(states)
         todo = list(found)
         while todo:
-            for t in self.empty[todo.pop()]:
-                if t not in found:
+            for sign, t in self.empty[todo.pop()]:
+                if t not in found and (not sign or sign in signs):
                     found.add(t)
                     todo.append(t)
         return frozenset(found)
 
 
+def from_tree(tree: Tree, bound: Bound, *, search: bool) -> CharAutomaton:
+    """The texts that match as a whole, or in which a match is found; anchors may stand anywhere.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+    nfa = _Nfa(bound)
+    start = nfa.state()
+    final = nfa.add(cat((ANYTHING, tree, ANYTHING)) if search else tree, start)
+    first = nfa.closure([start], "^")
+    # the start is a state of its own: what ^ allows there does not hold where the same set is met
+    # again
+    ids: dict[frozenset[int] | None, int] = {None: 0}
+    todo = [first]
+    edges: list[Edges] = []
+    finals: set[int] = set()
+    work = 0
+    for states in todo:
+        if final in nfa.closure(states, "$" if edges else "^$"):
+            finals.add(len(edges))
+        out: Edges = []
+        for targets, ranges in _pieces([move for s in states for move in nfa.moves[s]]).items():
+            after = nfa.closure(targets)
+            work += len(after)
+            bound.check(work // MEMBERS)
+            if after not in ids:
+                bound.check(len(ids) + 1)
+                ids[after] = len(ids)
+                todo.append(after)
+            out.append((normalise(ranges), ids[after]))
+        edges.append(_joined(out))
+    return CharAutomaton(edges, finals).trimmed()
+
+
 def _pieces(moves: list[tuple[Ranges, int]]) -> dict[frozenset[int], list[tuple[int, int]]]:
     """Cuts overlapping moves into disjoint ranges, by the set of targets."""
+    if len(moves) == 1:
+        ranges, target = moves[0]
+        return {frozenset((target,)): list(ranges)} if ranges else {}
     events: dict[int, list[tuple[int, int]]] = {}
     for number, (ranges, _) in enumerate(moves):
         for low, high in ranges:
@@ -149,60 +220,59 @@ def _pieces(moves: list[tuple[Ranges, int]]) -> dict[frozenset[int], list[tuple[
     return out
 
 
-def from_branches(found: list[Branch], *, limit: int, pointer: str) -> CharAutomaton:
-    """The texts in which some branch is found (search semantics).
+def _joined(out: Edges) -> Edges:
+    """One edge to each target, in the order of their characters."""
+    by_target: dict[int, list[tuple[int, int]]] = {}
+    for ranges, target in out:
+        by_target.setdefault(target, []).extend(ranges)
+    return sorted((normalise(ranges), target) for target, ranges in by_target.items())
 
-    Raises:
-        LimitExceeded: more than ``limit`` states.
+
+# -- from automata -------------------------------------------------------------------------------
+
+
+def intersection(a: CharAutomaton, b: CharAutomaton, bound: Bound) -> CharAutomaton:
     """
-    nfa = _Nfa(limit, pointer)
-    anything = Repeat(Set(ANY_CHAR), 0, None)
-    start, final = nfa.state(), nfa.state()
-    for branch in found:
-        tree = Cat(
-            (
-                *(() if branch.at_start else (anything,)),
-                branch.tree,
-                *(() if branch.at_end else (anything,)),
-            )
-        )
-        own = nfa.state()
-        nfa.empty[start].append(own)
-        nfa.empty[nfa.add(tree, own)].append(final)
-    return _determinise(nfa, start, final, limit, pointer)
-
-
-def _determinise(nfa: _Nfa, start: int, final: int, limit: int, pointer: str) -> CharAutomaton:
-    first = nfa.closure([start])
-    ids, todo = {first: 0}, [first]
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+    if not a.edges or not b.edges:
+        return CharAutomaton([], set())
+    ids, todo = {(0, 0): 0}, [(0, 0)]
     edges: list[Edges] = []
-    finals: set[int] = set()
-    for states in todo:
-        if final in states:
-            finals.add(len(edges))
+    for s, t in todo:
         out: Edges = []
-        for targets, ranges in _pieces([move for s in states for move in nfa.moves[s]]).items():
-            after = nfa.closure(targets)
-            if after not in ids:
-                if len(ids) >= limit:
-                    raise LimitExceeded("pattern_states", limit, len(ids) + 1, pointer)
-                ids[after] = len(ids)
-                todo.append(after)
-            out.append((normalise(ranges), ids[after]))
-        edges.append(out)
+        for left, to_left in a.edges[s]:
+            for right, to_right in b.edges[t]:
+                both = intersect(left, right)
+                if not both:
+                    continue
+                after = (to_left, to_right)
+                if after not in ids:
+                    bound.check(len(ids) + 1)
+                    ids[after] = len(ids)
+                    todo.append(after)
+                out.append((both, ids[after]))
+        edges.append(_joined(out))
+    finals = {n for (s, t), n in ids.items() if s in a.finals and t in b.finals}
     return CharAutomaton(edges, finals).trimmed()
 
 
 def with_length(
-    automaton: CharAutomaton, minimum: int, maximum: int | None, *, limit: int, pointer: str
+    automaton: CharAutomaton, minimum: int, maximum: int | None, bound: Bound
 ) -> CharAutomaton:
-    """The accepted texts of ``minimum`` to ``maximum`` characters; counts past the bounds that matter are one."""
+    """The accepted texts of ``minimum`` to ``maximum`` characters; counts past the bounds that
+    matter are one.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+    if not automaton.edges:
+        return automaton
     cap = minimum if maximum is None else maximum
     ids, todo = {(0, 0): 0}, [(0, 0)]
     edges: list[Edges] = []
     finals: set[int] = set()
-    if not automaton.edges:
-        return automaton
     for state, count in todo:
         if state in automaton.finals and count >= minimum:
             finals.add(len(edges))
@@ -211,8 +281,7 @@ def with_length(
             for ranges, target in automaton.edges[state]:
                 after = (target, min(count + 1, cap))
                 if after not in ids:
-                    if len(ids) >= limit:
-                        raise LimitExceeded("pattern_states", limit, len(ids) + 1, pointer)
+                    bound.check(len(ids) + 1)
                     ids[after] = len(ids)
                     todo.append(after)
                 out.append((ranges, ids[after]))
@@ -220,22 +289,38 @@ def with_length(
     return CharAutomaton(edges, finals).trimmed()
 
 
-def excluding(names: Iterable[str]) -> CharAutomaton:
-    """Every text but the given ones: their trie, with all other characters leading to a state that takes anything."""
+def without(automaton: CharAutomaton) -> CharAutomaton:
+    """Every text that the automaton does not accept (its complement)."""
+    edges = [list(out) for out in automaton.edges] or [[]]
+    sink = len(edges)
+    for out in edges:
+        rest = complement(
+            out[0][0] if len(out) == 1 else normalise(pair for ranges, _ in out for pair in ranges)
+        )
+        if rest:
+            out.append((rest, sink))
+    edges.append([(ANY_CHAR, sink)])
+    return CharAutomaton(edges, set(range(sink + 1)) - automaton.finals)
+
+
+def words(texts: Iterable[str]) -> CharAutomaton:
+    """Exactly these texts: their trie."""
     children: list[dict[int, int]] = [{}]
     ends: set[int] = set()
-    for name in names:
+    for text in texts:
         at = 0
-        for c in map(ord, name):
-            if c not in children[at]:
+        for c in map(ord, text):
+            found = children[at].get(c)
+            if found is None:
+                found = children[at][c] = len(children)
                 children.append({})
-                children[at][c] = len(children) - 1
-            at = children[at][c]
+            at = found
         ends.add(at)
-    anything = len(children)
-    edges: list[Edges] = []
-    for out in children:
-        listed = normalise((c, c) for c in out)
-        edges.append([(((c, c),), t) for c, t in sorted(out.items())] + [(complement(listed), anything)])
-    edges.append([(ANY_CHAR, anything)])
-    return CharAutomaton(edges, set(range(anything + 1)) - ends)
+    return CharAutomaton(
+        [[(((c, c),), t) for c, t in sorted(out.items())] for out in children], ends
+    )
+
+
+def excluding(texts: Iterable[str]) -> CharAutomaton:
+    """Every text but the given ones."""
+    return without(words(texts))

@@ -1,6 +1,9 @@
-"""Sets of characters as sorted, disjoint, inclusive ranges of Unicode scalar values (no surrogates)."""
+"""Sets of characters as sorted, disjoint, inclusive ranges of Unicode scalar values (no
+surrogates).
+"""
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from ..ir import ANY_CHAR, Ranges
 
@@ -17,6 +20,8 @@ def normalise(ranges: Iterable[tuple[int, int]]) -> Ranges:
             out[-1] = (out[-1][0], max(out[-1][1], high))
         else:
             out.append((low, high))
+    if not out or out[-1][1] < 0xD800 or all(high < 0xD800 or low > 0xDFFF for low, high in out):
+        return tuple(out)
     return intersect(tuple(out), ANY_CHAR)
 
 
@@ -38,6 +43,7 @@ def intersect(a: Ranges, b: Ranges) -> Ranges:
     return tuple(out)
 
 
+@lru_cache(maxsize=4096)
 def complement(ranges: Ranges) -> Ranges:
     out, start = [], 0
     for low, high in ranges:
@@ -51,3 +57,7 @@ def complement(ranges: Ranges) -> Ranges:
 
 def char(c: int) -> Ranges:
     return ((c, c),)
+
+
+def contains(ranges: Ranges, c: int) -> bool:
+    return any(low <= c <= high for low, high in ranges)

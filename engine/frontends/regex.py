@@ -1,129 +1,155 @@
 """Regular expressions -> IR: whole texts, and the unanchored search of JSON Schema's ``pattern``.
 
-Anchors are resolved before emission. A tree falls apart into branches (anchored at the start?, tree without anchors,
-anchored at the end?); in a search, a side that is not anchored is padded with any text. An anchor in the middle means
-that what stands outside it must be empty, which decides itself. Anchors inside repetitions are refused.
+Most patterns are emitted as they stand, so that a count stays a count: those whose anchors stand at
+the edges of their alternatives, and which begin with ^ where they are searched for. All others go
+through a deterministic automaton over characters, which takes anchors anywhere and gives every text
+one reading; where that grows large and the anchors allow it, the pattern is emitted as it stands
+after all, with any text before it.
+
+Two identities keep searches small: X{m,n} before any text is X{m}, and so it is behind any text.
 """
 
-from typing import NamedTuple
+from ..errors import LimitExceeded
+from ..ir import Grammar, Node
+from .char_automaton import Bound, CharAutomaton, from_tree
+from .regex_syntax import parse
+from .regex_tree import ANYTHING, END, START, Alt, Cat, Chars, Repeat, Tree, alt, cat, repeat
 
-from ..errors import LimitExceeded, UnsupportedSchema
-from ..ir import ANY_CHAR, Grammar, Node
-from .regex_syntax import EMPTY, Alt, Cat, End, Repeat, Set, Start, Tree, fold, parse
-
-#: branches that one pattern may fall apart into; people write fewer than ten
-BRANCHES = 256
-
-
-class Branch(NamedTuple):
-    at_start: bool
-    tree: Tree
-    at_end: bool
+#: states up to which a searched pattern is made deterministic rather than emitted as it stands
+SEARCH_STATES = 2_000
 
 
-def has_anchor(tree: Tree) -> bool:
-    return bool(fold(tree, lambda node, below: isinstance(node, Start | End) or any(below)))
-
-
-def is_nullable(tree: Tree) -> bool:
-    """Whether the empty text matches; anchors count as empty."""
-
-    def visit(node: Tree, below: list) -> bool:
-        if isinstance(node, Alt):
-            return any(below)
-        if isinstance(node, Repeat):
-            return node.minimum == 0 or below[0]
-        return all(below) and not isinstance(node, Set)
-
-    return bool(fold(tree, visit))
-
-
-def branches(tree: Tree, *, pointer: str) -> list[Branch]:
-    """The tree as alternatives without anchors; those that can never match are gone.
+def build_regex(
+    grammar: Grammar, pattern: str, *, pointer: str = "", inside_json: bool = False
+) -> Node:
+    """Text that matches the pattern as a whole.
 
     Raises:
-        UnsupportedSchema: an anchor inside a repetition. LimitExceeded: more than ``BRANCHES``.
+        SpecError, UnsupportedSchema, LimitExceeded: see ``regex_syntax.parse``; LimitExceeded:
+        ``pattern_states``.
     """
-    if not has_anchor(tree):
-        return [Branch(False, tree, False)]
-    if isinstance(tree, Start):
-        return [Branch(True, EMPTY, False)]
-    if isinstance(tree, End):
-        return [Branch(False, EMPTY, True)]
-    if isinstance(tree, Alt):
-        found = [branch for part in tree.parts for branch in branches(part, pointer=pointer)]
-    elif isinstance(tree, Cat):
-        found = [Branch(False, EMPTY, False)]
-        for part in tree.parts:
-            right = branches(part, pointer=pointer)
-            found = [both for a in found for b in right if (both := _join(a, b)) is not None]
-            _bound(found, pointer)
-    elif isinstance(tree, Repeat) and tree.maximum == 1:
-        found = branches(tree.body, pointer=pointer)
-        if tree.minimum == 0:
-            found = [*found, Branch(False, EMPTY, False)]
-    else:
-        raise UnsupportedSchema(pointer, "pattern", "an anchor inside a repetition can't be enforced")
-    _bound(found, pointer)
-    return found
+    tree = parse(pattern, pointer=pointer, limits=grammar.limits)
+    plain = whole(tree, search=False)
+    if plain is not None:
+        return emit(grammar, plain, inside_json=inside_json)
+    bound = Bound(grammar.limits.pattern_states, pointer)
+    return from_tree(tree, bound, search=False).to_node(grammar, inside_json=inside_json)
 
 
-def _bound(found: list[Branch], pointer: str) -> None:
-    if len(found) > BRANCHES:
-        raise LimitExceeded("pattern_branches", BRANCHES, len(found), pointer)
+def build_search(grammar: Grammar, pattern: str, *, pointer: str = "") -> Node:
+    """The inside of a JSON string whose decoded value the pattern is found in (JSON Schema's
+    ``pattern``).
+
+    Raises:
+        as ``build_regex``.
+    """
+    tree = parse(pattern, pointer=pointer, limits=grammar.limits)
+    return emit_search(grammar, tree, pointer)
 
 
-def _join(a: Branch, b: Branch) -> Branch | None:
-    """``a`` then ``b``; None where an anchor between them contradicts what stands outside it."""
-    left, right = a.tree, b.tree
-    if b.at_start:
-        if not is_nullable(left):
+def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
+    plain = whole(tree, search=True)
+    if plain is not None and not _floats(plain):
+        return emit(grammar, plain, inside_json=True)
+    limit = grammar.limits.pattern_states
+    try:
+        small = min(limit, SEARCH_STATES) if plain is not None else limit
+        return search_automaton(tree, Bound(small, pointer)).to_node(grammar)
+    except LimitExceeded:
+        if plain is None:
+            raise
+        return emit(grammar, plain, inside_json=True)
+
+
+def search_automaton(tree: Tree, bound: Bound) -> CharAutomaton:
+    """
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+    plain = whole(tree, search=True)
+    return (
+        from_tree(tree, bound, search=True)
+        if plain is None
+        else from_tree(plain, bound, search=False)
+    )
+
+
+# -- anchors -------------------------------------------------------------------------------------
+
+
+def whole(tree: Tree, *, search: bool) -> Tree | None:
+    """A tree without anchors that matches whole texts; None where anchors stand elsewhere than at
+    edges.
+    """
+    branches = []
+    for branch in tree.parts if isinstance(tree, Alt) else (tree,):
+        plain = _branch(branch, search)
+        if plain is None:
             return None
-        left = EMPTY
-    if a.at_end:
-        if not is_nullable(right):
-            return None
-        right = EMPTY
-    parts = tuple(p for tree in (left, right) for p in (tree.parts if isinstance(tree, Cat) else (tree,)))
-    return Branch(a.at_start or b.at_start, Cat(parts), a.at_end or b.at_end)
+        branches.append(plain)
+    return alt(branches)
+
+
+def _branch(tree: Tree, search: bool) -> Tree | None:
+    parts = list(tree.parts) if isinstance(tree, Cat) else [tree]
+    first, last = 0, len(parts)
+    while first < last and parts[first] == START:
+        first += 1
+    while last > first and parts[last - 1] == END:
+        last -= 1
+    inner: list[Tree] = list(parts[first:last])
+    if any(part.anchored for part in inner):
+        return None
+    if search and last == len(parts) and inner[-1:] != [ANYTHING]:
+        inner = [*inner[:-1], *map(_least, inner[-1:]), ANYTHING]
+    if search and first == 0 and inner[:1] != [ANYTHING]:
+        inner = [ANYTHING, *map(_least, inner[:1]), *inner[1:]]
+    return cat(inner)
+
+
+def _least(tree: Tree) -> Tree:
+    """X{m,n} beside any text is X{m}."""
+    return repeat(tree.body, tree.minimum, tree.minimum) if isinstance(tree, Repeat) else tree
+
+
+def _floats(plain: Tree) -> bool:
+    """Whether some alternative begins with any text and goes on."""
+    branches = plain.parts if isinstance(plain, Alt) else (plain,)
+    return any(isinstance(branch, Cat) and branch.parts[:1] == (ANYTHING,) for branch in branches)
+
+
+# -- emission ------------------------------------------------------------------------------------
 
 
 def emit(grammar: Grammar, tree: Tree, *, inside_json: bool) -> Node:
     """A tree without anchors -> IR; inside a JSON string every character in any spelling."""
-    if isinstance(tree, Set):
+    if isinstance(tree, Chars):
         return grammar.json_chars(tree.ranges) if inside_json else grammar.chars(tree.ranges)
-    if isinstance(tree, Alt):
-        return grammar.alt(*(emit(grammar, part, inside_json=inside_json) for part in tree.parts))
     if isinstance(tree, Repeat):
         body = emit(grammar, tree.body, inside_json=inside_json)
         return grammar.repeat(body, tree.minimum, tree.maximum)
-    assert isinstance(tree, Cat)
-    return grammar.seq(*(emit(grammar, part, inside_json=inside_json) for part in tree.parts))
+    assert isinstance(tree, Cat | Alt)
+    nodes: list[Node] = []
+    literal = ""
+    for part in (*tree.parts, None):
+        c = _only(part) if isinstance(tree, Cat) else None
+        if c is not None:
+            literal += c
+            continue
+        if literal:
+            nodes.append(grammar.text(literal) if inside_json else grammar.bytes(literal.encode()))
+            literal = ""
+        if part is not None:
+            nodes.append(emit(grammar, part, inside_json=inside_json))
+    return grammar.seq(*nodes) if isinstance(tree, Cat) else grammar.alt(*nodes)
 
 
-def build_regex(grammar: Grammar, pattern: str, *, pointer: str = "", inside_json: bool = False) -> Node:
-    """Text that matches the pattern as a whole."""
-    tree = parse(pattern, pointer=pointer, limits=grammar.limits)
-    found = branches(tree, pointer=pointer)
-    return grammar.alt(*(emit(grammar, branch.tree, inside_json=inside_json) for branch in found))
-
-
-def emit_search(grammar: Grammar, found: list[Branch]) -> Node:
-    """The inside of a JSON string in which some branch is found."""
-    anything = grammar.repeat(grammar.json_chars(ANY_CHAR), 0, None)
-    return grammar.alt(
-        *(
-            grammar.seq(
-                grammar.empty() if branch.at_start else anything,
-                emit(grammar, branch.tree, inside_json=True),
-                grammar.empty() if branch.at_end else anything,
-            )
-            for branch in found
-        )
-    )
-
-
-def build_search(grammar: Grammar, pattern: str, *, pointer: str = "") -> Node:
-    """The inside of a JSON string whose decoded value the pattern is found in (JSON Schema's ``pattern``)."""
-    tree = parse(pattern, pointer=pointer, limits=grammar.limits)
-    return emit_search(grammar, branches(tree, pointer=pointer))
+def _only(tree: Tree | None) -> str | None:
+    """The one character that the tree matches, if there is just one."""
+    if (
+        not isinstance(tree, Chars)
+        or len(tree.ranges) != 1
+        or tree.ranges[0][0] != tree.ranges[0][1]
+    ):
+        return None
+    return chr(tree.ranges[0][0])

@@ -1,91 +1,28 @@
-"""ECMA-262 regular expressions (Unicode mode, with the leniencies of Annex B that people rely on) -> a small tree.
+"""ECMA-262 regular expressions (Unicode mode, with the leniencies of Annex B that people rely on)
+-> a tree.
 
-    Set(ranges)   one character          Cat(parts)   Alt(parts)
-    Repeat(body, minimum, maximum)       maximum None: no upper bound; laziness does not change a language
-    Start, End    the anchors ^ and $
+Lenient: any punctuation may be escaped; ``]``, ``}`` and a ``{`` that opens no quantifier stand for
+themselves; ``-`` in a class beside a class escape does too; ``(?P<name>`` is taken for
+``(?<name>``.
+Refused by name: look-around, back-references, word boundaries, inline flags, properties other than
+general categories.
+Refused as ill-formed, because dialects disagree: ``{,n}``, unknown letters behind a backslash,
+octal escapes.
 
-Refused by name: look-around, back-references, word boundaries, inline flags. Source: ECMA-262, section 22.2.
+Cost      linear; groups are kept on a list, not on Python's stack.
+Source    ECMA-262, section 22.2.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
-
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
-from ..ir import ANY_CHAR, Ranges
+from ..ir import Ranges
 from ..limits import Limits
-from .charset import char, complement, normalise, union
+from .charset import char, complement, intersect, union
+from .regex_classes import CLASSES, CONTROLS, DOT, property_ranges
+from .regex_tree import END, START, Anchor, Chars, Tree, alt, cat, repeat
 
-
-@dataclass(frozen=True, slots=True)
-class Set:
-    ranges: Ranges
-
-
-@dataclass(frozen=True, slots=True)
-class Cat:
-    parts: tuple["Tree", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Alt:
-    parts: tuple["Tree", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    body: "Tree"
-    minimum: int
-    maximum: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class End:
-    pass
-
-
-Tree = Set | Cat | Alt | Repeat | Start | End
-EMPTY = Cat(())
-
-DIGIT: Ranges = ((0x30, 0x39),)
-WORD: Ranges = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
-SPACE: Ranges = normalise(
-    [(0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029)]
-    + [(0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)]
-)
-DOT: Ranges = complement(((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)))
-CLASSES = {
-    "d": DIGIT, "D": complement(DIGIT), "w": WORD, "W": complement(WORD), "s": SPACE, "S": complement(SPACE),
-}  # fmt: skip
-CONTROLS = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D, "0": 0x00}
 HEX = frozenset("0123456789abcdefABCDEF")
-
-
-@cache
-def category(name: str) -> Ranges | None:
-    """All characters of a Unicode general category such as ``L`` or ``Nd``; None if there is no such category."""
-    import unicodedata
-
-    found: list[tuple[int, int]] = []
-    for low, high in ANY_CHAR:
-        for c in range(low, high + 1):
-            if unicodedata.category(chr(c)).startswith(name):
-                if found and found[-1][1] == c - 1:
-                    found[-1] = (found[-1][0], c)
-                else:
-                    found.append((c, c))
-    return tuple(found) or None
-
-
-CATEGORY_NAMES = {
-    "Letter": "L", "Lowercase_Letter": "Ll", "Uppercase_Letter": "Lu", "Number": "N", "Decimal_Number": "Nd",
-    "Punctuation": "P", "Symbol": "S", "Separator": "Z", "Mark": "M", "Other": "C",
-}  # fmt: skip
+#: digits of a count; the engine's counters hold 32 bits
+COUNT_DIGITS = 9
 
 
 def parse(pattern: str, *, pointer: str, limits: Limits) -> Tree:
@@ -97,27 +34,51 @@ def parse(pattern: str, *, pointer: str, limits: Limits) -> Tree:
     """
     if len(pattern) > limits.pattern_chars:
         raise LimitExceeded("pattern_chars", limits.pattern_chars, len(pattern), pointer)
-    return _Parser(pattern, pointer, limits).parse()
+    return _Parser(pattern, pointer, limits.spec_depth).parse()
 
 
 class _Parser:
-    def __init__(self, pattern: str, pointer: str, limits: Limits) -> None:
-        self.text, self.pointer, self.limits = pattern, pointer, limits
-        self.at = self.depth = 0
+    """``at`` is the position of the next character."""
 
+    def __init__(self, pattern: str, pointer: str, depth: int) -> None:
+        self.text, self.pointer, self.depth = pattern, pointer, depth
+        self.at = 0
+
+    # -- structure --------------------------------------------------------------------------------
     def parse(self) -> Tree:
-        tree = self._alternatives()
-        if self.at < len(self.text):
-            raise self._error("unmatched )")
-        return tree
+        open_groups: list[tuple[list[Tree], list[Tree]]] = []
+        parts: list[Tree] = []
+        branches: list[Tree] = []
+        while self.at < len(self.text):
+            c = self.text[self.at]
+            self.at += 1
+            if c == "(":
+                self._group()
+                open_groups.append((branches, parts))
+                if len(open_groups) > self.depth:
+                    raise LimitExceeded("spec_depth", self.depth, len(open_groups), self.pointer)
+                branches, parts = [], []
+            elif c == "|":
+                branches.append(cat(parts))
+                parts = []
+            elif c == ")":
+                if not open_groups:
+                    raise self._error("unmatched )", back=1)
+                group = alt([*branches, cat(parts)])
+                branches, parts = open_groups.pop()
+                parts.append(self._quantified(group, is_group=True))
+            else:
+                parts.append(self._quantified(self._atom(c)))
+        if open_groups:
+            raise self._error("missing )")
+        return alt([*branches, cat(parts)])
 
-    def _error(self, message: str) -> SpecError:
-        return SpecError(f"pattern, position {self.at}: {message}", self.pointer)
+    def _error(self, message: str, *, back: int = 0) -> SpecError:
+        return SpecError(f"pattern, position {self.at - back}: {message}", self.pointer)
 
     def _refuse(self, what: str) -> UnsupportedSchema:
-        return UnsupportedSchema(
-            self.pointer, "pattern", f"pattern, position {self.at}: {what} can't be enforced"
-        )
+        message = f"pattern, position {self.at}: {what} can't be enforced"
+        return UnsupportedSchema(self.pointer, "pattern", message)
 
     def _peek(self, n: int = 1) -> str:
         return self.text[self.at : self.at + n]
@@ -128,103 +89,77 @@ class _Parser:
             return True
         return False
 
-    # -- structure ------------------------------------------------------------------------------------
-    def _alternatives(self) -> Tree:
-        self.depth += 1
-        if self.depth > self.limits.spec_depth:
-            raise LimitExceeded("spec_depth", self.limits.spec_depth, self.depth, self.pointer)
-        parts = [self._sequence()]
-        while self._take("|"):
-            parts.append(self._sequence())
-        self.depth -= 1
-        return parts[0] if len(parts) == 1 else Alt(tuple(parts))
+    def _group(self) -> None:
+        """What may stand behind the (."""
+        if self._peek() != "?":
+            return
+        if self._peek(3) in ("?<=", "?<!"):
+            raise self._refuse("look-behind")
+        if self._peek(2) in ("?=", "?!"):
+            raise self._refuse("look-ahead")
+        if self._take("?:"):
+            return
+        if not (self._take("?<") or self._take("?P<")):
+            raise self._refuse("a group with flags")
+        end = self.text.find(">", self.at)
+        if end < 0 or not self.text[self.at : end].isidentifier():
+            raise self._error("a group needs a name between < and >")
+        self.at = end + 1
 
-    def _sequence(self) -> Tree:
-        parts: list[Tree] = []
-        while self.at < len(self.text) and self._peek() not in "|)":
-            parts.append(self._quantified(self._atom()))
-        return parts[0] if len(parts) == 1 else Cat(tuple(parts))
-
-    def _quantified(self, body: Tree) -> Tree:
+    # -- quantifiers ------------------------------------------------------------------------------
+    def _quantified(self, body: Tree, *, is_group: bool = False) -> Tree:
         bounds = self._quantifier()
         if bounds is None:
             return body
-        if isinstance(body, Start | End):
+        if isinstance(body, Anchor) and not is_group:
             raise self._error("nothing to repeat")
         low, high = bounds
         if high is not None and high < low:
             raise self._error("numbers out of order in {} quantifier")
         self._take("?")
-        if self._peek() in ("*", "+", "?") and self._peek():
+        if self._peek() and self._peek() in "*+?":
             raise self._error("nothing to repeat")
-        return Repeat(body, low, high)
+        return repeat(body, low, high)
 
     def _quantifier(self) -> tuple[int, int | None] | None:
-        for sign, bounds in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
-            if self._take(sign):
-                return bounds
+        c = self._peek()
+        if c not in ("*", "+", "?", "{"):
+            return None
+        if c != "{":
+            self.at += 1
+            return {"*": (0, None), "+": (1, None), "?": (0, 1)}[c]
         end = self.text.find("}", self.at)
-        if self._peek() != "{" or end < 0:
+        low, comma, high = self.text[self.at + 1 : max(end, 0)].partition(",")
+        if end < 0 or not _is_number(low, high):
+            if end > 0 and comma and not low and _is_number(high):
+                raise self._error("a quantifier {,n} has no meaning here; write {0,n}")
             return None
-        low, comma, high = self.text[self.at + 1 : end].partition(",")
-        if not low.isdecimal() or not low.isascii() or (high and not (high.isdecimal() and high.isascii())):
-            return None
-        if max(len(low), len(high)) > 9:
-            raise self._error("a count of more than nine digits")
+        if max(len(low), len(high)) > COUNT_DIGITS:
+            raise self._error(f"a count of more than {COUNT_DIGITS} digits")
         self.at = end + 1
         return int(low), (int(high) if high else None) if comma else int(low)
 
-    def _atom(self) -> Tree:
-        c = self._peek()
-        if c in "*+?" or (c == "{" and self._quantifier_follows()):
-            raise self._error("nothing to repeat")
-        self.at += 1
-        if c == "(":
-            return self._group()
+    # -- atoms ------------------------------------------------------------------------------------
+    def _atom(self, c: str) -> Tree:
         if c == "[":
-            return Set(self._class())
+            return Chars(self._class())
         if c == ".":
-            return Set(DOT)
+            return Chars(DOT)
         if c == "^":
-            return Start()
+            return START
         if c == "$":
-            return End()
+            return END
         if c == "\\":
-            return Set(self._escape(in_class=False))
-        return Set(self._literal(c))
+            return Chars(self._escape(in_class=False))
+        if c in "*+?":
+            raise self._error("nothing to repeat", back=1)
+        if c == "{":
+            self.at -= 1
+            if self._quantifier() is not None:
+                raise self._error("nothing to repeat")
+            self.at += 1
+        return Chars(_literal(ord(c)))
 
-    def _quantifier_follows(self) -> bool:
-        at = self.at
-        found = self._quantifier() is not None
-        self.at = at
-        return found
-
-    def _literal(self, c: str) -> Ranges:
-        if 0xD800 <= ord(c) <= 0xDFFF:
-            raise self._error("a lone surrogate matches no text")
-        return char(ord(c))
-
-    def _group(self) -> Tree:
-        for sign, what in (
-            ("?=", "look-ahead"), ("?!", "look-ahead"), ("?<=", "look-behind"), ("?<!", "look-behind"),
-        ):  # fmt: skip
-            if self._peek(len(sign)) == sign:
-                raise self._refuse(what)
-        if self._take("?<"):
-            end = self.text.find(">", self.at)
-            if end < 0 or not self.text[self.at : end].isidentifier():
-                raise self._error("a group needs a name between < and >")
-            self.at = end + 1
-        elif self._take("?:"):
-            pass
-        elif self._peek() == "?":
-            raise self._refuse("a group with flags")
-        tree = self._alternatives()
-        if not self._take(")"):
-            raise self._error("missing )")
-        return tree
-
-    # -- characters -----------------------------------------------------------------------------------
     def _class(self) -> Ranges:
         """Behind the [."""
         negated = self._take("^")
@@ -232,62 +167,77 @@ class _Parser:
         while not self._take("]"):
             low, single = self._class_atom()
             if single and self._peek() == "-" and self._peek(2) not in ("-]", "-"):
-                at = self.at
                 self.at += 1
                 high, also_single = self._class_atom()
-                if not also_single:
-                    found += [char(0x2D), high]
-                elif high[0][0] < low[0][0]:
-                    self.at = at
-                    raise self._error("range out of order in a class")
-                else:
-                    low = normalise([(low[0][0], high[0][0])])
-            found.append(low)
+                if also_single:
+                    found.append(self._class_range(low, high))
+                    continue
+                found.append(_literal(0x2D))
+                found.append(_literal(high) if isinstance(high, int) else high)
+            found.append(_literal(low) if isinstance(low, int) else low)
         ranges = union(*found)
         return complement(ranges) if negated else ranges
 
-    def _class_atom(self) -> tuple[Ranges, bool]:
-        """A member of a class, and whether it is a single character."""
+    def _class_range(self, low: int | Ranges, high: int | Ranges) -> Ranges:
+        assert isinstance(low, int) and isinstance(high, int)
+        if high < low:
+            raise self._error("range out of order in a class")
+        return union(((low, high),))
+
+    def _class_atom(self) -> tuple[int | Ranges, bool]:
+        """A member of a class: (code, True) for a single character, (set, False) for a class
+        escape.
+        """
         c = self._peek()
         if not c:
             raise self._error("missing ]")
         self.at += 1
         if c != "\\":
-            return self._literal(c), True
-        single = self._peek() not in ("d", "D", "w", "W", "s", "S", "p", "P")
-        return self._escape(in_class=True), single
+            return ord(c), True
+        kind = self._peek()
+        if kind and kind in "dDwWsSpP":
+            return self._escape(in_class=True), False
+        if kind == "-":
+            self.at += 1
+            return 0x2D, True
+        return self._code(in_class=True), True
 
     def _escape(self, *, in_class: bool) -> Ranges:
         """Behind the backslash."""
         c = self._peek()
+        if c in CLASSES:
+            self.at += 1
+            return CLASSES[c]
+        if c and c in "pP":
+            return self._property(negated=c == "P")
+        return _literal(self._code(in_class=in_class))
+
+    def _code(self, *, in_class: bool) -> int:
+        """An escape for one character; lone surrogates, which match no text, are given back as they
+        are.
+        """
+        c = self._peek()
         if not c:
             raise self._error("a backslash at the end")
         self.at += 1
-        if c in CLASSES:
-            return CLASSES[c]
-        if c in "pP" and self._peek() == "{":
-            return self._property(negated=c == "P")
         if c == "b" and in_class:
-            return char(0x08)
+            return 0x08
         if c in "bB":
             raise self._refuse("a word boundary")
         if c == "k" or (c in "123456789" and not in_class):
             raise self._refuse("a back-reference")
         if c in CONTROLS and not (c == "0" and self._peek().isdecimal()):
-            return char(CONTROLS[c])
-        return self._code_escape(c)
-
-    def _code_escape(self, c: str) -> Ranges:
+            return CONTROLS[c]
         if c == "c" and self._peek().isascii() and self._peek().isalpha():
             self.at += 1
-            return char(ord(self.text[self.at - 1]) % 32)
+            return ord(self.text[self.at - 1]) % 32
         if c == "x" and (code := self._hex(2)) is not None:
-            return char(code)
+            return code
         if c == "u":
             return self._unicode_escape()
         if c.isascii() and c.isalnum():
             raise self._error(f"unknown escape \\{c}")
-        return self._literal(c)
+        return ord(c)
 
     def _hex(self, n: int) -> int | None:
         digits = self._peek(n)
@@ -296,47 +246,52 @@ class _Parser:
         self.at += n
         return int(digits, 16)
 
-    def _unicode_escape(self) -> Ranges:
+    def _unicode_escape(self) -> int:
         if self._take("{"):
             end = self.text.find("}", self.at)
-            digits = self.text[self.at : end] if end >= 0 else ""
-            if not digits or not set(digits) <= HEX or len(digits) > 8:
-                raise self._error("hexadecimal digits are needed between { and }")
-            self.at, code = end + 1, int(digits, 16)
-        else:
-            first = self._hex(4)
-            if first is None:
-                raise self._error("four hexadecimal digits are needed behind \\u")
-            code = self._pair(first)
-        if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            raise self._error("not a character")
-        return char(code)
+            digits = self.text[self.at : max(end, 0)]
+            if not digits or not set(digits) <= HEX or int(digits, 16) > 0x10FFFF:
+                raise self._error(
+                    "the hexadecimal digits of a character are needed between { and }"
+                )
+            self.at = end + 1
+            return int(digits, 16)
+        code = self._hex(4)
+        if code is None:
+            raise self._error("four hexadecimal digits are needed behind \\u")
+        if 0xD800 <= code <= 0xDBFF and self._peek(2) == "\\u":
+            return self._pair(code)
+        return code
 
     def _pair(self, high: int) -> int:
         """A surrogate pair written as two escapes is one character."""
-        if not 0xD800 <= high <= 0xDBFF or not self._take("\\u"):
-            return high
+        at = self.at
+        self.at += 2
         low = self._hex(4)
         if low is None or not 0xDC00 <= low <= 0xDFFF:
-            raise self._error("a high surrogate without a low one")
+            self.at = at
+            return high
         return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
 
     def _property(self, *, negated: bool) -> Ranges:
         end = self.text.find("}", self.at)
-        name = self.text[self.at + 1 : end] if end >= 0 else ""
-        short = name.removeprefix("General_Category=").removeprefix("gc=")
-        short = CATEGORY_NAMES.get(short, short)
-        ranges = category(short) if 0 < len(short) <= 2 else None
+        if self._peek(2)[1:] != "{" or end < 0:
+            raise self._error("a property needs a name between { and }")
+        name = self.text[self.at + 2 : end]
+        ranges = property_ranges(name)
         if ranges is None:
             raise self._refuse(f"the property {name!r}")
         self.at = end + 1
         return complement(ranges) if negated else ranges
 
 
-def fold(tree: Tree, visit: Callable[[Tree, list], object]) -> object:
-    """Bottom-up over a tree: ``visit`` gets a node and its children's results."""
-    if isinstance(tree, Cat | Alt):
-        return visit(tree, [fold(part, visit) for part in tree.parts])
-    if isinstance(tree, Repeat):
-        return visit(tree, [fold(tree.body, visit)])
-    return visit(tree, [])
+def _literal(c: int) -> Ranges:
+    """One character; a lone surrogate is no text and makes the empty set."""
+    return intersect(char(c), ((0, 0xD7FF), (0xE000, 0x10FFFF)))
+
+
+def _is_number(*texts: str) -> bool:
+    """Whether the first is a decimal number and the others are too, or are empty."""
+    return bool(texts[0]) and all(
+        not text or (text.isascii() and text.isdecimal()) for text in texts
+    )

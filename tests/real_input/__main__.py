@@ -1,6 +1,7 @@
 """The main job on real input, whole.
 
-    python -m tests.real_input [--cases 200] [--schemas FOLDER] [--format NAME | --url URL --model NAME]
+    python -m tests.real_input [--cases 200] [--schemas FOLDER] [--seed 0] [--format NAME]
+    python -m tests.real_input --url URL --model NAME
 
 Starts a gateway with the noise worker (or takes the one at --url), sends BFCL's cases with
 tool_choice required, once with additionalProperties false everywhere and once open, then schemas of
@@ -12,7 +13,7 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
 
@@ -33,12 +34,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.bfcl is None:
         print("no BFCL data: `make data` fetches them, --bfcl or SWITCHYARD_BFCL name them")
         return 2
-    with nullcontext() if options.url else ServedGateway({"FORMAT": options.format}) as gateway:
-        target = Target(options.url or gateway.url, options.model, options.seed)
+    with _url(options) as url:
+        target = Target(url, options.model, options.seed)
         right = [_report(name, tallies) for name, tallies in _groups(target, options)]
         faults = {name: metric(target.url, name) for name in FAULTS}
     print("".join(f"\n{name} {count:.0f}" for name, count in faults.items()))
     return 0 if all(right) and not any(faults.values()) else 1
+
+
+@contextmanager
+def _url(options: argparse.Namespace) -> Iterator[str]:
+    """Of the gateway that was named, or of one of our own."""
+    if options.url:
+        yield options.url
+        return
+    with ServedGateway({"FORMAT": options.format}) as gateway:
+        yield gateway.url
 
 
 def _groups(target: Target, options: argparse.Namespace) -> Iterator[tuple[str, Tallies]]:
@@ -63,7 +74,9 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--number", type=int, default=100, help="schemas that the engine takes")
     parser.add_argument("--seed", type=int, default=0, help="other cases, other draws")
     parser.add_argument("--format", default="auto", help="call syntax of the gateway it starts")
-    parser.add_argument("--url", help="a running gateway; default: starts one with the noise worker")
+    parser.add_argument(
+        "--url", help="a running gateway; default: starts one with the noise worker"
+    )
     parser.add_argument("--model", default="noise", help="the model's name there")
     return parser
 

@@ -63,15 +63,16 @@ async def ask_all(
 
 async def complete(client: openai.AsyncOpenAI, *, stream: bool, **request: Any) -> Answer:
     """One answer, at temperature 1; raises what the client raises."""
+    create: Any = client.chat.completions.create
     request = {"temperature": 1, "max_completion_tokens": MAX_TOKENS, **request}
     if stream:
         options = {"include_usage": True}
-        return await _added_up(
-            await client.chat.completions.create(stream=True, stream_options=options, **request)
-        )
-    completion = await client.chat.completions.create(**request)
+        return await _added_up(await create(stream=True, stream_options=options, **request))
+    completion = await create(**request)
     choice, used = completion.choices[0], completion.usage
-    calls = [Call(c.id, c.function.name, c.function.arguments) for c in choice.message.tool_calls or ()]
+    calls = [
+        Call(c.id, c.function.name, c.function.arguments) for c in choice.message.tool_calls or ()
+    ]
     return Answer(
         calls,
         choice.message.content,

@@ -1,7 +1,8 @@
 """Tool sets and questions of the Berkeley Function Calling Leaderboard (package ``bfcl-eval``).
 
     folder/BFCL_v4_multiple.json, one object a line:
-        {"id": "multiple_5", "question": [[messages]], "function": [{name, description, parameters}]}
+        {"id": "multiple_5", "question": [[message, ...]],
+         "function": [{"name": ..., "description": ..., "parameters": ...}, ...]}
 
 The parameters are JSON Schema in a dialect of their own, which ``normal`` translates: types have
 Python's or Java's names, "any" is no type, ``optional`` is no keyword. Everything else stays:
@@ -63,7 +64,8 @@ def read_cases(folder: Path, number: int, *, closed: bool, seed: int = 0) -> lis
         lines = (folder / f"BFCL_v4_{kind}.json").read_text("utf-8").splitlines()
         share = (number + len(KINDS) - 1 - at) // len(KINDS)
         found += [
-            _case(kind, json.loads(line), closed) for line in random.Random(seed).sample(lines, share)
+            _case(kind, json.loads(line), closed)
+            for line in random.Random(seed).sample(lines, share)
         ]
     return found
 

@@ -1,7 +1,8 @@
 """Whether an answer is what was asked for, judged by code that had no part in making it.
 
-    finished    the text is JSON and validates with ``jsonschema`` under draft 2020-12 with the
-                formats that the engine asserts; calls name offered tools only
+    finished    the text is JSON and validates with ``jsonschema`` under draft 2020-12, with the
+                formats that the engine asserts and with patterns as ECMA-262 reads them; calls name
+                offered tools only
     cut off     all calls but the last are finished ones; the rest is a beginning of JSON (jiter,
                 the client's own parser) and of what the schema allows (the engine; it is the only
                 one here who can tell)
@@ -10,12 +11,14 @@ Not here    asking (asking.py).
 """
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 import jiter
-from jsonschema import Draft202012Validator, FormatChecker
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+from jsonschema.validators import extend
 
 from app.tokenizer import BuiltinTokenizer
 from engine import Compiler, Matcher
@@ -26,6 +29,13 @@ from .asking import MAX_TOKENS, Answer
 FORMATS = ("date", "time", "date-time", "ipv4", "uuid")
 #: stands in for the bytes of a character that was cut off
 CUT_CHARACTER = "\ufffd"
+#: what \d, \w and \s stand for in ECMA-262, as the inside of a class; Python's own hold other
+#: letters and digits, and no U+FEFF
+ECMA_CLASSES = {
+    "d": "0-9",
+    "w": "A-Za-z0-9_",
+    "s": "\t-\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff",
+}
 
 Schema = Mapping[str, Any]
 
@@ -83,7 +93,7 @@ def whole(text: str, schema: Schema) -> list[str]:
     except ValueError as error:
         return [f"no JSON: {error}: {text[:80]!r}"]
     wrong = [] if text == text.strip() else ["white space around the value"]
-    validator = Draft202012Validator(schema, format_checker=_asserted_formats())
+    validator = Validator(schema, format_checker=_asserted_formats())
     return wrong + [
         f"not valid at {error.json_path[:80]}: {error.message[:160]}"
         for error in validator.iter_errors(value)
@@ -96,6 +106,34 @@ def _asserted_formats() -> FormatChecker:
     known = Draft202012Validator.FORMAT_CHECKER.checkers
     checker.checkers = {name: known[name] for name in FORMATS}
     return checker
+
+
+def in_python(pattern: str) -> str:
+    """An ECMA-262 pattern for ``re``: its classes, and a ``$`` that stands for the very end."""
+    inside = False
+
+    def translated(match: re.Match[str]) -> str:
+        nonlocal inside
+        part, name = match[0], match[0][1:]
+        if part == "$":
+            return part if inside else r"\Z"
+        if not part.startswith("\\"):
+            inside = part != "]"
+        elif name in ECMA_CLASSES:
+            return ECMA_CLASSES[name] if inside else f"[{ECMA_CLASSES[name]}]"
+        elif name.lower() in ECMA_CLASSES and not inside:
+            return f"[^{ECMA_CLASSES[name.lower()]}]"
+        return part
+
+    return re.sub(r"\\.|\[|\]|\$", translated, pattern, flags=re.DOTALL)
+
+
+def _pattern(validator: Any, pattern: str, value: Any, schema: Schema) -> Iterator[ValidationError]:
+    if isinstance(value, str) and not re.search(in_python(pattern), value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+Validator = extend(Draft202012Validator, {"pattern": _pattern})
 
 
 def _wrong_ending(answer: Answer, expected: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Schemas as people wrote them, from a folder of MaskBench files.
 
-    folder/*.json    {"schema": ..., "tests": [{"valid": bool, "data": ...}, ...]}
+folder/*.json    {"schema": ..., "tests": [{"valid": bool, "data": ...}, ...]}
 """
 
 import json

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryFile
 from types import TracebackType
@@ -30,7 +31,8 @@ class ServedGateway:
         kept = {k: v for k, v in os.environ.items() if not k.startswith("SWITCHYARD_")}
         chosen = {"PORT": str(self._port), "LOG_LEVEL": "warning", **(settings or {})}
         self._environment = kept | {f"SWITCHYARD_{key}": value for key, value in chosen.items()}
-        self._log = TemporaryFile("w+")
+        self._open = ExitStack()
+        self._log = self._open.enter_context(TemporaryFile("w+"))
 
     def __enter__(self) -> "ServedGateway":
         command = [sys.executable, "-m", "app"]
@@ -40,8 +42,9 @@ class ServedGateway:
         until = time.monotonic() + PATIENCE
         while not self._ready():
             if self._process.poll() is not None or time.monotonic() > until:
+                said = self.log()[-2000:]
                 self.__exit__(None, None, None)
-                raise RuntimeError(f"the gateway did not start: {self.log()[-2000:]}")
+                raise RuntimeError(f"the gateway did not start: {said}")
             time.sleep(0.1)
         return self
 
@@ -52,12 +55,13 @@ class ServedGateway:
         trace: TracebackType | None,
     ) -> None:
         self._process.terminate()
-        try:
-            self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-            raise
+        with self._open:
+            try:
+                self._process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+                raise
 
     def log(self) -> str:
         """What it printed so far."""

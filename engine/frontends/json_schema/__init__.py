@@ -1,11 +1,14 @@
-"""JSON Schema -> IR. What can't be enforced is refused by name and JSON pointer; nothing is dropped.
+"""JSON Schema -> IR. What can't be enforced is refused by name and JSON pointer, never dropped.
 
-    builder    places of a schema -> rules: types, references, anyOf, enum
-    objects    arrays    strings    numbers    formats    one kind of value each
-    values     enum and const: writing values, and checking them against sibling keywords
-    merge      a schema and its siblings as one schema, where that is exact
-    keywords   which keywords exist, what they apply to, and which are only annotations
-    text       white space, literals and the shared rules that all of them use
+keywords     which keywords exist, what they constrain, and the forms of their values
+references   $ref inside the document
+shapes       what a schema says, by type, and the exact meeting of two of them
+reader       schemas -> shapes: $ref, allOf, anyOf, oneOf, enum are worked in
+evaluate     whether a value fits, and whether two shapes exclude one another
+builder      places of values -> rules
+objects      arrays    strings    numbers    values    formats    one kind of value each
+productive   whether recursion has a way out
+text         white space, literals and the shared rules that all of them use
 """
 
 from .builder import build_json_schema

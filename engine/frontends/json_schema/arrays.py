@@ -1,21 +1,25 @@
-"""Arrays: a prefix of own schemas, then items of one schema, within bounds on their number."""
+"""Arrays: a prefix of own schemas, then items of one schema, within bounds on their number.
 
-from typing import TYPE_CHECKING, Any
+states   n: n elements of the prefix were written; the last one and the end are joined by a counted
+         repetition
+white space stands behind [, around each comma and before ] of an array that is not empty
+"""
 
-from ...errors import SpecError, UnsupportedSchema
+from typing import TYPE_CHECKING
+
 from ...ir import FAIL, Node
-from .keywords import count
+from .shapes import Arrays
 
 if TYPE_CHECKING:
     from .builder import Builder
 
 
-def build_array(builder: "Builder", schema: dict[str, Any], pointer: str) -> Node:
+def build_array(builder: "Builder", arrays: Arrays | None) -> Node:
     g, text = builder.grammar, builder.text
-    minimum = count(schema, "minItems", 0, pointer) or 0
-    maximum = count(schema, "maxItems", None, pointer)
-    prefix = _prefix(builder, schema, pointer)
-    item = _item(builder, schema, pointer)
+    arrays = arrays or Arrays()
+    minimum, maximum = arrays.minimum, arrays.maximum
+    prefix = [builder.place(place) for place in arrays.prefix[:maximum]]
+    item = builder.place(arrays.rest)
     # a place that no value fits ends the array before it
     for number, node in enumerate(prefix):
         if g.nodes[node][0] == FAIL:
@@ -23,49 +27,34 @@ def build_array(builder: "Builder", schema: dict[str, Any], pointer: str) -> Nod
             break
     if g.nodes[item][0] == FAIL:
         maximum = len(prefix) if maximum is None else min(maximum, len(prefix))
-    if maximum is not None:
-        if maximum < minimum:
-            return g.fail()
-        prefix = prefix[:maximum]
-    inside = _elements(builder, prefix, item, minimum, maximum)
+    if maximum is not None and maximum < minimum:
+        return g.fail()
+    inside = _inside(builder, prefix, item, minimum, maximum)
     return g.seq(g.bytes(b"["), text.space(), inside, g.bytes(b"]"))
 
 
-def _prefix(builder: "Builder", schema: dict[str, Any], pointer: str) -> list[Node]:
-    found = schema.get("prefixItems", [])
-    if not isinstance(found, list):
-        raise SpecError("prefixItems must be an array", f"{pointer}/prefixItems")
-    return [builder.place(sub, f"{pointer}/prefixItems/{n}") for n, sub in enumerate(found)]
-
-
-def _item(builder: "Builder", schema: dict[str, Any], pointer: str) -> Node:
-    found = schema.get("items", True)
-    if isinstance(found, list):
-        raise UnsupportedSchema(f"{pointer}/items", "items", "items as an array can't be enforced; use prefixItems")
-    return builder.place(found, f"{pointer}/items")
-
-
-def _elements(
+def _inside(
     builder: "Builder", prefix: list[Node], item: Node, minimum: int, maximum: int | None
 ) -> Node:
-    """What stands between the brackets, white space before the closing one included.
-
-    Built from the back: behind element n come the elements from n + 1 on, or the end where ``minimum`` allows it.
-    """
+    """What stands between the brackets, white space before the closing one included."""
     g, text = builder.grammar, builder.text
-    comma, space = text.comma(), text.space()
-    n = len(prefix)
+    n, comma, space = len(prefix), text.comma(), text.space()
     if n == 0:
         if maximum == 0:
             return g.empty()
-        more = g.repeat(g.seq(comma, item), max(minimum - 1, 0), None if maximum is None else maximum - 1)
+        more = g.repeat(
+            g.seq(comma, item), max(minimum - 1, 0), None if maximum is None else maximum - 1
+        )
         some = g.seq(item, more, space)
         return some if minimum else g.optional(some)
-    rest = g.repeat(g.seq(comma, item), max(minimum - n, 0), None if maximum is None else maximum - n)
-    behind = g.seq(rest, space)
-    for number in range(n - 1, 0, -1):
-        behind = g.seq(comma, prefix[number], behind)
+    end = n + 1
+    edges = [(0, prefix[0], 1)]
+    for number in range(1, n):
+        edges.append((number, g.seq(comma, prefix[number]), number + 1))
         if minimum <= number:
-            behind = g.alt(space, behind)
-    some = g.seq(prefix[0], behind)
-    return some if minimum else g.optional(some)
+            edges.append((number, space, end))
+    rest = g.repeat(
+        g.seq(comma, item), max(minimum - n, 0), None if maximum is None else maximum - n
+    )
+    edges.append((n, g.seq(rest, space), end))
+    return g.graph(n + 2, edges, [end] if minimum else [0, end])

@@ -1,45 +1,39 @@
-"""The keywords of JSON Schema: what each applies to, and whether it is enforced, refused or only an annotation.
+"""The keywords of JSON Schema: what each constrains, and the forms their values must have.
 
-Unknown keywords are annotations, as the standard says. A keyword that applies to types which a place does not allow
-constrains nothing there and is passed over.
+Unknown keywords are annotations, as the standard says. A keyword that constrains types which a
+place does not allow constrains nothing there and is passed over, but its value must be well-formed
+all the same.
 """
 
+from decimal import Decimal
 from typing import Any
 
-from ...errors import SpecError, UnsupportedSchema
+from ...errors import SpecError
+from .shapes import ALL, ARRAY, NUMBER, OBJECT, TYPES
 
-TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
+OF_STRINGS = frozenset(("minLength", "maxLength", "pattern", "format"))
+OF_NUMBERS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"))
+OF_ARRAYS = frozenset(("items", "prefixItems", "minItems", "maxItems"))
+OF_OBJECTS = frozenset(
+    ("properties", "required", "additionalProperties", "minProperties", "maxProperties")
+)
+COMPOSED = frozenset(("$ref", "allOf", "anyOf", "oneOf", "not"))
 
-#: keyword -> the types that it constrains
-APPLIES = {
-    **dict.fromkeys(("properties", "required", "additionalProperties"), {"object"}),
-    **dict.fromkeys(("items", "prefixItems", "minItems", "maxItems"), {"array"}),
-    **dict.fromkeys(("minLength", "maxLength", "pattern", "format"), {"string"}),
-    **dict.fromkeys(
-        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), {"number", "integer"}
-    ),
-}
-
-#: constraints that are refused wherever they could mean something
+#: constraints that are refused wherever they mean something, with the types they constrain
 REFUSED = {
-    **dict.fromkeys(("patternProperties", "propertyNames", "minProperties", "maxProperties"), {"object"}),
-    **dict.fromkeys(("dependentRequired", "dependentSchemas", "dependencies"), {"object"}),
-    "unevaluatedProperties": {"object"},
-    **dict.fromkeys(("uniqueItems", "contains", "minContains", "maxContains"), {"array"}),
-    **dict.fromkeys(("unevaluatedItems", "additionalItems"), {"array"}),
-    "multipleOf": {"number", "integer"},
-    **dict.fromkeys(("not", "if", "then", "else", "$dynamicRef", "$recursiveRef"), set(TYPES)),
+    **dict.fromkeys(
+        ("patternProperties", "propertyNames", "dependentRequired", "dependentSchemas"), OBJECT
+    ),
+    **dict.fromkeys(("dependencies", "unevaluatedProperties"), OBJECT),
+    **dict.fromkeys(("uniqueItems", "contains", "unevaluatedItems"), ARRAY),
+    "multipleOf": NUMBER,
+    **dict.fromkeys(("if", "$dynamicRef", "$recursiveRef"), ALL),
 }
 
-#: what a place says beside its types
-COMPOSED = ("$ref", "anyOf", "allOf", "oneOf")
-
-VALIDATING = {*APPLIES, *REFUSED, *COMPOSED, "type", "enum", "const"}
-
-
-def validating(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without annotations and definitions."""
-    return {key: value for key, value in schema.items() if key in VALIDATING}
+#: upper bounds from here on bound nothing; lower ones can't be reached
+COUNTLESS = 1 << 31
+#: digits of a bound or of a listed number, before and behind the point
+DIGITS = 400
 
 
 def is_vacuous(schema: dict[str, Any], keyword: str) -> bool:
@@ -47,35 +41,18 @@ def is_vacuous(schema: dict[str, Any], keyword: str) -> bool:
     value = schema[keyword]
     if keyword == "uniqueItems":
         return value is False
-    if keyword == "minProperties":
-        required = schema.get("required")
-        listed = len(set(required)) if isinstance(required, list) else 0
-        return isinstance(value, int) and value <= listed
     if keyword in ("patternProperties", "dependentRequired", "dependentSchemas", "dependencies"):
-        return value == {}
+        return bool(value == {})
     if keyword in ("propertyNames", "unevaluatedProperties", "unevaluatedItems"):
-        return value is True or value == {}
-    if keyword in ("minContains", "maxContains"):
-        return "contains" not in schema
-    if keyword == "additionalItems":
-        return not isinstance(schema.get("items"), list)
-    if keyword == "if":
-        return "then" not in schema and "else" not in schema
-    if keyword in ("then", "else"):
-        return "if" not in schema
-    if keyword == "multipleOf":
-        return value == 1 and schema.get("type") == "integer"
-    return keyword == "not" and value is False
+        return is_true(value)
+    if keyword == "contains":
+        return schema.get("minContains") == 0 and "maxContains" not in schema
+    return keyword == "if" and "then" not in schema and "else" not in schema
 
 
-def refuse_unsupported(schema: dict[str, Any], types: set[str], pointer: str) -> None:
-    """
-    Raises:
-        UnsupportedSchema: the first keyword of the place that applies and can't be enforced.
-    """
-    for keyword in schema:
-        if keyword in REFUSED and REFUSED[keyword] & types and not is_vacuous(schema, keyword):
-            raise UnsupportedSchema(f"{pointer}/{escape(keyword)}", keyword)
+def is_true(value: Any) -> bool:
+    """Whether a schema accepts everything at first sight."""
+    return value is True or (isinstance(value, dict) and not value)
 
 
 def escape(key: str) -> str:
@@ -83,29 +60,74 @@ def escape(key: str) -> str:
     return key.replace("~", "~0").replace("/", "~1")
 
 
-def types_of(schema: dict[str, Any], pointer: str) -> set[str]:
-    """The types a place allows, without "integer" where "number" is."""
-    value = schema.get("type", list(TYPES))
+def kind_of(value: Any) -> str:
+    names = {
+        "list": "an array",
+        "dict": "an object",
+        "str": "a string",
+        "NoneType": "null",
+        "bool": "a boolean",
+    }
+    return names.get(type(value).__name__, "a number")
+
+
+def types_of(value: Any, pointer: str) -> int:
+    """The bits of the keyword ``type``."""
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names:
         raise SpecError("type must be a name or a list of names", f"{pointer}/type")
+    types = 0
     for name in names:
-        if name not in TYPES:
+        if not isinstance(name, str) or name not in TYPES:
             raise SpecError(f"unknown type {name!r}", f"{pointer}/type")
-    found = set(names)
-    return found - {"integer"} if "number" in found else found
+        types |= TYPES[name]
+    if len(set(names)) < len(names):
+        raise SpecError("a type is named twice", f"{pointer}/type")
+    return types
 
 
-def count(schema: dict[str, Any], keyword: str, default: int | None, pointer: str) -> int | None:
-    """A keyword whose value is a whole number >= 0 (also written 3.0)."""
+def count(schema: dict[str, Any], keyword: str, pointer: str) -> int | None:
+    """A keyword whose value is a whole number >= 0 (also written 3.0); None where there is none, or
+    none that bounds.
+    """
     if keyword not in schema:
-        return default
+        return None
     value = schema[keyword]
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise SpecError(f"{keyword} must be a whole number of at least 0", f"{pointer}/{keyword}")
-    if value >= 1 << 31:
-        # beyond every text; an upper bound of that size bounds nothing
-        value = None if keyword.startswith("max") else (1 << 31) - 1
-    return value
+    if value < COUNTLESS:
+        return value
+    if keyword.startswith("min"):
+        raise SpecError(f"no text reaches this {keyword}", f"{pointer}/{keyword}")
+    return None
+
+
+def decimal(value: Any, pointer: str, *, tightest: Any = None) -> Decimal:
+    """A number of the schema as it is written.
+
+    ``tightest`` (min or max) decides where readers may take it for the number as written or for the
+    double next to it, which for whole numbers beyond 2**53 are not the same.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise SpecError(f"a number is needed, not {kind_of(value)}", pointer)
+    if isinstance(value, int) and value.bit_length() > 4 * DIGITS:
+        raise SpecError(f"a number of more than {DIGITS} digits", pointer)
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if not number.is_finite():
+        raise SpecError("a number must be finite", pointer)
+    if number and abs(number.adjusted()) > DIGITS:
+        raise SpecError(f"a number of more than {DIGITS} digits", pointer)
+    if tightest is not None and isinstance(value, float) and abs(value) >= 2**53:
+        number = tightest(number, Decimal(value))
+    return number
+
+
+def names_of(value: Any, pointer: str) -> tuple[str, ...]:
+    """The value of ``required``."""
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise SpecError("required must be an array of strings", pointer)
+    if len(set(value)) < len(value):
+        raise SpecError("a name is required twice", pointer)
+    return tuple(value)

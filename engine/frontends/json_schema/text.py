@@ -1,8 +1,10 @@
-"""What all kinds of values are written with: white space, quotes, commas, and rules shared by a whole grammar."""
+"""What all kinds of values are written with: white space, quotes, commas, and rules shared by a
+whole grammar.
+"""
 
 from collections.abc import Callable
 
-from ...ir import ANY_CHAR, Grammar, Node
+from ...ir import ANY_CHAR, BYTES, EMPTY, FAIL, REF, Grammar, Node
 
 #: spaces or tabs behind a newline; more would let a model run away in white space
 INDENT = 20
@@ -10,12 +12,13 @@ SPACE_OR_TAB = ((0x09, 0x09), (0x20, 0x20))
 
 
 class Text:
-    """The shared rules of one grammar for one way of writing white space."""
+    """The shared rules of one grammar for one way of writing white space; see ``text_of``."""
 
-    def __init__(self, grammar: Grammar, whitespace: str) -> None:
+    def __init__(self, grammar: Grammar, *, flexible: bool) -> None:
         self.grammar = grammar
-        self.flexible = whitespace == "flexible"
+        self.flexible = flexible
         self._shared: dict[str, Node] = {}
+        self._rules: dict[Node, Node] = {}
 
     def shared(self, name: str, make: Callable[[], Node]) -> Node:
         """A reference to the rule of that name, made on first use."""
@@ -25,8 +28,18 @@ class Text:
             self.grammar.define(rule, make())
         return self._shared[name]
 
+    def ruled(self, name: str, node: Node) -> Node:
+        """A reference to a rule with this body; equal bodies share one rule, literals need none."""
+        if self.grammar.nodes[node][0] in (EMPTY, FAIL, BYTES, REF):
+            return node
+        if node not in self._rules:
+            self._rules[node] = self.grammar.ref(self.grammar.rule(name, node))
+        return self._rules[node]
+
     def space(self) -> Node:
-        """Between JSON tokens: nothing, one space, or a newline with at most ``INDENT`` spaces or tabs."""
+        """Between JSON tokens: nothing, one space, or a newline with at most ``INDENT`` spaces or
+        tabs.
+        """
         if not self.flexible:
             return self.grammar.empty()
         return self.shared("white space", self._space)
@@ -47,8 +60,8 @@ class Text:
         return self.grammar.seq(quote, body, quote)
 
     def literal(self, text: str) -> Node:
-        """A JSON string with this decoded value, in any spelling."""
-        return self.quoted(self.grammar.text(text))
+        """A JSON string with this decoded value, in any spelling; a lone surrogate has none."""
+        return self.grammar.fail() if has_surrogate(text) else self.quoted(self.grammar.text(text))
 
     def any_body(self) -> Node:
         """The inside of any JSON string."""
@@ -57,3 +70,17 @@ class Text:
 
     def any_string(self) -> Node:
         return self.shared("string", lambda: self.quoted(self.any_body()))
+
+
+def has_surrogate(text: str) -> bool:
+    return not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)
+
+
+def text_of(grammar: Grammar, whitespace: str) -> Text:
+    """The one ``Text`` of a grammar and a way of writing white space, so that all schemas of the
+    grammar share it.
+    """
+    known: dict[str, Text] = vars(grammar).setdefault("json_texts", {})
+    if whitespace not in known:
+        known[whitespace] = Text(grammar, flexible=whitespace == "flexible")
+    return known[whitespace]
