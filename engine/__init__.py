@@ -1,4 +1,5 @@
-"""Switchyard's grammar engine: token masks and parsing for constrained generation. Usable on its own.
+"""Switchyard's grammar engine: token masks and parsing for constrained generation. Usable on its
+own.
 
     vocabulary = Vocabulary(tokens, stop_token_ids=[2])
     compiled = Compiler(vocabulary).compile_json_schema({"type": "object"})
@@ -32,6 +33,7 @@ __all__ = [
     "Features",
     "InternalError",
     "LimitExceeded",
+    "Limits",
     "Matcher",
     "ParseDivergence",
     "Parser",

@@ -1,12 +1,12 @@
 """The bytes of a rule's triples, as they lie in a store.
 
-    magic "SYM1" | artifact version u16 | words of a mask u32 | trie nodes u32 | number of triples u32 | triples
-    a triple: state u32 | count u32 | six lists: words, ids, need_ends, exits, exit_counts, triggers
-    a list: length u32 | that many u32
+    magic "SYM1" | artifact version u16 | words of a mask u32 | trie nodes u32 | number of triples
+    u32 | triples a triple: state u32 | count u32 | six lists: words, ids, need_ends, exits,
+    exit_counts, triggers a list: length u32 | that many u32
 
-All numbers little-endian. ``decode`` checks every length, and the vocabulary's shape; ``TripleTable.load`` checks every index.
-Anything that does not fit is a miss, never a wrong mask. Authenticity is the store's business (a MAC over key and
-value); this module knows no keys.
+All numbers little-endian. ``decode`` checks every length, and the vocabulary's shape;
+``TripleTable.load`` checks every index. Anything that does not fit is a miss, never a wrong mask.
+Authenticity is the store's business (a MAC over key and value); this module knows no keys.
 """
 
 import struct
@@ -24,7 +24,7 @@ class Triple(NamedTuple):
     """One state's triple; the lists are those of ``TripleC``, see triples.pxd."""
 
     state: int
-    count: int
+    saturated: int
     words: tuple[int, ...]
     ids: tuple[int, ...]
     need_ends: tuple[int, ...]
@@ -37,7 +37,7 @@ LISTS = len(Triple._fields) - 2
 
 
 def store_key(vocabulary_fingerprint: str, digest: bytes) -> bytes:
-    """The store's key of a rule. Left out: the grammar, labels and limits, which no triple depends on."""
+    """The store's key of a rule; no triple depends on the grammar, its labels or limits."""
     return b"masks/%d/%s/%s" % (VERSION, vocabulary_fingerprint.encode(), digest.hex().encode())
 
 
@@ -45,7 +45,7 @@ def encode(triples: list[Triple], *, words: int, nodes: int) -> bytes:
     """``words`` in a mask and ``nodes`` in the trie tell the vocabulary's shape."""
     out = [_HEAD.pack(MAGIC, VERSION, words, nodes, len(triples))]
     for triple in triples:
-        out.append(_TRIPLE.pack(triple.state, triple.count))
+        out.append(_TRIPLE.pack(triple.state, triple.saturated))
         for values in triple[2:]:
             out.append(_LENGTH.pack(len(values)))
             out.append(struct.pack(f"<{len(values)}I", *values))

@@ -9,8 +9,8 @@ from .flat cimport COUNTED_RULE, DISPATCH_RULE, FlatIR
 from .nfa cimport NfaC, nfa_emit, nfa_start, nfa_state
 from .vocabulary cimport Vocabulary
 
-# A deterministic automaton may have this many states for each edge of the nondeterministic one; past it the rule
-# stays nondeterministic. People's patterns stay below 2.
+# A deterministic automaton may have this many states for each edge of the nondeterministic one;
+# past it the rule stays nondeterministic. People's patterns stay below 2.
 cdef uint32_t GROWTH = 8
 cdef uint32_t GROWTH_FREE = 1024
 
@@ -32,7 +32,7 @@ cdef class Automata:
         self.span.assign(ir.rules.size(), 0)
 
     cdef uint32_t start(self, uint32_t rule) noexcept nogil:
-        """The start state of a rule, built if need be; 0 when a limit was passed (see ``error``)."""
+        """The start state of a rule, built if need be; 0 past a limit (see ``error``)."""
         if self.first[rule] == 0 and not self.build(rule):
             return 0
         return self.first[rule]
@@ -50,7 +50,8 @@ cdef class Automata:
         if kind == DISPATCH_RULE:
             build_dispatch(self.ir, self.ir.nodes[node].a, &drafts)
         else:
-            # the estimate of `FlatIR.weight` was checked against the limit when the grammar was compiled
+            # the estimate of `FlatIR.weight` was checked against the limit when the grammar was
+            # compiled
             nfa_start(&nfa, SLACK * self.edge_limit)
             nfa_state(&nfa)
             nfa_state(&nfa)
@@ -71,7 +72,7 @@ cdef class Automata:
         return True
 
     cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil:
-        """Turns the automaton of a body into a loop: what ended the body now leads to the start as well."""
+        """Makes the automaton of a body a loop: what ended it now leads to the start as well."""
         cdef uint32_t n = <uint32_t>drafts.size(), s, k, m
         cdef vector[uint8_t] ends, goes_on
         cdef DraftC* d
@@ -120,7 +121,10 @@ cdef class Automata:
             d.flags = LOOP_STATE if s == 0 else 0
 
     cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil:
-        """Most iterations that can end within one token: limited by a byte that every iteration must hold."""
+        """Most iterations that can end within one token.
+
+        A byte that every iteration must hold limits them.
+        """
         cdef uint32_t best = self.vocabulary.max_token_bytes
         cdef uint32_t k, s
         for s in range(min(<uint32_t>drafts.size(), <uint32_t>8)):
@@ -163,7 +167,10 @@ cdef class Automata:
 
 
 cdef bint is_mandatory(vector[DraftC]* drafts, uint8_t byte) noexcept nogil:
-    """Whether no way from the loop state back to it avoids the byte (references may hide it: then no)."""
+    """Whether no way from the loop state back to it avoids the byte.
+
+    References may hide it; then the answer is no.
+    """
     cdef vector[uint8_t] seen
     cdef vector[uint32_t] todo, targets
     cdef uint32_t s, k

@@ -1,10 +1,12 @@
 """The compiler: specs in, compiled grammars out, with everything that grammars share.
 
-One compiler per vocabulary and process. It owns the triples of all its grammars (by rule digest), an LRU of compiled
-grammars (by spec digest), and the way to the store. A compile reads what the store knows of the grammar's costly rules in
-one go, and hands over what was learnt since the last compile; nothing touches the store while tokens are decoded.
+One compiler per vocabulary and process. It owns the triples of all its grammars (by rule digest),
+an LRU of compiled grammars (by spec digest), and the way to the store. A compile reads what the
+store knows of the grammar's costly rules in one go, and hands over what was learnt since the last
+compile; nothing touches the store while tokens are decoded.
 
-Threads   `compile_*` may be called from many threads; two of them may compile the same spec twice, which is only time.
+Threads   `compile_*` may be called from many threads; two of them may compile the same spec twice,
+          which is only time.
 Not here  front ends (frontends), digests (fingerprint), bytes (artifact).
 """
 
@@ -43,7 +45,8 @@ class Compiler:
     Args:
         vocabulary: the tokens of the model.
         store: where masks of costly rules are shared between processes; see ``store.Store``.
-        limits: bounds on work. features: parts that can be switched off, which never changes an answer.
+        limits: bounds on work.
+        features: parts that can be switched off, which never changes an answer.
 
     Raises (from every ``compile_*``):
         SpecError: the spec means nothing, or nothing can satisfy it; ``pointer`` names the place.
@@ -69,10 +72,18 @@ class Compiler:
         self._asked: set[bytes] = set()
         self._guard = threading.Lock()
         self._counts = dict.fromkeys(
-            ("compiles", "grammar_hits", "store_hits", "store_misses", "store_rejected", "store_puts"), 0
+            (
+                "compiles",
+                "grammar_hits",
+                "store_hits",
+                "store_misses",
+                "store_rejected",
+                "store_puts",
+            ),
+            0,
         )
 
-    # -- front ends -----------------------------------------------------------------------------------
+    # -- front ends --------------------------------------------------------------------------------
     def compile_json_schema(
         self,
         schema: dict[str, Any] | str | bool,
@@ -82,12 +93,19 @@ class Compiler:
         unknown_formats: str = "annotate",
     ) -> Compiled:
         """A JSON value that the schema accepts; ``schema`` may be given as JSON text."""
-        options = {"any_order": any_order, "whitespace": whitespace, "unknown_formats": unknown_formats}
 
         def build(grammar: Grammar, spec: Any) -> Node:
-            return build_json_schema(grammar, spec, pointer="", **options)
+            return build_json_schema(
+                grammar,
+                spec,
+                pointer="",
+                any_order=any_order,
+                whitespace=whitespace,
+                unknown_formats=unknown_formats,
+            )
 
-        return self._compile(f"json_schema {options}", self._parse(schema), build)
+        kind = f"json_schema {any_order} {whitespace} {unknown_formats}"
+        return self._compile(kind, self._parse(schema), build)
 
     def compile_regex(self, pattern: str) -> Compiled:
         """Text that matches the pattern (ECMA-262) as a whole."""
@@ -95,10 +113,15 @@ class Compiler:
 
     def compile_choice(self, choices: Sequence[str]) -> Compiled:
         """Exactly one of the given texts."""
-        return self._compile("choice", list(choices), lambda grammar, spec: build_choice(grammar, spec))
+        return self._compile(
+            "choice", list(choices), lambda grammar, spec: build_choice(grammar, spec)
+        )
 
     def compile_structural_tag(self, tag: dict[str, Any] | str) -> Compiled:
-        """Text with tagged regions; ``tag`` may be given as JSON text. The language is described in docs/engine.md."""
+        """Text with tagged regions; ``tag`` may be given as JSON text.
+
+        The language is described in docs/engine.md.
+        """
 
         def build(grammar: Grammar, spec: Any) -> Node:
             return build_structural_tag(
@@ -123,7 +146,7 @@ class Compiler:
         except (ValueError, RecursionError) as error:
             raise SpecError(f"not JSON: {error}") from None
 
-    # -- compiling ------------------------------------------------------------------------------------
+    # -- compiling ---------------------------------------------------------------------------------
     def _compile(self, kind: str, spec: Any, build: Callable[[Grammar, Any], Node]) -> Compiled:
         key = self._key(kind, spec)
         with self._guard:
@@ -143,13 +166,19 @@ class Compiler:
         return compiled
 
     def _key(self, kind: str, spec: Any) -> bytes:
-        """Identity of a spec: its kind with options, and its JSON text, in the order of its keys."""
+        """Identity of a spec: its kind with options, and its JSON text with keys in their order."""
         try:
-            text = spec if isinstance(spec, str) else json.dumps(spec, ensure_ascii=True, separators=(",", ":"))
+            text = (
+                spec
+                if isinstance(spec, str)
+                else json.dumps(spec, ensure_ascii=True, separators=(",", ":"))
+            )
         except (TypeError, ValueError) as error:
             raise SpecError(f"not a JSON value: {error}") from None
         except RecursionError:
-            raise LimitExceeded("spec_depth", self.limits.spec_depth, self.limits.spec_depth + 1) from None
+            raise LimitExceeded(
+                "spec_depth", self.limits.spec_depth, self.limits.spec_depth + 1
+            ) from None
         if len(text) > self.limits.spec_bytes:
             raise LimitExceeded("spec_bytes", self.limits.spec_bytes, len(text))
         return blake2b(f"{kind}\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
@@ -180,7 +209,7 @@ class Compiler:
         return compiled
 
     def _exchange(self, grammar: Grammar, ir: Any, rules: list[bytes]) -> None:
-        """Hands over what was learnt, and asks for the costly rules that were never asked for before."""
+        """Hands over what was learnt, and asks for costly rules not asked for before."""
         self.flush()
         wanted = []
         for rule, digest in zip(ir.rule_shapes(), rules, strict=True):
@@ -194,7 +223,9 @@ class Compiler:
             if value is None:
                 self._counts["store_misses"] += 1
                 continue
-            triples = artifact.decode(value, words=self.vocabulary.words, nodes=self.vocabulary.trie_nodes)
+            triples = artifact.decode(
+                value, words=self.vocabulary.words, nodes=self.vocabulary.trie_nodes
+            )
             loaded = triples is not None and self._triples.load(digest, triples, self.vocabulary)
             self._counts["store_hits" if loaded else "store_rejected"] += 1
 
@@ -204,14 +235,16 @@ class Compiler:
             return
         items = []
         for digest, triples in self._triples.take_fresh().items():
-            value = artifact.encode(triples, words=self.vocabulary.words, nodes=self.vocabulary.trie_nodes)
+            value = artifact.encode(
+                triples, words=self.vocabulary.words, nodes=self.vocabulary.trie_nodes
+            )
             items.append((artifact.store_key(self.vocabulary.fingerprint, digest), value))
         if items:
             self._counts["store_puts"] += len(items)
             self._store.put_many(items)
 
     def stats(self) -> dict[str, int]:
-        """Counts of compiles and cache hits, grammars kept, and the triples' own counts (``triple_*``)."""
+        """Counts of compiles and cache hits, grammars kept, and the triples' counts (``triple_*``)."""
         with self._guard:
             out = {**self._counts, "grammars": len(self._compiled)}
         if self._triples is not None:
@@ -220,7 +253,10 @@ class Compiler:
 
 
 def rule_digest(digests: Digests | None, rule: flat.RuleShape) -> bytes:
-    """The digest that names a rule's triples: of free text its patterns, of a counted rule its body, else the whole node."""
+    """The digest that names a rule's triples.
+
+    Of free text its patterns, of a counted rule its body, else the whole node.
+    """
     if digests is None:
         return NONE
     if rule.kind == flat.FREE_TEXT:

@@ -272,7 +272,10 @@ cdef void trim(vector[DraftC]* drafts) noexcept nogil:
 
 
 cdef void rename(vector[DraftC]* drafts, vector[uint32_t]* names, uint32_t size) noexcept nogil:
-    """State s becomes names[s]; states and edges named DEAD go. The first of several equal names stays."""
+    """State s becomes names[s]; states and edges named DEAD go.
+
+    The first of several equal names stays.
+    """
     cdef vector[DraftC] out
     cdef vector[uint8_t] filled
     cdef uint32_t s
@@ -340,7 +343,7 @@ cdef void signature(DraftC* draft, vector[uint32_t]* block, uint32_t own, Set* o
 
 
 cdef void minimise(vector[DraftC]* drafts) noexcept nogil:
-    """Moore's partition refinement of a deterministic automaton; blocks are numbered by first member."""
+    """Moore's partition refinement; blocks are numbered by their first member."""
     cdef uint32_t n = <uint32_t>drafts.size(), s, fresh, blocks = 0, before = 0
     cdef vector[uint32_t] block, refined
     cdef SetIds ids

@@ -32,8 +32,8 @@ cdef struct PieceC:
     uint8_t low, high, place
 
 
-# Places within a UTF-8 character: 0 a boundary; 1, 2, 3 that many continuation bytes to come; then the four lead
-# bytes whose first continuation byte is narrowed (RFC 3629, section 4).
+# Places within a UTF-8 character: 0 a boundary; 1, 2, 3 that many continuation bytes to come; then
+# the four lead bytes whose first continuation byte is narrowed (RFC 3629, section 4).
 cdef enum:
     BOUNDARY = 0
     AFTER_E0 = 4
@@ -117,7 +117,7 @@ cdef void build_trie(TrieC* trie, FlatIR ir, DispatchC* dispatch) noexcept nogil
 
 
 cdef void link(TrieC* trie) noexcept nogil:
-    """Breadth first: failure links, inherited outputs, and all moves that don't lead to the root."""
+    """Breadth first: failure links, inherited outputs, and all moves not to the root."""
     cdef vector[uint32_t] todo, letters, targets
     cdef uint32_t at = 0, q, k, f
     todo.push_back(ROOT)
@@ -143,7 +143,9 @@ cdef void link(TrieC* trie) noexcept nogil:
                 trie.moves[q][letters[k]] = targets[k]
 
 
-cdef void list_moves(Moves* moves, vector[uint32_t]* letters, vector[uint32_t]* targets) noexcept nogil:
+cdef void list_moves(
+    Moves* moves, vector[uint32_t]* letters, vector[uint32_t]* targets
+) noexcept nogil:
     letters.clear()
     targets.clear()
     for item in moves[0]:
@@ -159,8 +161,8 @@ cdef struct WorkC:
     uint32_t done                    # the state behind arms that don't return, NOTHING: not needed yet
 
 
-# A text state is (node, debt, place). The debt is the number of letters back to and including the first token that
-# free text may not hold: it is legal only as a part of the pattern that completes.
+# A text state is (node, debt, place). The debt is the number of letters back to and including the
+# first token that free text may not hold: it is legal only as a part of the pattern that completes.
 cdef uint32_t pack(uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
     return ((q << 8 | min(debt, <uint32_t>255)) << 3) | place
 
@@ -191,7 +193,9 @@ cdef uint32_t new_state(WorkC* work, vector[DraftC]* out, uint32_t key) noexcept
     return <uint32_t>out.size() - 1
 
 
-cdef uint32_t trigger_state(WorkC* work, vector[DraftC]* out, TrieC* trie, DispatchC* dispatch, uint32_t q) noexcept nogil:
+cdef uint32_t trigger_state(
+    WorkC* work, vector[DraftC]* out, TrieC* trie, DispatchC* dispatch, uint32_t q
+) noexcept nogil:
     """The state behind the patterns that complete at q."""
     cdef uint32_t fresh, k
     cdef SymbolEdgeC edge
@@ -242,7 +246,7 @@ cdef void byte_edge(DraftC* draft, uint32_t low, uint32_t high, uint32_t target)
 cdef void byte_edges(
     WorkC* work, vector[DraftC]* out, TrieC* trie, DispatchC* dispatch, uint32_t state, uint32_t key
 ) noexcept nogil:
-    """Every legal byte: those with a move of their own one by one, the ranges between them to the root."""
+    """Every legal byte: those with a move of their own, and between them ranges to the root."""
     cdef vector[PieceC] pieces
     cdef vector[uint32_t] letters, targets
     cdef DraftC draft
@@ -276,7 +280,10 @@ cdef bint is_free(FlatIR ir, DispatchC* dispatch, uint32_t token) noexcept nogil
 cdef void token_edges(
     WorkC* work, vector[DraftC]* out, TrieC* trie, DispatchC* dispatch, FlatIR ir, uint32_t state, uint32_t key
 ) noexcept nogil:
-    """Tokens at a character boundary: patterns' own letters, then all other allowed ones to the root."""
+    """Tokens at a character boundary.
+
+    The letters of patterns have moves of their own; all other allowed tokens lead to the root.
+    """
     cdef vector[uint32_t] letters, targets, rest, one
     cdef uint32_t k, target, token, paid, q = key >> 11, debt = (key >> 3) & 255
     list_moves(&trie.moves[q], &letters, &targets)
@@ -296,7 +303,9 @@ cdef void token_edges(
     token_edge(ir, &out[0][state], &rest, target)
 
 
-cdef void token_edge(FlatIR ir, DraftC* draft, vector[uint32_t]* ids, uint32_t target) noexcept nogil:
+cdef void token_edge(
+    FlatIR ir, DraftC* draft, vector[uint32_t]* ids, uint32_t target
+) noexcept nogil:
     cdef SymbolEdgeC edge
     if target != NOTHING and ids.size():
         edge.symbol, edge.target = ir.intern_tokens(ids), target

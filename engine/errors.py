@@ -1,7 +1,8 @@
 """The engine's errors: what a caller can do wrong, and what only we can.
 
-Every refusal names a place (a JSON pointer into what the caller sent) and, where a bound was passed, both
-numbers. ``InternalError`` is never the caller's fault: whoever catches it counts it and ends the request.
+Every refusal names a place (a JSON pointer into what the caller sent) and, where a bound was
+passed, both numbers. ``InternalError`` is never the caller's fault: whoever catches it counts it
+and ends the request.
 """
 
 
@@ -30,7 +31,10 @@ class UnsupportedSchema(SpecError):
 
 
 class LimitExceeded(EngineError):
-    """A bound on work was passed: ``limit`` is its name in ``Limits``, ``maximum`` the bound, ``got`` what came."""
+    """A bound on work was passed.
+
+    ``limit`` is its name in ``Limits``, ``maximum`` the bound, ``got`` what came.
+    """
 
     def __init__(self, limit: str, maximum: int, got: int, pointer: str = "") -> None:
         place = f" at {pointer}" if pointer else ""
@@ -46,4 +50,7 @@ class InternalError(EngineError):
 
 
 class ParseDivergence(InternalError):
-    """The event parser met text that its grammar does not allow; the grammar that constrained it should have."""
+    """The event parser met text that its grammar does not allow.
+
+    The grammar that constrained the text should have prevented it.
+    """

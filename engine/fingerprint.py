@@ -1,12 +1,13 @@
 """Identities: what makes two rules the same for caches.
 
-A rule's digest is 128 bits of BLAKE2b over everything that its automaton and its triples depend on: the nodes it is
-made of, the digests of the rules it refers to, the choice between registers and unrolling, and the artifact version.
-Left out: rule names, labels and roles of captures, limits, the vocabulary (it is in the store's key).
+A rule's digest is 128 bits of BLAKE2b over everything that its automaton and its triples depend on:
+the nodes it is made of, the digests of the rules it refers to, the choice between registers and
+unrolling, and the artifact version. Left out: rule names, labels and roles of captures, limits, the
+vocabulary (it is in the store's key).
 
-Rules that refer to each other in a circle are written out breadth-first from the rule in question, with numbers
-in place of the references inside the circle. Circles larger than ``LARGEST_CIRCLE`` get no digest and are not shared, nor is
-what refers to them: they cost time, never a wrong mask.
+Rules that refer to each other in a circle are written out breadth-first from the rule in question,
+with numbers in place of the references inside the circle. Circles larger than ``LARGEST_CIRCLE``
+get no digest and are not shared, nor is what refers to them: they cost time, never a wrong mask.
 """
 
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from hashlib import blake2b
 
 from . import ir
 from .artifact import VERSION
-from .ir import Grammar
+from .ir import Grammar, NodeTuple
 
 NONE = bytes(16)
 LARGEST_CIRCLE = 32
@@ -66,7 +67,7 @@ def _circles(edges: list[set[int]]) -> Iterator[list[int]]:
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[rule])
                 if low[rule] == index[rule]:
-                    members = []
+                    members: list[int] = []
                     while not members or members[-1] != rule:
                         members.append(stack.pop())
                         on_stack.discard(members[-1])
@@ -94,11 +95,17 @@ class Digests:
                     self.rules[rule] = digest
 
     def patterns(self, number: int, finishable: tuple[int, ...]) -> bytes:
-        """The digest of a DISPATCH without its arms: its triples depend on the patterns, and which arms can be finished."""
+        """The digest of a DISPATCH without its arms.
+
+        Its triples depend on the patterns, and on which arms can be finished.
+        """
         return _hash(self.seed, "patterns", *_content(self.grammar.nodes[number]), finishable)
 
     def repeated(self, number: int) -> bytes:
-        """The digest of a REPEAT without its bounds: triples of counted rules are made without them."""
+        """The digest of a REPEAT without its bounds.
+
+        Triples of counted rules are made without them.
+        """
         body = self.node(self.grammar.nodes[number][1])
         return NONE if body == NONE else _hash(self.seed, "repeated", body)
 
@@ -112,7 +119,7 @@ class Digests:
         return found
 
     def _plain(self, number: int, numbering: dict[int, int]) -> bytes:
-        """Bottom-up over the node; references by digest, or by number where ``numbering`` has one."""
+        """Bottom-up over the node; references by digest, or by number as in ``numbering``."""
         node = self.grammar.nodes[number]
         if node[0] == ir.REF:
             if node[1] in numbering:
@@ -127,7 +134,10 @@ class Digests:
         return _hash(self.seed, *_content(node), below)
 
     def _in_circle(self, number: int) -> bytes:
-        """Writes out, breadth-first, every rule of the circles that the node leads into and that has no digest yet."""
+        """Writes out, breadth-first, every rule of the circles that the node leads into.
+
+        Rules that have a digest already are left out.
+        """
         numbering: dict[int, int] = {}
         todo = [number]
         written = []
@@ -155,7 +165,7 @@ def _in_order(grammar: Grammar, number: int) -> Iterator[int]:
         todo.extend(reversed(ir.children(node)))
 
 
-def _content(node: tuple) -> tuple[object, ...]:
+def _content(node: NodeTuple) -> tuple[object, ...]:
     """What a node says besides its children."""
     kind = node[0]
     if kind in (ir.SEQ, ir.ALT):
@@ -172,7 +182,10 @@ def _content(node: tuple) -> tuple[object, ...]:
 
 
 def is_costly(grammar: Grammar, number: int) -> bool:
-    """Whether a rule's masks cost more to make than to fetch: free text, or a large class of characters."""
+    """Whether a rule's masks cost more to make than to fetch.
+
+    That is so of free text, and of large classes of characters.
+    """
     todo = [number]
     while todo:
         node = grammar.nodes[todo.pop()]

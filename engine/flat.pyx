@@ -24,8 +24,8 @@ class RuleShape(NamedTuple):
 
 cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END, "text": ROLE_TEXT}
 
-# A repetition whose unrolled size stays below this many edges is unrolled; a larger one is counted in a
-# register. A few edges cost less than one register frame.
+# A repetition whose unrolled size stays below this many edges is unrolled; a larger one is counted
+# in a register. A few edges cost less than one register frame.
 cdef enum:
     UNROLLED_EDGES = 16
 
@@ -162,7 +162,7 @@ cdef class FlatIR:
         return out
 
     def _arm_rule(self, uint32_t child):
-        """Arms are entered by reference, so that what follows a trigger is built only when it was met."""
+        """Arms are entered by reference, so that only those whose trigger was met are built."""
         if self.nodes[child].kind == REF:
             return self.nodes[child].a
         if self.rule_of_node[child] == NO_RULE:
@@ -195,7 +195,10 @@ cdef class FlatIR:
         return copies * <unsigned long long>self.weights[self.nodes[i].a] > UNROLLED_EDGES
 
     cdef uint32_t weight(self, uint32_t i) noexcept nogil:
-        """About how many edges the node takes when it is written out; references and made rules take few."""
+        """About how many edges the node takes when it is written out.
+
+        References and made rules take few.
+        """
         cdef NodeC* node = &self.nodes[i]
         cdef unsigned long long total = 0
         cdef uint32_t k
@@ -222,7 +225,7 @@ cdef class FlatIR:
             return 4
         return <uint32_t>min(total, <unsigned long long>1 << 30)
 
-    # -- facts ----------------------------------------------------------------------------------------
+    # -- facts -------------------------------------------------------------------------------------
     cdef void solve(self) noexcept nogil:
         """Least fixpoints; children come first, so only references need more than one pass."""
         cdef uint32_t i
@@ -339,9 +342,10 @@ cdef class FlatIR:
 
 
 def check_tokens(ids, size):
-    """
+    """Refuses ids outside the vocabulary.
+
     Raises:
-        SpecError: an id outside the vocabulary.
+        SpecError: naming the id.
     """
     for number in ids:
         if not 0 <= number < size:

@@ -6,48 +6,76 @@ A ``Grammar`` is a table of hash-consed nodes plus named rules. A node is an ``i
     (EMPTY,)                                   the empty word
     (FAIL,)                                    no word at all
     (BYTES, data)                              these bytes, exactly
-    (TEXT, text)                               this text, as the inside of a JSON string: each character in any
-                                               legal spelling (raw, short escape, \\uXXXX in either case, surrogate pairs)
-    (CHARS, ranges)                            one character in UTF-8, from sorted disjoint (low, high) code point ranges
+    (TEXT, text)                               this text, as the inside of a JSON string: each
+                                               character in any legal spelling (raw, short escape,
+                                               \\uXXXX in either case, surrogate pairs)
+    (CHARS, ranges)                            one character in UTF-8, from sorted disjoint (low,
+                                               high) code point ranges
     (JSON_CHARS, ranges)                       the same, in any spelling legal inside a JSON string
     (SEQ, (node, ...))  (ALT, (node, ...))
     (REPEAT, node, minimum, maximum | -1)      counted repetition; -1 is no upper bound
     (REF, rule)                                a rule by its index
-    (TOKENS, (id, ...))                        one token out of these ids; matches ids only, never bytes
-    (GRAPH, n, ((from, node, to), ...), finals)   a small automaton whose edges are nodes; states 0..n-1, start 0;
+    (TOKENS, (id, ...))                        one token out of these ids; matches ids only, never
+                                               bytes
+    (GRAPH, n, ((from, node, to), ...), finals)   a small automaton whose edges are nodes; states
+                                                  0..n-1, start 0;
                                                an edge with node EMPTY is an empty move
     (DISPATCH, arms, excludes, specials, open_end)   free text with triggers, see below
-    (CAPTURE, label, role, node)               the same language as node; marks a region for the event parser
+    (CAPTURE, label, role, node)               the same language as node; marks a region for the
+                                               event parser
 
-DISPATCH is UTF-8 text (of any length, also none) in which the first pattern to be completed decides:
+DISPATCH is UTF-8 text (of any length, also none) in which the first pattern to be completed
+decides:
 
-    arms       ((pattern, node, returns), ...)  when ``pattern`` completes, ``node`` must follow; then free text goes
-               on (returns=True) or the DISPATCH is over (returns=False). Patterns may share prefixes.
+    arms       ((pattern, node, returns), ...)  when ``pattern`` completes, ``node`` must follow;
+               then free text goes on (returns=True) or the DISPATCH is over (returns=False).
+               Patterns may share prefixes.
     excludes   (pattern, ...)  these must never be completed
-    specials   (id, ...)  token ids that free text may hold; a token that is a letter of a pattern goes on with it, every
-               other resets the search. A token not among them is legal only inside the pattern that completes.
+    specials   (id, ...)  token ids that free text may hold; a token that is a letter of a pattern
+               goes on with it, every other resets the search. A token not among them is legal only
+               inside the pattern that completes.
     open_end   whether the DISPATCH may be over while still in free text, at any character boundary
-    A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between characters.
-    Where patterns complete at the same letter, an exclude wins, then the longest arm.
+    A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between
+    characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
 
-Roles of CAPTURE: "tag" (a begin...end region), "begin" and "end" (its two marks), "text" (a leaf whose bytes are content).
-A trigger that was matched by a DISPATCH belongs to the "begin" that its node starts with; the bytes of an arm whose node
-is an empty "end" capture belong to that capture.
+Roles of CAPTURE: "tag" (a begin...end region), "begin" and "end" (its two marks), "text" (a leaf
+whose bytes are content). A trigger that was matched by a DISPATCH belongs to the "begin" that its
+node starts with; the bytes of an arm whose node is an empty "end" capture belong to that capture.
 
-Invariants   I1 children have smaller ids than their parents, except through REF. I2 equal content is the same id.
-             I3 SEQ and ALT are flat and have at least two children; ALT has no FAIL, SEQ neither FAIL nor EMPTY.
+Invariants   I1 children have smaller ids than their parents, except through REF. I2 equal content
+             is the same id.
+             I3 SEQ and ALT are flat and have at least two children; ALT has no FAIL, SEQ neither
+             FAIL nor EMPTY.
              I4 every rule is defined before the grammar leaves its front end (``check``).
 Not here     meaning of schemas (frontends), automata (automata), identities (fingerprint).
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from .errors import InternalError, LimitExceeded
 from .limits import Limits
 
-EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH, CAPTURE = range(14)
+(
+    EMPTY,
+    FAIL,
+    BYTES,
+    TEXT,
+    CHARS,
+    JSON_CHARS,
+    SEQ,
+    ALT,
+    REPEAT,
+    REF,
+    TOKENS,
+    GRAPH,
+    DISPATCH,
+    CAPTURE,
+) = range(14)
 
 Node = int
+#: a node: its kind, then what the header lists for it
+NodeTuple = tuple[Any, ...]
 Ranges = tuple[tuple[int, int], ...]
 Pattern = tuple[int, ...]
 Arm = tuple[Pattern, Node, bool]
@@ -61,15 +89,15 @@ class Grammar:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
-        self.nodes: list[tuple] = []
+        self.nodes: list[NodeTuple] = []
         self.rules: list[Node] = []
         self.rule_names: list[str] = []
         self.root: int = -1
-        self._ids: dict[tuple, Node] = {}
+        self._ids: dict[NodeTuple, Node] = {}
         self._empty = self._add((EMPTY,))
         self._fail = self._add((FAIL,))
 
-    def _add(self, node: tuple) -> Node:
+    def _add(self, node: NodeTuple) -> Node:
         found = self._ids.get(node)
         if found is not None:
             return found
@@ -80,7 +108,7 @@ class Grammar:
         self.nodes.append(node)
         return number
 
-    # -- leaves ---------------------------------------------------------------------------------------
+    # -- leaves ------------------------------------------------------------------------------------
     def empty(self) -> Node:
         return self._empty
 
@@ -108,7 +136,7 @@ class Grammar:
         ids = tuple(sorted(set(ids)))
         return self._add((TOKENS, ids)) if ids else self._fail
 
-    # -- composition ----------------------------------------------------------------------------------
+    # -- composition -------------------------------------------------------------------------------
     def seq(self, *parts: Node) -> Node:
         flat: list[Node] = []
         for part in parts:
@@ -146,7 +174,9 @@ class Grammar:
     def optional(self, node: Node) -> Node:
         return self.alt(self._empty, node)
 
-    def graph(self, states: int, edges: Sequence[tuple[int, Node, int]], finals: Iterable[int]) -> Node:
+    def graph(
+        self, states: int, edges: Sequence[tuple[int, Node, int]], finals: Iterable[int]
+    ) -> Node:
         live = tuple(edge for edge in edges if self.nodes[edge[1]][0] != FAIL)
         return self._add((GRAPH, states, live, tuple(sorted(set(finals)))))
 
@@ -166,7 +196,7 @@ class Grammar:
     def capture(self, label: str, role: str, node: Node) -> Node:
         return self._add((CAPTURE, label, role, node))
 
-    # -- rules ----------------------------------------------------------------------------------------
+    # -- rules -------------------------------------------------------------------------------------
     def declare(self, name: str) -> int:
         """A new rule without a body; ``name`` is for people only."""
         self.rules.append(-1)
@@ -195,11 +225,11 @@ class Grammar:
             raise InternalError("the grammar has no root rule")
 
 
-def children(node: tuple) -> tuple[Node, ...]:
+def children(node: NodeTuple) -> tuple[Node, ...]:
     """The ids of a node's direct children, REF excluded."""
     kind = node[0]
     if kind in (SEQ, ALT):
-        return node[1]
+        return tuple(node[1])
     if kind == REPEAT:
         return (node[1],)
     if kind == GRAPH:

@@ -1,7 +1,8 @@
 """Bounds on work, so that no input can make the engine slow, large or recursive without end.
 
-Limits count work (nodes, states, items, rows, bytes) and never time: replicas and tensor-parallel ranks must
-decide alike. Passing one raises ``LimitExceeded`` with its name, the bound and what came.
+Limits count work (nodes, states, items, rows, bytes) and never time: replicas and tensor-parallel
+ranks must decide alike. Passing one raises ``LimitExceeded`` with its name, the bound and what
+came.
 """
 
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 class Limits:
     """All bounds, each with its unit and the reason for its default."""
 
-    #: bytes of a schema, pattern or structural tag as JSON text; large Kubernetes schemas are 1.3 MB
+    #: bytes of a schema, pattern or structural tag as JSON text; large Kubernetes schemas are 1.3
+    #: MB
     spec_bytes: int = 8 << 20
     #: levels of nesting in a spec; people write fewer than 30, Python's own stack holds about 1,000
     spec_depth: int = 128
@@ -23,10 +25,11 @@ class Limits:
     pattern_states: int = 20_000
     #: values in one enum
     enum_values: int = 100_000
-    #: edges of one rule's automaton, before it is made deterministic; a 50,000-value enum of short names takes about
-    #: 2,000,000, and an edge 20 bytes while its rule is built
+    #: edges of one rule's automaton, before it is made deterministic; a 50,000-value enum of short
+    #: names takes about 2,000,000, and an edge 20 bytes while its rule is built
     rule_edges: int = 4_000_000
     #: items of one Earley row, predicted ones counted
     row_items: int = 20_000
-    #: rows of one generation of a grammar's arena; a new matcher starts a fresh generation beyond half of it
+    #: rows of one generation of a grammar's arena; a new matcher starts a fresh generation beyond
+    #: half of it
     rows: int = 2_000_000

@@ -1,17 +1,21 @@
-"""Masks of instances: for every item its triple, and for what is uncertain a walk over the rows outside.
+"""Masks of instances: for every item its triple, and for what is uncertain a walk over the rows
+outside.
 
-    mask(instance) = union over its items of  accepted(item) + {tokens below an exit that the rows outside take}
+    mask(instance) = union over its items of  accepted(item) + {tokens below an exit that the rows
+                                              outside take}
                      + the tokens on token edges + the stop tokens where the text may end
 
-The rows outside an item are the instance that its completion leaves behind. Earley sets are unions of their items'
-futures, so the union over items is exact.
+The rows outside an item are the instance that its completion leaves behind. Earley sets are unions
+of their items' futures, so the union over items is exact.
 
-Representation   a finished mask is ids or a bitset, whichever is smaller; kept by saturated instance (rows, I5).
+Representation   a finished mask is ids or a bitset, whichever is smaller; kept by saturated
+                 instance (rows, I5).
 Invariants       I1 mask bit = would accept_token succeed. I2 dropping kept masks only costs time.
-Counted rules    whose triples are filtered: a token counts only if its need fits what is left. A token that is cut by the
-                 upper bound could still be split between the rule and what follows; where those two share no byte, it can't.
-Cost             a mask seen before: one copy of V/8 bytes. A new one: the triples that are new, then O(V/32) or less for
-                 each item, then the exits.
+Counted rules    whose triples are filtered: a token counts only if its need fits what is left. A
+                 token that is cut by the upper bound could still be split between the rule and what
+                 follows; where those two share no byte, it can't.
+Cost             a mask seen before: one copy of V/8 bytes. A new one: the triples that are new,
+                 then O(V/32) or less for each item, then the exits.
 Threads          under the arena's mutex.
 Not here         what a triple is (triples), rows (rows).
 """
@@ -52,10 +56,14 @@ cdef class Masks:
     cdef void add_needs(self, TripleC* triple, uint32_t room) noexcept nogil
     cdef void add_triggers(self, uint32_t instance, TripleC* triple) noexcept nogil
     cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil
-    cdef void add_exits(self, uint32_t number, uint32_t outside, uint32_t least, uint32_t most) noexcept nogil
+    cdef void add_exits(
+        self, uint32_t number, uint32_t outside, uint32_t least, uint32_t most
+    ) noexcept nogil
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil
     cdef uint32_t triple(self, uint32_t state, uint32_t count, bint filtered) noexcept nogil
-    cdef void try_exit(self, uint32_t outside, uint32_t x, uint32_t c, vector[uint32_t]* ids) noexcept nogil
+    cdef void try_exit(
+        self, uint32_t outside, uint32_t x, uint32_t c, vector[uint32_t]* ids
+    ) noexcept nogil
     cdef void walk(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void visit(self, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void set_bits(self, vector[uint32_t]* ids) noexcept nogil

@@ -18,7 +18,10 @@ cdef uint32_t STOP = 2
 cdef class Masks:
     """The masks of one arena over one vocabulary."""
 
-    def __cinit__(self, Arena arena, Vocabulary vocabulary, TripleTable table, digests, *, bint keep, size_t max_bytes):
+    def __cinit__(
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, digests, *, bint keep,
+        size_t max_bytes
+    ):
         self.arena = arena
         self.vocabulary = vocabulary
         self.table = table
@@ -155,7 +158,7 @@ cdef class Masks:
             self.scratch_words[k] |= self.filtered_words[k]
 
     cdef void add_triggers(self, uint32_t instance, TripleC* triple) noexcept nogil:
-        """Tokens in which a pattern completes: followed by the real rows, along the token's own bytes."""
+        """Tokens in which a pattern completes: the real rows follow their bytes."""
         cdef uint32_t node
         self.scratch_ids.clear()
         for node in triple.triggers:
@@ -174,10 +177,13 @@ cdef class Masks:
             if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
                 self.scratch_words[t >> 5] |= (<uint32_t>1) << (t & 31)
 
-    cdef void add_exits(self, uint32_t number, uint32_t outside, uint32_t least, uint32_t most) noexcept nogil:
-        """The uncertain tokens of a triple that the rows outside take, by exits with ``least`` to ``most`` iterations.
+    cdef void add_exits(
+        self, uint32_t number, uint32_t outside, uint32_t least, uint32_t most
+    ) noexcept nogil:
+        """The uncertain tokens of a triple that the rows outside take.
 
-        Remembered by (outside, triple) where there is no filter, and made anew where there is one.
+        Only exits with ``least`` to ``most`` iterations count. Where there is no such filter the
+        tokens are remembered by (outside, triple), else they are found anew.
         """
         cdef uint64_t key = <uint64_t>outside << 32 | number
         cdef uint32_t found = MISSING, k
@@ -201,8 +207,13 @@ cdef class Masks:
             self.exit_tokens.push_back(self.scratch_ids)
         self.set_bits(&self.exit_tokens[found])
 
-    cdef void try_exit(self, uint32_t outside, uint32_t x, uint32_t c, vector[uint32_t]* ids) noexcept nogil:
-        """The tokens at or below trie node c that ``outside`` takes from node x on; with c = x, those below."""
+    cdef void try_exit(
+        self, uint32_t outside, uint32_t x, uint32_t c, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens at or below trie node c that ``outside`` takes from node x on.
+
+        With c = x, only those below.
+        """
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint8_t* text
         cdef uint32_t k
@@ -220,7 +231,7 @@ cdef class Masks:
         for t in ids[0]:
             self.scratch_words[t >> 5] |= (<uint32_t>1) << (t & 31)
 
-    # -- triples --------------------------------------------------------------------------------------
+    # -- triples -----------------------------------------------------------------------------------
     cdef uint32_t triple(self, uint32_t state, uint32_t count, bint filtered) noexcept nogil:
         """The number of a state's triple: from this arena, from the table, or made."""
         cdef uint64_t local = <uint64_t>state << 33 | <uint64_t>filtered << 32 | count
@@ -228,7 +239,9 @@ cdef class Masks:
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef TripleKeyC key
         cdef TriplePtr made
-        cdef bint shared = self.table is not None and (self.digests[2 * rule] or self.digests[2 * rule + 1])
+        cdef bint shared = self.table is not None and (
+            self.digests[2 * rule] or self.digests[2 * rule + 1]
+        )
         if found != MISSING:
             return found
         key.high, key.low = self.digests[2 * rule], self.digests[2 * rule + 1]
@@ -248,9 +261,9 @@ cdef class Masks:
         self.triples.push_back(made)
         return found
 
-    # -- walks over rows ------------------------------------------------------------------------------
+    # -- walks over rows ---------------------------------------------------------------------------
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
-        """All tokens below trie node ``top`` that the instance takes; a rejected byte skips its subtree."""
+        """All tokens below node ``top`` that the instance takes; a rejected byte skips its subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* stack = self.walk_stack.data()
         cdef uint32_t node = top + 1, end = nodes[top].end

@@ -37,7 +37,7 @@ cdef class Matcher:
         self.depth = 0
         self.push(self.generation.arena.root, 0)
 
-    # -- history --------------------------------------------------------------------------------------
+    # -- history -----------------------------------------------------------------------------------
     cdef uint32_t instance(self) noexcept nogil:
         return <uint32_t>(self.segment.entries[self.depth - 1 - self.segment.base] >> 32)
 
@@ -46,7 +46,8 @@ cdef class Matcher:
 
     cdef int push(self, uint32_t instance, uint32_t flags) except -1:
         if self.segment.base + self.segment.entries.size() != self.depth:
-            # somebody else's entries follow, or our own that were rolled back: they stay as they are
+            # somebody else's entries follow, or our own that were rolled back: they stay as they
+            # are
             self.segment = Segment(self.segment, self.depth)
         self.segment.entries.push_back(<uint64_t>instance << 32 | flags)
         self.depth += 1
@@ -71,7 +72,7 @@ cdef class Matcher:
         made.segment, made.depth = self.segment, self.depth
         return made
 
-    # -- the arena ------------------------------------------------------------------------------------
+    # -- the arena ---------------------------------------------------------------------------------
     cdef void lock(self):
         if not self.generation.arena.guard.try_lock():
             with nogil:
@@ -111,7 +112,7 @@ cdef class Matcher:
         return self.generation.arena.merge(
             found, self.after_bytes(&self.vocabulary.data[off], self.vocabulary.offsets[token + 1] - off))
 
-    # -- questions and steps --------------------------------------------------------------------------
+    # -- questions and steps -----------------------------------------------------------------------
     def accept_token(self, Py_ssize_t token):
         """Takes one token. Returns whether it was allowed; if not, nothing has changed.
 
@@ -131,7 +132,10 @@ cdef class Matcher:
         return True
 
     def accept_bytes(self, const unsigned char[:] data):
-        """Takes bytes as text, whatever their tokens; one accept for ``rollback``. Returns whether they were allowed."""
+        """Takes bytes as text, whatever their tokens. Returns whether they were allowed.
+
+        For ``rollback`` this is one accept.
+        """
         cdef uint32_t found
         if self.terminated():
             return False
@@ -151,12 +155,15 @@ cdef class Matcher:
         """Writes the mask of allowed next tokens into ``bitmask[row]``.
 
         Args:
-            bitmask: writable C-contiguous buffer of int32, shape (rows, at least ceil(V / 32)); bit t % 32 of word
-                t // 32 says whether token t is allowed. Words past the vocabulary are set to 0.
+            bitmask: writable C-contiguous buffer of int32, shape (rows, at least ceil(V / 32)).
+                Bit t % 32 of word t // 32 says whether token t is allowed. Words past the
+                vocabulary are set to 0.
             row: which row.
 
         Raises:
-            ValueError: wrong shape or dtype. IndexError: no such row. LimitExceeded: see ``accept_token``.
+            ValueError: wrong shape or dtype.
+            IndexError: no such row.
+            LimitExceeded: see ``accept_token``.
         """
         cdef int[:, ::1] view = bitmask
         cdef uint32_t* out
@@ -187,7 +194,10 @@ cdef class Matcher:
         return bool(self.terminated() or self.generation.arena.accepts(self.instance()))
 
     def forced_bytes(self):
-        """The bytes that must come next, as far as there is only one way; empty if the text may end here."""
+        """The bytes that must come next, as far as there is only one way.
+
+        Empty if the text may end here.
+        """
         cdef uint32_t instance = self.instance()
         cdef Arena arena = self.generation.arena
         cdef int byte
@@ -208,7 +218,9 @@ cdef class Matcher:
         return bytes(out)
 
     def forced_tokens(self):
-        """``forced_bytes`` as the tokenizer would write them, without the last token, which could merge with what follows.
+        """``forced_bytes`` as the tokenizer would write them.
+
+        The last token is left out, since it could merge with what follows.
 
         Raises:
             ValueError: the vocabulary has no ``encode``.
@@ -223,9 +235,10 @@ cdef class Matcher:
         return ids if ordinary and data.startswith(spelled) else []
 
     def place(self, *, bint saturated=False):
-        """Identity of the place in the grammar within this generation: equal places have equal futures.
+        """Identity of the place in the grammar within this generation.
 
-        ``saturated``: counts that no single token can tell apart are taken for equal; equal places have equal masks.
+        Equal places have equal futures. With ``saturated``, counts that no single token can tell
+        apart are taken for equal; then equal places have equal masks.
         """
         cdef uint32_t instance = self.instance()
         if saturated:
@@ -233,7 +246,10 @@ cdef class Matcher:
         return instance, bool(self.terminated())
 
     def brute_force_bitmask(self, bitmask, Py_ssize_t row=0):
-        """Like ``fill_bitmask``, but asks for every token on its own: no trie, no triples, no kept masks. For tests."""
+        """Like ``fill_bitmask``, but asks for every token on its own. For tests.
+
+        It uses no trie, no triples and no kept masks.
+        """
         cdef int[:, ::1] view = bitmask
         cdef uint32_t t, flags
         cdef bint allowed

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from .flat cimport (
-    ALT, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, NO_MAXIMUM, NO_RULE, REF,
+    ALT, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, NO_RULE, REF,
     REPEAT, SEQ, TEXT, TOKENS, FlatIR, NodeC,
 )
 from .spelling cimport emit_json_char, emit_utf8
@@ -21,7 +21,9 @@ cdef uint32_t nfa_state(NfaC* nfa) noexcept nogil:
     return nfa.size - 1
 
 
-cdef void nfa_edge(NfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t) noexcept nogil:
+cdef void nfa_edge(
+    NfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
+) noexcept nogil:
     cdef EdgeC edge
     if nfa.edges.size() >= nfa.limit:
         nfa.overflow = True
@@ -89,8 +91,8 @@ cdef void emit_text(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) n
 
 cdef void emit_repeat(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     """Written out: the least copies, then a loop or optional copies."""
-    cdef uint32_t k, to
-    for k in range(node.b):
+    cdef uint32_t _k, to
+    for _k in range(node.b):
         if nfa.overflow:
             return
         to = nfa_state(nfa)
@@ -102,7 +104,7 @@ cdef void emit_repeat(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t)
         nfa_emit(nfa, ir, node.a, to, to)
         nfa_edge(nfa, to, EPSILON_EDGE, 0, 0, t)
         return
-    for k in range(node.c - node.b):
+    for _k in range(node.c - node.b):
         if nfa.overflow:
             return
         nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)

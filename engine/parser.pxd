@@ -1,13 +1,16 @@
 """The event parser: the same automata that constrained a text, read as what was written.
 
-Representation   A thread is one reading: (state, stack, count, marks). Stacks are interned chains of return states; marks
-                 are persistent chains of region boundaries (open or close of a CAPTURE at a byte position). `kernel` holds
-                 the threads that took the last byte; predictions are made when the next one comes.
-                 `text` holds the bytes that were fed and not yet turned into events, from position `base` on.
-Invariants       I1 bytes leave in events only when all threads agree on the regions they lie in, and are not among the
+Representation   A thread is one reading: (state, stack, count, marks). Stacks are interned chains
+                 of return states; marks are persistent chains of region boundaries (open or close
+                 of a CAPTURE at a byte position). `kernel` holds the threads that took the last
+                 byte; predictions are made when the next one comes. `text` holds the bytes that
+                 were fed and not yet turned into events, from position `base` on.
+Invariants       I1 bytes leave in events only when all threads agree on the regions they lie in,
+                 and are not among the
                     last bytes that may turn out to begin a pattern (`held` of the threads' states).
                  I2 the events' bytes, put together, are the bytes fed.
-                 I3 of two threads in one place the earlier reading stays; edges are tried in their order.
+                 I3 of two threads in one place the earlier reading stays; edges are tried in their
+                 order.
 Cost             O(threads) a byte; one thread where the grammar leaves one reading.
 Threads          under the arena's mutex (automata are built lazily).
 Not here         what regions mean to a format (adapters), masks.
@@ -49,10 +52,16 @@ cdef class Parser:
     cdef bytearray pending
     cdef uint32_t committed
     cdef bint whole
-    cdef uint32_t push_frame(self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count) noexcept nogil
-    cdef uint32_t push_mark(self, uint32_t parent, uint32_t rule, uint64_t position, bint opens) noexcept nogil
+    cdef uint32_t push_frame(
+        self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count
+    ) noexcept nogil
+    cdef uint32_t push_mark(
+        self, uint32_t parent, uint32_t rule, uint64_t position, bint opens
+    ) noexcept nogil
     cdef void add(self, vector[ThreadC]* out, ThreadC thread) noexcept nogil
-    cdef void enter(self, ThreadC thread, uint32_t rule, uint32_t target, uint32_t state) noexcept nogil
+    cdef void enter(
+        self, ThreadC thread, uint32_t rule, uint32_t target, uint32_t state
+    ) noexcept nogil
     cdef void leave(self, vector[ThreadC]* out, ThreadC thread) noexcept nogil
     cdef void move(self, vector[ThreadC]* out, ThreadC thread, uint32_t target) noexcept nogil
     cdef bint may_end(self, ThreadC* thread) noexcept nogil

@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 
 from .automata cimport FINAL_STATE, LOOP_STATE, NO_ERROR, TRIGGER_STATE, StateC
 from .flat cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC
-from .hashing cimport MISSING, U64MapC, map_get, map_put, mix
+from .hashing cimport MISSING, map_get, map_put, mix
 
 from .errors import LimitExceeded, ParseDivergence
 from .events import Event
@@ -46,7 +46,7 @@ cdef class Parser:
             thread.mark = self.push_mark(NO_MARK, self.automata.ir.root, 0, True)
         self.kernel.push_back(thread)
 
-    # -- feeding --------------------------------------------------------------------------------------
+    # -- feeding -----------------------------------------------------------------------------------
     def feed(self, Py_ssize_t token):
         """Takes one token id and returns the events that have become certain, in order."""
         cdef uint32_t kind
@@ -85,7 +85,10 @@ cdef class Parser:
         return self.take_events()
 
     def finish(self):
-        """The end of the text: returns what was held back. A text that was cut off loses nothing."""
+        """The end of the text: returns what was held back.
+
+        A text that was cut off loses nothing.
+        """
         cdef ThreadC thread, chosen
         cdef bint found = False
         if not self.kernel.size():
@@ -112,8 +115,11 @@ cdef class Parser:
         return self.take_events()
 
     cdef ThreadC begun(self) noexcept nogil:
-        """The reading of a text that was cut off. A pattern that is complete decides: what it opens or ends
-        has begun, and is not text any more."""
+        """The reading of a text that was cut off.
+
+        A pattern that is complete decides: what it opens or ends has begun, and is not text any
+        more.
+        """
         cdef ThreadC thread
         cdef MarkC* mark
         if self.automata.states[self.kernel[0].state].flags & TRIGGER_STATE:
@@ -139,9 +145,13 @@ cdef class Parser:
         self.events = []
         return events
 
-    # -- threads --------------------------------------------------------------------------------------
-    cdef uint32_t push_frame(self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count) noexcept nogil:
-        cdef uint64_t key = mix(mix(<uint64_t>parent << 32 | rule) ^ (<uint64_t>target << 32 | count)) | 1
+    # -- threads -----------------------------------------------------------------------------------
+    cdef uint32_t push_frame(
+        self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count
+    ) noexcept nogil:
+        cdef uint64_t key = mix(
+            mix(<uint64_t>parent << 32 | rule) ^ (<uint64_t>target << 32 | count)
+        ) | 1
         cdef uint32_t found = map_get(&self.frame_ids, key)
         if found != MISSING and (self.frames[found].parent == parent and self.frames[found].rule == rule
                                  and self.frames[found].target == target and self.frames[found].count == count):
@@ -151,7 +161,9 @@ cdef class Parser:
         map_put(&self.frame_ids, key, found)
         return found
 
-    cdef uint32_t push_mark(self, uint32_t parent, uint32_t rule, uint64_t position, bint opens) noexcept nogil:
+    cdef uint32_t push_mark(
+        self, uint32_t parent, uint32_t rule, uint64_t position, bint opens
+    ) noexcept nogil:
         self.marks.push_back(MarkC(parent, self.marks[parent].depth + 1, rule, position, opens))
         return <uint32_t>self.marks.size() - 1
 
@@ -183,7 +195,9 @@ cdef class Parser:
         thread.state = target
         self.add(out, thread)
 
-    cdef void enter(self, ThreadC thread, uint32_t rule, uint32_t target, uint32_t state) noexcept nogil:
+    cdef void enter(
+        self, ThreadC thread, uint32_t rule, uint32_t target, uint32_t state
+    ) noexcept nogil:
         """Into a referenced rule; a region opens if the rule is one."""
         cdef uint8_t role = self.automata.ir.rules[rule].role
         cdef uint32_t start = self.automata.start(rule)
@@ -287,7 +301,7 @@ cdef class Parser:
         self.position = start
 
     cdef void settle(self) noexcept nogil:
-        """Where a lone thread has nothing left but to return, it returns at once, so that regions close early."""
+        """A lone thread that can only return does so at once, so that regions close early."""
         cdef vector[ThreadC] out
         cdef ThreadC thread
         while self.kernel.size() == 1:
@@ -298,7 +312,7 @@ cdef class Parser:
             self.leave(&out, thread)
             self.kernel.swap(out)
 
-    # -- events ---------------------------------------------------------------------------------------
+    # -- events ------------------------------------------------------------------------------------
     cdef uint32_t common(self, uint32_t a, uint32_t b) noexcept nogil:
         """The last mark that two chains share."""
         while a != b:

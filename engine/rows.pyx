@@ -29,7 +29,9 @@ cdef bint waiter_before(const WaiterC& a, const WaiterC& b) noexcept nogil:
 cdef class Arena:
     """All rows, frames and instances of one generation of one grammar."""
 
-    def __cinit__(self, Automata automata, *, bint tail_references, uint32_t item_limit, uint32_t row_limit):
+    def __cinit__(
+        self, Automata automata, *, bint tail_references, uint32_t item_limit, uint32_t row_limit
+    ):
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
@@ -70,7 +72,7 @@ cdef class Arena:
             "bytes": held,
         }
 
-    # -- questions ------------------------------------------------------------------------------------
+    # -- questions ---------------------------------------------------------------------------------
     cdef bint accepts(self, uint32_t instance) noexcept nogil:
         return self.rows[self.instances[instance].row].accept
 
@@ -91,7 +93,7 @@ cdef class Arena:
     cdef bint is_counted_state(self, uint32_t state) noexcept nogil:
         return self.automata.ir.rules[self.automata.states[state].rule].kind == COUNTED_RULE
 
-    # -- transitions ----------------------------------------------------------------------------------
+    # -- transitions -------------------------------------------------------------------------------
     cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil:
         """The instance behind one more byte, DEAD if there is none."""
         cdef RowC* row = &self.rows[self.instances[instance].row]
@@ -139,7 +141,7 @@ cdef class Arena:
                 for found in self.automata.ir.token_sets[self.automata.token_edges[e].symbol]:
                     if found == token:
                         self.advance(self.automata.token_edges[e].target, item.goal,
-                                  self.origin_of(instance, &item), self.value_of(instance, &item))
+                                     self.origin_of(instance, &item), self.value_of(instance, &item))
                         break
         found = self.finish()
         if self.error == NO_ERROR:
@@ -147,7 +149,10 @@ cdef class Arena:
         return found
 
     cdef uint32_t step_state(self, uint32_t state, uint32_t value, uint8_t byte) noexcept nogil:
-        """A byte taken by one state's own byte edges, with BOTTOM as its origin: an automaton on its own."""
+        """A byte taken by one state's own byte edges: an automaton on its own.
+
+        The origin is BOTTOM.
+        """
         cdef StateC s = self.automata.states[state]
         cdef uint32_t e
         self.begin()
@@ -157,7 +162,10 @@ cdef class Arena:
         return self.finish()
 
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil:
-        """The instance that an item with this goal and origin leaves behind when it is completed; DEAD at BOTTOM."""
+        """The instance that an item with this goal and origin leaves behind when it is completed.
+
+        DEAD at BOTTOM.
+        """
         cdef uint64_t key = <uint64_t>origin << 32 | goal
         cdef uint32_t found
         if origin == BOTTOM:
@@ -190,14 +198,19 @@ cdef class Arena:
             item = self.items[k]
             self.seed(item.state, item.goal, self.origin_of(instance, &item), self.value_of(instance, &item))
 
-    # -- making a row ---------------------------------------------------------------------------------
+    # -- making a row ------------------------------------------------------------------------------
     cdef void begin(self) noexcept nogil:
         self.seeds.clear()
         self.completed.clear()
         self.accept = False
 
-    cdef void seed(self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value) noexcept nogil:
-        """Adds an item unless it is there. With no minimum, a smaller count allows all that a larger one does."""
+    cdef void seed(
+        self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value
+    ) noexcept nogil:
+        """Adds an item unless it is there.
+
+        With no minimum, a smaller count allows all that a larger one does.
+        """
         cdef SeedC* other
         cdef uint32_t k
         cdef bint no_minimum = self.automata.ir.rules[self.automata.states[state].rule].minimum == 0
@@ -215,7 +228,9 @@ cdef class Arena:
         if self.error == NO_ERROR:
             self.error, self.error_got = error, got
 
-    cdef void advance(self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value) noexcept nogil:
+    cdef void advance(
+        self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
+    ) noexcept nogil:
         """Follows an edge; one into a LOOP state ends an iteration."""
         cdef RuleC* rule
         if self.automata.states[target].flags & LOOP_STATE:
@@ -247,7 +262,7 @@ cdef class Arena:
                 self.advance(self.automata.ref_edges[k].target, seed.goal, seed.origin, seed.value)
 
     cdef void complete(self, uint32_t goal, uint32_t origin) noexcept nogil:
-        """Every item of the origin that waits for the goal moves on; once for each (goal, origin)."""
+        """Every item of the origin that waits for the goal moves on; once for each such pair."""
         cdef uint64_t key = <uint64_t>origin << 32 | goal
         cdef uint32_t low, high, middle
         cdef RowC* row
@@ -409,7 +424,10 @@ cdef class Arena:
         sort(self.waiters.begin() + row.waiter_off, self.waiters.end(), &waiter_before)
 
     cdef void predict_from(self, RowC* row, uint32_t at) noexcept nogil:
-        """The references of one item; in tail position the caller's goal and origin are passed on."""
+        """The references of one item.
+
+        In tail position the caller's goal and origin are passed on.
+        """
         cdef ItemC item = self.items[at], made
         cdef SymbolEdgeC edge
         cdef uint32_t k, start
@@ -453,7 +471,7 @@ cdef class Arena:
                 return
         self.items.push_back(item[0])
 
-    # -- registers ------------------------------------------------------------------------------------
+    # -- registers ---------------------------------------------------------------------------------
     cdef uint32_t intern_frame(self, vector[uint32_t]* words) noexcept nogil:
         """The number of a frame; frame n is frame_words[frame_off[n] .. frame_off[n + 1] - 1]."""
         cdef uint64_t h

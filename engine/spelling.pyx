@@ -24,7 +24,9 @@ cdef void emit_utf8(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t
             low = end + 1
 
 
-cdef void utf8_of_length(NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t) noexcept nogil:
+cdef void utf8_of_length(
+    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
+) noexcept nogil:
     """A lead byte and ``more`` continuation bytes."""
     cdef uint32_t lead = 0xC0 if more == 1 else 0xE0 if more == 2 else 0xF0
     digits(nfa, low, high, more, 6, lead, s, t)
@@ -33,7 +35,10 @@ cdef void utf8_of_length(NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, 
 cdef void digits(
     NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t bits, uint32_t mark, uint32_t s, uint32_t t
 ) noexcept nogil:
-    """Numbers low..high written in 1 + more digits of ``bits`` bits; the first digit carries ``mark``, the rest 0x80."""
+    """Numbers low..high written in 1 + more digits of ``bits`` bits.
+
+    The first digit carries ``mark``, the rest 0x80.
+    """
     cdef uint32_t shift = more * bits
     cdef uint32_t first = low >> shift, last = high >> shift, rest = (1 << shift) - 1, middle
     if more == 0:
@@ -66,7 +71,9 @@ cdef void hex_digit(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t
         nfa_edge(nfa, s, BYTE_EDGE, 0x61 + low, 0x61 + high - 10, t)
 
 
-cdef void hex_number(NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t) noexcept nogil:
+cdef void hex_number(
+    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
+) noexcept nogil:
     """Numbers low..high in 1 + more hexadecimal digits."""
     cdef uint32_t shift = 4 * more
     cdef uint32_t first = low >> shift, last = high >> shift, rest = (1 << shift) - 1, middle
@@ -132,7 +139,10 @@ cdef void raw_range(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t
 
 
 cdef void astral(NfaC* nfa, uint32_t low, uint32_t high, uint32_t u, uint32_t t) noexcept nogil:
-    """Surrogate pairs for low..high, both above U+FFFF; ``u`` is the state behind the first ``\\u``."""
+    """Surrogate pairs for low..high, both above U+FFFF.
+
+    ``u`` is the state behind the first ``\\u``.
+    """
     cdef uint32_t first = (low - 0x10000) >> 10, last = (high - 0x10000) >> 10
     cdef uint32_t from_low = (low - 0x10000) & 0x3FF, to_high = (high - 0x10000) & 0x3FF
     if first == last:
@@ -158,7 +168,9 @@ cdef void pair(
     hex_number(nfa, 0xDC00 + low, 0xDC00 + high, 3, middle, t)
 
 
-cdef void emit_json_char(NfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_json_char(
+    NfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t
+) noexcept nogil:
     """One character out of n (low, high) ranges, in any spelling legal inside a JSON string."""
     cdef uint32_t k, c, low, high
     cdef uint32_t escape = literal(nfa, s, 0x5C)

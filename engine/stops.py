@@ -1,21 +1,23 @@
 """A stop token ends the text, so a token node for one must stand where the text may end.
 
-Found out over the IR: a node *may be last* if, somewhere it is used, nothing or only nullable things follow. Where a stop token
-is one of several spellings (a literal that holds its text), its edge is merely never offered; a node that can match
-nothing but a stop token and is never last makes the grammar a dead end, and is refused.
+Found out over the IR: a node *may be last* if, somewhere it is used, nothing or only nullable
+things follow. Where a stop token is one of several spellings (a literal that holds its text), its
+edge is merely never offered; a node that can match nothing but a stop token and is never last makes
+the grammar a dead end, and is refused.
 """
 
 from collections.abc import Collection, Iterator
 
 from . import ir
 from .errors import SpecError
-from .ir import Grammar, Node
+from .ir import Grammar, Node, NodeTuple
 
 
 def check_stops(grammar: Grammar, stop_token_ids: Collection[int]) -> None:
-    """
+    """Refuses a grammar in which something must follow a stop token.
+
     Raises:
-        SpecError: a stop token that something must follow; the pointer is that of the nearest capture.
+        SpecError: with the pointer of the nearest capture.
     """
     stops = frozenset(stop_token_ids)
     wanted = [
@@ -34,7 +36,7 @@ def check_stops(grammar: Grammar, stop_token_ids: Collection[int]) -> None:
 
 
 def _reachable(grammar: Grammar) -> Iterator[tuple[Node, str]]:
-    """Every node that the root leads to, once, with the label of the innermost capture it was found in."""
+    """Every node under the root, once, with the label of the innermost capture around it."""
     seen: set[Node] = set()
     todo = [(grammar.rules[grammar.root], "")]
     while todo:
@@ -61,7 +63,7 @@ def _may_be_last(grammar: Grammar) -> set[Node]:
     return last
 
 
-def _ends(grammar: Grammar, node: tuple, nullable: set[Node]) -> Iterator[Node]:
+def _ends(grammar: Grammar, node: NodeTuple, nullable: set[Node]) -> Iterator[Node]:
     """The children that may be last in a node that may be."""
     kind = node[0]
     if kind == ir.REF:
@@ -80,7 +82,7 @@ def _ends(grammar: Grammar, node: tuple, nullable: set[Node]) -> Iterator[Node]:
         yield from ir.children(node)
 
 
-def _nullable_ends(node: tuple, nullable: set[Node]) -> set[int]:
+def _nullable_ends(node: NodeTuple, nullable: set[Node]) -> set[int]:
     """The states of a GRAPH from which nothing more need be written."""
     ends = set(node[3])
     size = -1
@@ -104,7 +106,7 @@ def _nullable(grammar: Grammar) -> set[Node]:
     return found
 
 
-def _is_nullable(grammar: Grammar, node: tuple, found: set[Node]) -> bool:
+def _is_nullable(grammar: Grammar, node: NodeTuple, found: set[Node]) -> bool:
     kind = node[0]
     if kind == ir.EMPTY:
         return True

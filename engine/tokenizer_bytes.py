@@ -1,8 +1,8 @@
 """Token bytes out of a Hugging Face tokenizer.
 
-Two families are read: byte-level BPE, whose token strings spell bytes through GPT-2's printable alphabet, and
-SentencePiece-like vocabularies, where U+2581 stands for a space and ``<0xNN>`` for a single byte. Which one it
-is, is decided by the tokenizer's own decoder, not by its name.
+Two families are read: byte-level BPE, whose token strings spell bytes through GPT-2's printable
+alphabet, and SentencePiece-like vocabularies, where U+2581 stands for a space and ``<0xNN>`` for a
+single byte. Which one it is, is decided by the tokenizer's own decoder, not by its name.
 """
 
 import json

@@ -1,8 +1,9 @@
 """Making triples: walking the token trie over one automaton, with nothing outside it.
 
-Two walks give the same answer. Over *rows* (origin BOTTOM): any automaton, references included. Over *states*: rules that are
-deterministic and refer to nothing (string bodies, patterns, free text), by dense tables of 256 targets; these are the
-automata that visit most of the trie, and a table step is several times cheaper than a row's.
+Two walks give the same answer. Over *rows* (origin BOTTOM): any automaton, references included.
+Over *states*: rules that are deterministic and refer to nothing (string bodies, patterns, free
+text), by dense tables of 256 targets; these are the automata that visit most of the trie, and a
+table step is several times cheaper than a row's.
 
 Cost      one step for each trie node visited; a rejected byte skips its subtree.
 Threads   under the arena's mutex.

@@ -6,7 +6,7 @@ from libcpp.memory cimport make_shared
 from libcpp.vector cimport vector
 
 from .automata cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, StateC
-from .flat cimport COUNTED_RULE, DISPATCH_RULE
+from .flat cimport COUNTED_RULE
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena
 from .triples cimport TripleC, TriplePtr
@@ -28,7 +28,10 @@ cdef class TripleMaker:
         self.is_exit.assign(depths, 0)
 
     cdef bint is_pure(self, uint32_t rule) noexcept nogil:
-        """Whether the rule's automaton is deterministic over bytes and refers to nothing but arms of free text."""
+        """Whether the rule's automaton is deterministic over bytes.
+
+        And refers to nothing, but for the arms of free text.
+        """
         cdef uint32_t s
         if self.pure[rule] == 0:
             self.pure[rule] = 2
@@ -52,11 +55,11 @@ cdef class TripleMaker:
         return True
 
     cdef bint is_filtered(self, uint32_t rule) noexcept nogil:
-        """Whether the rule's triples are made without its bounds, and filtered by the registers when they are used."""
+        """Whether the rule's triples are made without its bounds, and filtered by registers."""
         return self.arena.automata.ir.rules[rule].kind == COUNTED_RULE and self.is_pure(rule)
 
     cdef TriplePtr make(self, uint32_t state, uint32_t count, bint filtered) noexcept nogil:
-        """The triple of a state: ``filtered``, without the bounds of its rule, or at the saturated count given."""
+        """The triple of a state, without bounds if ``filtered``, else at the saturated count."""
         cdef TriplePtr made = make_shared[TripleC]()
         cdef uint32_t rule = self.arena.automata.states[state].rule
         self.needs.clear()
@@ -78,7 +81,10 @@ cdef class TripleMaker:
             self.needs.push_back(need)
 
     cdef void leave(self, uint32_t node, uint32_t depth, TripleC* out) noexcept nogil:
-        """The automaton can't follow below or at ``node``: every exit above it, at depths below ``depth``, is tried there."""
+        """The automaton can't follow below or at ``node``.
+
+        Every exit above it, at depths below ``depth``, is tried there.
+        """
         cdef uint32_t d
         for d in range(1, depth):
             if self.is_exit[d]:
@@ -152,7 +158,11 @@ cdef class TripleMaker:
         return found
 
     cdef void pack(self, TripleC* out, bint by_need) noexcept nogil:
-        """Sorts the accepted ids; a bitset where it is smaller, or beside the ids where they are in the order of need."""
+        """Sorts the accepted ids.
+
+        A bitset takes their place where it is smaller, and stands beside them where they are in
+        the order of need.
+        """
         cdef uint32_t k, n, most = 0
         cdef vector[uint32_t] sorted_ids, ends
         if by_need:

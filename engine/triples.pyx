@@ -89,14 +89,17 @@ cdef class TripleTable:
         return by_rule
 
     def load(self, digest, triples, Vocabulary vocabulary):
-        """Adds triples that came from a store, verified there and in ``artifact.decode``; False if one makes no sense here."""
+        """Adds triples that came from a store, verified there and in ``artifact.decode``.
+
+        False if one makes no sense here; then none is added.
+        """
         cdef vector[TriplePtr] all_made
         cdef TriplePtr made
         for triple in triples:
             made = make_shared[TripleC]()
             made.get().key.high = int.from_bytes(digest[:8], "little")
             made.get().key.low = int.from_bytes(digest[8:], "little")
-            made.get().key.state, made.get().key.count = triple.state, triple.count
+            made.get().key.state, made.get().key.count = triple.state, triple.saturated
             made.get().words, made.get().ids = triple.words, triple.ids
             made.get().need_ends, made.get().exits = triple.need_ends, triple.exits
             made.get().exit_counts, made.get().triggers = triple.exit_counts, triple.triggers
@@ -108,7 +111,7 @@ cdef class TripleTable:
         return True
 
     def stats(self):
-        """Triples and bytes held, look-ups that hit and missed, and how often everything was dropped."""
+        """Triples and bytes held, hits and misses, and how often everything was dropped."""
         return {
             "triples": self.triples.size(), "bytes": self.held, "hits": self.hits,
             "misses": self.misses, "evictions": self.evictions,

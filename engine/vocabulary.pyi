@@ -20,7 +20,11 @@ class Vocabulary:
     ) -> None: ...
     @classmethod
     def from_huggingface(
-        cls, tokenizer: Any, *, stop_token_ids: Collection[int] | None = None, size: int | None = None
+        cls,
+        tokenizer: Any,
+        *,
+        stop_token_ids: Collection[int] | None = None,
+        size: int | None = None,
     ) -> Vocabulary: ...
     @property
     def trie_nodes(self) -> int: ...

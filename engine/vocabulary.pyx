@@ -17,9 +17,9 @@ cdef class Vocabulary:
 
     Args:
         tokens: the bytes of every token by id; an empty one is never allowed.
-        stop_token_ids: ids that end a text; they match nothing else except a token edge of their own.
+        stop_token_ids: ids that end a text; they match nothing but a token edge of their own.
         special_token_ids: ids that never match bytes (control tokens); stop ids count among them.
-        encode: text -> ids of the model's own tokenizer; needed by ``Matcher.forced_tokens`` only.
+        encode: text -> ids of the model's own tokenizer, for ``Matcher.forced_tokens`` only.
 
     Raises:
         ValueError: an id out of range, no stop token, or a token longer than 65,535 bytes.
@@ -44,10 +44,10 @@ cdef class Vocabulary:
 
     @classmethod
     def from_huggingface(cls, tokenizer, *, stop_token_ids=None, size=None):
-        """The vocabulary of a Hugging Face tokenizer (byte-level BPE, or SentencePiece with byte fallback).
+        """The vocabulary of a Hugging Face tokenizer.
 
-        ``size`` pads with empty tokens up to the model's own width; ``stop_token_ids`` defaults to the
-        tokenizer's ``eos_token_id``.
+        Byte-level BPE, or SentencePiece with byte fallback. ``size`` pads with empty tokens up to
+        the model's own width; ``stop_token_ids`` defaults to the tokenizer's ``eos_token_id``.
         """
         tokens, specials = huggingface_tokens(tokenizer, size)
         stops = [tokenizer.eos_token_id] if stop_token_ids is None else stop_token_ids
@@ -61,7 +61,8 @@ cdef class Vocabulary:
     def _digest(self):
         """Identity for caches: the tokens without trailing empty ones, and the special ids.
 
-        Left out on purpose: stop ids, padding and mask width, which no automaton-only mask depends on.
+        Left out on purpose are stop ids, padding and mask width: no automaton-only mask depends
+        on them.
         """
         cdef Py_ssize_t n = self.size
         while n and not self.tokens[n - 1]:
@@ -129,7 +130,7 @@ cdef class Vocabulary:
             self.order.push_back(number)
 
     cdef void build_trie(self) noexcept nogil:
-        """One pass over the sorted tokens; a node is closed when the next token leaves its prefix."""
+        """One pass over the sorted tokens; a node is closed when a token leaves its prefix."""
         cdef vector[uint32_t] open_nodes
         cdef TrieNode node
         cdef uint32_t rank, t, depth, length, common, before = 0

@@ -1,4 +1,6 @@
-"""Vocabularies for tests: two real ones out of ``quicktok-v1``, and a small byte-level one made here."""
+"""Vocabularies for tests: two real ones out of ``quicktok-v1``, and a small byte-level one made
+here.
+"""
 
 import os
 import struct
@@ -11,16 +13,17 @@ _REAL = {"llama3": ("llama3", "<|eot_id|>"), "o200k_harmony": ("o200k", "<|retur
 REAL_NAMES = tuple(_REAL)
 
 _PIECES = (
-    '", "', '": ', '":', '{"', '"}', '"]', '["', "], [", "}, {", "[[", "]]", "},", '"name', '"a"', '"b": 1', "true",
-    "false", "null", " true", "12", "123", "0.5", "-1", "e+", "\n", "\n  ", "\n    ", "  ", " ", " the", "abc", "ab",
-    "aaaa", "a" * 17, "\\n", '\\"', "\\u00", "é", "€", "漢字", "😀", "<function=", "</function>", "<fun", "<tool", ">",
-    '\n{"name": "', '", "arguments": ', "2024-", ":00", "T12:", ".com", "://", "x1", "_id", "-", "--",
+    '", "', '": ', '":', '{"', '"}', '"]', '["', "], [", "}, {", "[[", "]]", "},", '"name', '"a"',
+    '"b": 1', "true", "false", "null", " true", "12", "123", "0.5", "-1", "e+", "\n", "\n  ",
+    "\n    ", "  ", " ", " the", "abc", "ab", "aaaa", "aaaaaaaaaaaaaaaaa", "\\n", '\\"', "\\u00",
+    "é", "€", "漢字", "😀", "<function=", "</function>", "<fun", "<tool", ">", '\n{"name": "',
+    '", "arguments": ', "2024-", ":00", "T12:", ".com", "://", "x1", "_id", "-", "--",
 )  # fmt: skip
 _SPECIALS = ("<|start|>", "<|message|>", "<tool_call>", "</tool_call>", "<|call|>", "<|end|>")
 
 
 def _entries(path: str, head: str, tail: str) -> dict[bytes, int]:
-    """quicktok's vocabulary files: a count, then records with a length and a number around the bytes."""
+    """quicktok's vocabulary files: a count, then records of length, bytes and number."""
     with open(path, "rb") as file:
         data = file.read()
     (count,) = struct.unpack_from("<I", data, 0)
@@ -60,10 +63,19 @@ def real_vocabulary(name: str) -> Vocabulary:
 
 @cache
 def small_vocabulary() -> Vocabulary:
-    """All 256 bytes, pieces that straddle JSON and tag boundaries, split characters, special and empty tokens."""
+    """All 256 bytes, and every kind of token that could go wrong.
+
+    Pieces that straddle JSON and tag boundaries, split characters, special and empty tokens.
+    """
     tokens = [bytes([b]) for b in range(256)]
     tokens += [piece.encode() for piece in _PIECES]
-    tokens += ["€".encode()[:2], "漢".encode()[1:], "😀".encode()[:3], b"", "字".encode()[2:] + b'"']
+    tokens += [
+        "€".encode()[:2],
+        "漢".encode()[1:],
+        "😀".encode()[:3],
+        b"",
+        "字".encode()[2:] + b'"',
+    ]
     specials = len(tokens)
     tokens += [text.encode() for text in _SPECIALS] + [b"<eos>", b""]
     return Vocabulary(

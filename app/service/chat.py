@@ -134,7 +134,7 @@ class ChatService:
             stop=sampling.stop,
         )
         chunks = self._pool.generate(generation)
-        return read_choice(chunks, planned.compiled.parser(), planned.plan.reader())
+        return read_choice(chunks, planned.parser(), planned.plan.reader())
 
     # -- answers
     # --------------------------------------------------------------------------------------

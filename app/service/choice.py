@@ -21,6 +21,8 @@ from adapters.formats import Delta, Reader
 from adapters.workers import Chunk
 from engine import Event, ParseDivergence, Parser
 
+from .stock import StockParser
+
 #: a stop token or stop string came, or the output limit
 Finish = Literal["stop", "length"]
 
@@ -51,7 +53,7 @@ class WorkerFault(Exception):
 
 
 async def read_choice(
-    chunks: AsyncGenerator[Chunk, None], parser: Parser, reader: Reader
+    chunks: AsyncGenerator[Chunk, None], parser: Parser | StockParser, reader: Reader
 ) -> AsyncGenerator[Item, None]:
     """Raises ParseDivergence, WorkerFault, and what ``chunks`` raises. Closes ``chunks``."""
     async with aclosing(chunks):
@@ -80,7 +82,7 @@ def _ended(chunk: Chunk, reader: Reader) -> Ended:
     )
 
 
-def _events(parser: Parser, token_ids: tuple[int, ...]) -> list[Event]:
+def _events(parser: Parser | StockParser, token_ids: tuple[int, ...]) -> list[Event]:
     return [event for number in token_ids for event in parser.feed(number)]
 
 

@@ -5,20 +5,32 @@ import time
 from dataclasses import dataclass
 
 from adapters.formats import Format, FormatError, Plan, for_own_engine, for_reading_stock
-from engine import Compiled, Compiler, LimitExceeded, SpecError, UnsupportedSchema
+from engine import Compiled, Compiler, LimitExceeded, Parser, SpecError, UnsupportedSchema
 
 from ..errors import ApiError, bad_request
 from ..metrics import Metrics
 from .asking import Asking
+from .stock import StockParser, tokens_by_id
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What constrains an answer (``wire``, for the worker), and what reads it (``compiled``)."""
+    """What constrains an answer (``wire``, for the worker), and what reads it (``compiled``).
+
+    ``by_id``: see stock.StockParser; None: the workers' engine is ours.
+    """
 
     plan: Plan
     wire: str
     compiled: Compiled
+    by_id: frozenset[int] | None = None
+
+    def parser(self) -> Parser | StockParser:
+        """For one answer."""
+        parser = self.compiled.parser()
+        if self.by_id is None:
+            return parser
+        return StockParser(parser, self.compiled.vocabulary, self.by_id)
 
 
 class Planner:
@@ -62,7 +74,8 @@ class Planner:
             param, pointer = plan.blame(error.pointer)
             raise refusal(asking.param(param), pointer, message_of(error)) from None
         self._metrics.compile_seconds.observe(time.perf_counter() - start)
-        return Planned(plan, wire, compiled)
+        by_id = tokens_by_id(plan.spec, self._compiler.vocabulary) if self._stock else None
+        return Planned(plan, wire, compiled, by_id)
 
 
 def keyword_of(error: SpecError | LimitExceeded) -> str:

@@ -1,8 +1,9 @@
 """One table of grammars and schemas; every path of the engine is run against it.
 
-A case is (name, kind, spec, samples): ``kind`` names the compiler's method, ``samples`` are whole texts of the language.
-Token names in structural tags are those that both the small vocabulary and the case's own walk know; cases whose
-special tokens a vocabulary does not have are left to the vocabularies that have them (``needs``).
+A case is (name, kind, spec, samples): ``kind`` names the compiler's method, ``samples`` are whole
+texts of the language. Token names in structural tags are those that both the small vocabulary and
+the case's own walk know; cases whose special tokens a vocabulary does not have are left to the
+vocabularies that have them (``needs``).
 """
 
 import json
@@ -30,7 +31,9 @@ def _schema(name: str, schema: Any, *values: Any) -> Case:
     return Case(f"schema-{name}", "json_schema", schema, _texts(*values))
 
 
-def _object(properties: dict[str, Any], required: list[str] | None = None, extra: Any = False) -> dict[str, Any]:
+def _object(
+    properties: dict[str, Any], required: list[str] | None = None, extra: Any = False
+) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": properties,
@@ -44,7 +47,10 @@ TREE = {
     "$defs": {"node": _object({"value": INTEGER, "next": {"$ref": "#/$defs/node"}}, ["value"])},
     "$ref": "#/$defs/node",
 }
-NESTED = {"$defs": {"x": {"anyOf": [INTEGER, {"type": "array", "items": {"$ref": "#/$defs/x"}}]}}, "$ref": "#/$defs/x"}
+NESTED = {
+    "$defs": {"x": {"anyOf": [INTEGER, {"type": "array", "items": {"$ref": "#/$defs/x"}}]}},
+    "$ref": "#/$defs/x",
+}
 
 SCHEMAS = [
     _schema("any", True, {"a": [1, None]}, "x"),
@@ -169,12 +175,22 @@ REGEXES = [
 
 CHOICES = [
     Case(f"choice-{n}", "choice", list(texts), tuple(texts))
-    for n, texts in enumerate((("yes", "no"), ("a", "ab", "abc"), ("", "x"), ("é", "漢字"), tuple(f"item {i}" for i in range(50))))
+    for n, texts in enumerate(
+        (
+            ("yes", "no"),
+            ("a", "ab", "abc"),
+            ("", "x"),
+            ("é", "漢字"),
+            tuple(f"item {i}" for i in range(50)),
+        )
+    )
 ]
 
 
 def _tag(name: str, form: Any, *samples: str, needs: tuple[str, ...] = ()) -> Case:
-    return Case(f"tag-{name}", "structural_tag", {"type": "structural_tag", "format": form}, samples, needs)
+    return Case(
+        f"tag-{name}", "structural_tag", {"type": "structural_tag", "format": form}, samples, needs
+    )
 
 
 def _json(schema: Any) -> dict[str, Any]:
@@ -182,13 +198,31 @@ def _json(schema: Any) -> dict[str, Any]:
 
 
 def _function(name: str, schema: Any) -> dict[str, Any]:
-    return {"type": "tag", "begin": f"<function={name}>", "content": _json(schema), "end": "</function>"}
+    return {
+        "type": "tag",
+        "begin": f"<function={name}>",
+        "content": _json(schema),
+        "end": "</function>",
+    }
 
 
 TEXT = {"type": "any_text"}
-F, G = _function("f", _object({"a": INTEGER})), _function("get_weather", _object({"city": STRING, "n": {"type": "array", "items": INTEGER, "maxItems": 20}}, ["city"]))
-F_TEXT, G_TEXT = '<function=f>{"a": 1}</function>', '<function=get_weather>{"city": "Oslo", "n": [1,2]}</function>'
-MANY = [_function(f"tool_{i}", _object({f"p{i}": STRING, "q": INTEGER}, [f"p{i}"])) for i in range(12)]
+F, G = (
+    _function("f", _object({"a": INTEGER})),
+    _function(
+        "get_weather",
+        _object(
+            {"city": STRING, "n": {"type": "array", "items": INTEGER, "maxItems": 20}}, ["city"]
+        ),
+    ),
+)
+F_TEXT, G_TEXT = (
+    '<function=f>{"a": 1}</function>',
+    '<function=get_weather>{"city": "Oslo", "n": [1,2]}</function>',
+)
+MANY = [
+    _function(f"tool_{i}", _object({f"p{i}": STRING, "q": INTEGER}, [f"p{i}"])) for i in range(12)
+]
 TRIGGERED = {"type": "triggered_tags", "triggers": ["<function="], "tags": [F, G]}
 
 TAGS = [

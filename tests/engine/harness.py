@@ -1,4 +1,6 @@
-"""Walks through grammars for the exactness tests: sample texts and random tokens, one check for each new place."""
+"""Walks through grammars for the exactness tests: sample texts and random tokens, one check for
+each new place.
+"""
 
 import random
 from collections.abc import Callable, Iterator
@@ -27,12 +29,16 @@ def tokenise(vocabulary: engine.Vocabulary, text: bytes, longest: int) -> Iterat
     ids = getattr(tokenise, "ids", {})
     if vocabulary.fingerprint not in ids:
         special = set(vocabulary.special_token_ids)
-        ids[vocabulary.fingerprint] = {t: i for i, t in enumerate(vocabulary.tokens) if i not in special}
+        ids[vocabulary.fingerprint] = {
+            t: i for i, t in enumerate(vocabulary.tokens) if i not in special
+        }
         tokenise.ids = ids  # type: ignore[attr-defined]
     known = ids[vocabulary.fingerprint]
     at = 0
     while at < len(text):
-        size = next(n for n in range(min(longest, len(text) - at), 0, -1) if text[at : at + n] in known)
+        size = next(
+            n for n in range(min(longest, len(text) - at), 0, -1) if text[at : at + n] in known
+        )
         yield known[text[at : at + size]]
         at += size
 
@@ -41,7 +47,7 @@ Visit = Callable[[engine.Matcher, list[int]], None]
 
 
 def walk_samples(compiled: engine.Compiled, case: Case, visit: Visit, longest: int = 16) -> None:
-    """Every sample must be accepted; ``visit`` sees the matcher before each token and at the end."""
+    """Every sample must be accepted; ``visit`` sees each place before a token, and the end."""
     for sample in case.samples:
         matcher, path = engine.Matcher(compiled), []
         for token in tokenise(compiled.vocabulary, sample.encode(), longest):
@@ -52,10 +58,13 @@ def walk_samples(compiled: engine.Compiled, case: Case, visit: Visit, longest: i
         assert matcher.can_stop(), (case.name, sample)
 
 
-def walk_randomly(compiled: engine.Compiled, seed: str, length: int, visit: Visit) -> None:
-    """Uniform draws among the allowed tokens; a mask is never empty."""
+def walk_randomly(
+    compiled: engine.Compiled, seed: str, length: int, visit: Visit
+) -> engine.Matcher:
+    """Uniform draws among the allowed tokens; a mask is never empty. Returns the walk's end."""
     rng = random.Random(seed)
-    matcher, path = engine.Matcher(compiled), []
+    path: list[int] = []
+    matcher = engine.Matcher(compiled)
     mask = new_mask(compiled.vocabulary)
     for _ in range(length):
         visit(matcher, path)
@@ -66,7 +75,8 @@ def walk_randomly(compiled: engine.Compiled, seed: str, length: int, visit: Visi
         assert matcher.accept_token(token), ("mask allows what accept refuses", seed, path, token)
         path.append(token)
         if matcher.is_terminated():
-            return
+            break
+    return matcher
 
 
 class MaskChecker:

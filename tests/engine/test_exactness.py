@@ -1,4 +1,6 @@
-"""The masks are exact: equal to brute force over whole vocabularies, and to a recogniser that shares no code with them."""
+"""The masks are exact: equal to brute force over whole vocabularies, and to a recogniser that
+shares no code with them.
+"""
 
 import heapq
 import json
@@ -35,7 +37,7 @@ def small_compiler(**options: object) -> engine.Compiler:
 
 @pytest.fixture(scope="module")
 def compilers() -> dict[str, engine.Compiler]:
-    """One compiler for each vocabulary, so that later cases also meet what earlier ones left in its caches."""
+    """One compiler for each vocabulary: later cases meet what earlier ones left in its caches."""
     return {name: engine.Compiler(make()) for name, make in VOCABULARIES.items()}
 
 
@@ -47,7 +49,9 @@ def test_the_table_is_large_enough_and_its_names_are_unique() -> None:
 
 @BY_NAME
 @pytest.mark.parametrize("name", VOCABULARIES)
-def test_mask_equals_brute_force(compilers: dict[str, engine.Compiler], name: str, case: Case) -> None:
+def test_mask_equals_brute_force(
+    compilers: dict[str, engine.Compiler], name: str, case: Case
+) -> None:
     """Once per distinct row on valid outputs and on random walks of 200 tokens."""
     compiler = compilers[name]
     if not applicable(case, compiler.vocabulary):
@@ -63,7 +67,7 @@ def test_mask_equals_brute_force(compilers: dict[str, engine.Compiler], name: st
 
 @BY_NAME
 def test_reference_agrees_byte_by_byte(case: Case) -> None:
-    """On random walks: the same bytes and tokens may follow, and the text may end at the same places."""
+    """On random walks, the same bytes and tokens may follow, and the text may end alike."""
     compiled = compile_case(small_compiler(), case)
     reference = Recogniser(compiled.grammar)
     vocabulary = compiled.vocabulary
@@ -74,7 +78,10 @@ def test_reference_agrees_byte_by_byte(case: Case) -> None:
             assert matcher.can_stop() == state.accepts()
             followers = {b: state.step(b) for b in range(256)} if step % 4 == 0 else {}
             for byte, after in followers.items():
-                assert matcher.fork().accept_bytes(bytes([byte])) == (after is not None), (case.name, byte)
+                assert matcher.fork().accept_bytes(bytes([byte])) == (after is not None), (
+                    case.name,
+                    byte,
+                )
             tokens = {
                 t: after
                 for t in vocabulary.special_token_ids
@@ -109,12 +116,12 @@ def test_every_text_can_go_on_and_can_stop(case: Case) -> None:
     """From wherever a walk leads, some finite continuation ends the text."""
     compiled = compile_case(small_compiler(), case)
     for walk in range(3):
-        ends: list[engine.Matcher] = []
-        walk_randomly(compiled, f"stop {case.name}/{walk}", 25, lambda m, _: ends.append(m.fork()))
-        assert way_to_stop(ends[-1]), case.name
+        end = walk_randomly(compiled, f"stop {case.name}/{walk}", 25, lambda matcher, path: None)
+        assert way_to_stop(end), case.name
 
 
-#: letters in the order in which they lead towards an end: closing first, opening and white space last
+#: letters in the order in which they lead towards an end: closing first, opening and white space
+#: last
 COST = {
     **dict.fromkeys(range(256), 3),
     **dict.fromkeys(b'"]}>:', 1),
@@ -134,7 +141,11 @@ def way_to_stop(matcher: engine.Matcher) -> bool:
             return True
         for letter in (*range(256), *(256 + token for token in tokens)):
             after = at.fork()
-            taken = after.accept_bytes(bytes([letter])) if letter < 256 else after.accept_token(letter - 256)
+            taken = (
+                after.accept_bytes(bytes([letter]))
+                if letter < 256
+                else after.accept_token(letter - 256)
+            )
             if taken and after.place() not in seen:
                 seen.add(after.place())
                 number += 1
@@ -188,7 +199,12 @@ def test_every_path_gives_the_same_masks(case: Case) -> None:
 
 
 def test_masks_from_a_store_are_used_and_damaged_ones_are_not() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"], "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}},
+        "required": ["a"],
+        "additionalProperties": False,
+    }
     case = Case("stored", "json_schema", schema, ())
     store = DictStore()
     compiler = small_compiler(store=store)
@@ -201,7 +217,14 @@ def test_masks_from_a_store_are_used_and_damaged_ones_are_not() -> None:
     shape = {"words": small_vocabulary().words, "nodes": small_vocabulary().trie_nodes}
     for key, value in store.kept.items():
         assert decode(value, **shape)
-        for damaged in (value[:-1], value + b"\0", b"XXXX" + value[4:], value[:9], b"", value[:16] + b"\xff" * 8 + value[24:]):
+        for damaged in (
+            value[:-1],
+            value + b"\0",
+            b"XXXX" + value[4:],
+            value[:9],
+            b"",
+            value[:16] + b"\xff" * 8 + value[24:],
+        ):
             assert decode(damaged, **shape) is None
         store.kept[key] = value[: len(value) // 2]
     damaged = small_compiler(store=store)
@@ -209,8 +232,17 @@ def test_masks_from_a_store_are_used_and_damaged_ones_are_not() -> None:
     assert damaged.stats()["store_rejected"] > 0
 
 
-@pytest.mark.parametrize("counted", [{}, {"minItems": 2, "maxItems": 2000}], ids=["uncounted", "counted"])
-@pytest.mark.parametrize("item", [{"type": "string"}, {"type": "object", "properties": {"n": {"type": "string", "maxLength": 60}}}], ids=["strings", "objects"])
+@pytest.mark.parametrize(
+    "counted", [{}, {"minItems": 2, "maxItems": 2000}], ids=["uncounted", "counted"]
+)
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "string"},
+        {"type": "object", "properties": {"n": {"type": "string", "maxLength": 60}}},
+    ],
+    ids=["strings", "objects"],
+)
 def test_rows_do_not_grow_with_the_number_of_elements(counted: dict, item: dict) -> None:
     """Rows after 1,000 elements are those after 3 and a constant."""
     element = "text" if item["type"] == "string" else {"n": "some text"}
@@ -227,7 +259,9 @@ def test_rows_do_not_grow_with_the_number_of_elements(counted: dict, item: dict)
 
 def test_rows_do_not_grow_with_the_length_of_a_counted_string() -> None:
     def rows(length: int) -> int:
-        compiled = small_compiler().compile_json_schema({"type": "string", "minLength": 2, "maxLength": 65_536})
+        compiled = small_compiler().compile_json_schema(
+            {"type": "string", "minLength": 2, "maxLength": 65_536}
+        )
         assert engine.Matcher(compiled).accept_bytes(b'"' + b"x" * length + b'"')
         return compiled.stats()["rows"]
 

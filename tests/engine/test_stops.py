@@ -1,4 +1,6 @@
-"""Stop tokens end a text; a grammar that wants to go on behind one is refused when it is compiled."""
+"""Stop tokens end a text; a grammar that wants to go on behind one is refused when it is
+compiled.
+"""
 
 import pytest
 

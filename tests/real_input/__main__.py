@@ -13,15 +13,16 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from functools import reduce
 from pathlib import Path
 
+from .asking import MAX_TOKENS
 from .bfcl import data_folder, read_cases
 from .judging import Judge
 from .maskbench import Selection
 from .runs import Tallies, Tally, Target, run_calls, run_schemas, table
-from .served import ServedGateway, metric
+from .served import metric, served_gateway
 
 #: what a gateway must never count
 FAULTS = ("switchyard_parse_divergence_total", "switchyard_internal_errors_total")
@@ -34,22 +35,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.bfcl is None:
         print("no BFCL data: `make data` fetches them, --bfcl or SWITCHYARD_BFCL name them")
         return 2
-    with _url(options) as url:
-        target = Target(url, options.model, options.seed)
+    own = {"FORMAT": options.format}
+    with nullcontext(options.url) if options.url else served_gateway(own) as url:
+        target = Target(url, options.model, options.seed, options.max_tokens)
         right = [_report(name, tallies) for name, tallies in _groups(target, options)]
         faults = {name: metric(target.url, name) for name in FAULTS}
     print("".join(f"\n{name} {count:.0f}" for name, count in faults.items()))
     return 0 if all(right) and not any(faults.values()) else 1
-
-
-@contextmanager
-def _url(options: argparse.Namespace) -> Iterator[str]:
-    """Of the gateway that was named, or of one of our own."""
-    if options.url:
-        yield options.url
-        return
-    with ServedGateway({"FORMAT": options.format}) as gateway:
-        yield gateway.url
 
 
 def _groups(target: Target, options: argparse.Namespace) -> Iterator[tuple[str, Tallies]]:
@@ -77,6 +69,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--url", help="a running gateway; default: starts one with the noise worker"
     )
+    parser.add_argument("--max-tokens", type=int, default=MAX_TOKENS, help="limit of an answer")
     parser.add_argument("--model", default="noise", help="the model's name there")
     return parser
 

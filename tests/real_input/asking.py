@@ -29,7 +29,9 @@ class Call:
 
 @dataclass
 class Answer:
-    """``error``: what the client raised instead; then nothing else counts."""
+    """``limit``: the tokens it could have. ``error``: what the client raised instead; then nothing
+    else counts.
+    """
 
     calls: list[Call] = field(default_factory=list)
     content: str | None = None
@@ -37,6 +39,7 @@ class Answer:
     finish: str | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    limit: int = MAX_TOKENS
     error: str | None = None
 
 
@@ -61,13 +64,16 @@ async def ask_all(
     return list(await asyncio.gather(*(one(n, case) for n, case in enumerate(cases))))
 
 
-async def complete(client: openai.AsyncOpenAI, *, stream: bool, **request: Any) -> Answer:
+async def complete(
+    client: openai.AsyncOpenAI, *, stream: bool, max_tokens: int = MAX_TOKENS, **request: Any
+) -> Answer:
     """One answer, at temperature 1; raises what the client raises."""
     create: Any = client.chat.completions.create
-    request = {"temperature": 1, "max_completion_tokens": MAX_TOKENS, **request}
+    request = {"temperature": 1, "max_completion_tokens": max_tokens, **request}
     if stream:
         options = {"include_usage": True}
-        return await _added_up(await create(stream=True, stream_options=options, **request))
+        chunks = await create(stream=True, stream_options=options, **request)
+        return await _added_up(chunks, Answer(limit=max_tokens))
     completion = await create(**request)
     choice, used = completion.choices[0], completion.usage
     calls = [
@@ -80,11 +86,11 @@ async def complete(client: openai.AsyncOpenAI, *, stream: bool, **request: Any) 
         choice.finish_reason,
         used.prompt_tokens,
         used.completion_tokens,
+        max_tokens,
     )
 
 
-async def _added_up(chunks: AsyncIterator[Any]) -> Answer:
-    answer = Answer()
+async def _added_up(chunks: AsyncIterator[Any], answer: Answer) -> Answer:
     async for chunk in chunks:
         if chunk.usage is not None:
             answer.prompt_tokens = chunk.usage.prompt_tokens

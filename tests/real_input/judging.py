@@ -23,7 +23,7 @@ from jsonschema.validators import extend
 from app.tokenizer import BuiltinTokenizer
 from engine import Compiler, Matcher
 
-from .asking import MAX_TOKENS, Answer
+from .asking import Answer
 
 #: formats that the engine asserts; all others are annotations
 FORMATS = ("date", "time", "date-time", "ipv4", "uuid")
@@ -141,8 +141,8 @@ def _wrong_ending(answer: Answer, expected: str) -> list[str]:
     wrong = []
     if answer.finish not in (expected, "length"):
         wrong.append(f"finish_reason {answer.finish!r}")
-    full = answer.completion_tokens == MAX_TOKENS
-    if answer.completion_tokens > MAX_TOKENS or (answer.finish == "length" and not full):
+    unused = answer.limit - answer.completion_tokens
+    if unused < 0 or (unused and answer.finish == "length"):
         wrong.append(f"{answer.completion_tokens} tokens with finish_reason {answer.finish!r}")
     if not answer.prompt_tokens or not answer.completion_tokens:
         wrong.append("usage counts nothing")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from statistics import quantiles
 from typing import TypeVar
 
-from .asking import Answer, ask_all, client_of, complete
+from .asking import MAX_TOKENS, Answer, ask_all, client_of, complete
 from .bfcl import Case
 from .judging import Judge
 from .maskbench import Written
@@ -18,11 +18,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Target:
-    """The gateway that is asked. ``seed``: another one draws other answers."""
+    """The gateway that is asked. ``seed``: another one draws other answers. ``max_tokens``: limit
+    of an answer.
+    """
 
     url: str
     model: str = "noise"
     seed: int = 0
+    max_tokens: int = MAX_TOKENS
 
     def draws(self, number: int) -> int:
         """The seed of one request."""
@@ -88,6 +91,7 @@ async def run_calls(target: Target, cases: Sequence[Case], judge: Judge) -> Tall
             tools=case.tools,
             tool_choice="required",
             seed=target.draws(number),
+            max_tokens=target.max_tokens,
         )
 
     async with client_of(target.url) as client:
@@ -111,6 +115,7 @@ async def run_schemas(target: Target, cases: Sequence[Written], judge: Judge) ->
                 "json_schema": {"name": "form", "schema": case.schema},
             },
             seed=target.draws(number),
+            max_tokens=target.max_tokens,
         )
 
     async with client_of(target.url) as client:

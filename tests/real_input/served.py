@@ -5,11 +5,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import TracebackType
+from typing import IO
 
 import httpx
 
@@ -18,61 +18,54 @@ ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
 
 
-class ServedGateway:
-    """``with ServedGateway() as gateway``; without ``settings`` it runs the noise worker.
+@contextmanager
+def served_gateway(settings: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Its URL, while it runs; without ``settings`` it runs the noise worker.
 
     ``settings`` are SWITCHYARD_* variables without the prefix; those of the caller's environment
     don't count.
     """
-
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
-        self._port = _free_port()
-        self.url = f"http://127.0.0.1:{self._port}"
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("SWITCHYARD_")}
-        chosen = {"PORT": str(self._port), "LOG_LEVEL": "warning", **(settings or {})}
-        self._environment = kept | {f"SWITCHYARD_{key}": value for key, value in chosen.items()}
-        self._open = ExitStack()
-        self._log = self._open.enter_context(TemporaryFile("w+"))
-
-    def __enter__(self) -> "ServedGateway":
-        command = [sys.executable, "-m", "app"]
-        self._process = subprocess.Popen(
-            command, cwd=ROOT, env=self._environment, stdout=self._log, stderr=subprocess.STDOUT
+    port = _free_port()
+    chosen = {"PORT": str(port), "LOG_LEVEL": "warning", **(settings or {})}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("SWITCHYARD_")}
+    environment = kept | {f"SWITCHYARD_{key}": value for key, value in chosen.items()}
+    command = [sys.executable, "-m", "app"]
+    with TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT
         )
-        until = time.monotonic() + PATIENCE
-        while not self._ready():
-            if self._process.poll() is not None or time.monotonic() > until:
-                said = self.log()[-2000:]
-                self.__exit__(None, None, None)
-                raise RuntimeError(f"the gateway did not start: {said}")
-            time.sleep(0.1)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._process.terminate()
-        with self._open:
-            try:
-                self._process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-                raise
-
-    def log(self) -> str:
-        """What it printed so far."""
-        self._log.seek(0)
-        return self._log.read()
-
-    def _ready(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/health/ready", timeout=5).status_code == 200
-        except httpx.TransportError:
-            return False
+            url = f"http://127.0.0.1:{port}"
+            _wait_until_ready(url, process, log)
+            yield url
+        finally:
+            _stop(process)
+
+
+def _wait_until_ready(url: str, process: subprocess.Popen[bytes], log: IO[str]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not _ready(url):
+        if process.poll() is not None or time.monotonic() > until:
+            log.seek(0)
+            raise RuntimeError(f"the gateway did not start: {log.read()[-2000:]}")
+        time.sleep(0.1)
+
+
+def _ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/health/ready", timeout=5).status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
 
 
 def metric(url: str, name: str) -> float:

@@ -12,7 +12,7 @@ from .bfcl import KINDS, Case, data_folder, normal, read_cases
 from .judging import Judge, in_python
 from .maskbench import Selection, Written
 from .runs import Tally, Target, run_calls, run_schemas
-from .served import ServedGateway, metric
+from .served import metric, served_gateway
 
 FOLDER = data_folder()
 real = pytest.mark.skipif(FOLDER is None, reason="`make data` fetches the BFCL cases")
@@ -36,10 +36,10 @@ SCHEMA = {
 
 @pytest.fixture(scope="module")
 def target() -> Iterator[Target]:
-    with ServedGateway() as gateway:
-        yield Target(gateway.url)
-        assert metric(gateway.url, "switchyard_parse_divergence_total") == 0
-        assert metric(gateway.url, "switchyard_internal_errors_total") == 0
+    with served_gateway() as url:
+        yield Target(url)
+        assert metric(url, "switchyard_parse_divergence_total") == 0
+        assert metric(url, "switchyard_internal_errors_total") == 0
 
 
 def cases(closed: bool) -> list[Case]:

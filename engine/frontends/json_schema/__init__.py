@@ -1,5 +1,6 @@
 """JSON Schema -> IR. What can't be enforced is refused by name and JSON pointer, never dropped.
 
+document     whether it is JSON at all, and not too deep
 keywords     which keywords exist, what they constrain, and the forms of their values
 references   $ref inside the document
 shapes       what a schema says, by type, and the exact meeting of two of them

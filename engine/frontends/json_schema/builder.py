@@ -16,11 +16,12 @@ from typing import Any
 from ...errors import SpecError
 from ...ir import FAIL, Grammar, Node
 from .arrays import build_array
+from .document import check_document
 from .numbers import any_integer, any_number, build_integer, build_number
 from .objects import KeyOrder, build_object
 from .productive import is_productive
 from .reader import Reader
-from .references import References, check_depth
+from .references import References
 from .shapes import (
     ANYTHING,
     ARRAY,
@@ -71,7 +72,7 @@ def build_json_schema(
         raise ValueError(f"unknown_formats must be 'annotate' or 'refuse', not {unknown_formats!r}")
     if extra_keys not in ("anywhere", "last"):
         raise ValueError(f"extra_keys must be 'anywhere' or 'last', not {extra_keys!r}")
-    check_depth(schema, grammar.limits.spec_depth, pointer)
+    check_document(schema, grammar.limits.spec_depth, pointer)
     reader = Reader(
         References(schema, pointer), grammar.limits, refuse_unknown=unknown_formats == "refuse"
     )
@@ -98,6 +99,7 @@ class Builder:
         """The node of a place; its rule may still wait for its definition."""
         if not place:
             return self.any_value()
+        place = tuple([self.reader.target(each) for each in place])
         key = tuple([id(each.schema) for each in place])
         if key not in self._places:
             self._places[key] = self._node(self.reader.shapes_at(place), place[0].pointer)

@@ -36,6 +36,8 @@ from .shapes import (
 
 #: levels of properties that are looked into for a difference between two branches of oneOf
 DISTANCE = 3
+#: comparisons of two branches of one oneOf; a few hundred branches, some tenths of a second
+PAIRS = 200_000
 
 
 def type_of(value: Any) -> int:
@@ -177,13 +179,19 @@ class Evaluator:
 
     # -- differences ------------------------------------------------------------------------------
     def are_disjoint(self, groups: list[list[Shape]]) -> bool:
-        """Whether no value fits two of the groups, as far as that is seen easily."""
+        """Whether no value fits two of the groups, as far as ``PAIRS`` comparisons can tell."""
+        listed: set[Hashable] = set()
+        for group in groups:
+            own = {i for each in group if each.values for i in self._identities(each.values)}
+            if not listed.isdisjoint(own):
+                return False
+            listed |= own
+        shapes = [(number, shape) for number, group in enumerate(groups) for shape in group]
+        free = [each for each in shapes if each[1].values is None]
+        if len(free) * len(shapes) > PAIRS:
+            return False
         return all(
-            self._apart(a, b, DISTANCE)
-            for number, left in enumerate(groups)
-            for right in groups[:number]
-            for a in left
-            for b in right
+            a == b or self._apart(left, right, DISTANCE) for a, left in free for b, right in shapes
         )
 
     def _apart(self, a: Shape, b: Shape, distance: int) -> bool:

@@ -30,6 +30,21 @@ REFUSED = {
     **dict.fromkeys(("if", "$dynamicRef", "$recursiveRef"), ALL),
 }
 
+#: all that may make a schema say more than the $ref in it
+SAYS_MORE = frozenset(
+    (
+        *OF_STRINGS,
+        *OF_NUMBERS,
+        *OF_ARRAYS,
+        *OF_OBJECTS,
+        *COMPOSED,
+        *REFUSED,
+        "type",
+        "enum",
+        "const",
+    )
+) - {"$ref"} | {"$id", "id"}
+
 #: upper bounds from here on bound nothing; lower ones can't be reached
 COUNTLESS = 1 << 31
 #: digits of a bound or of a listed number, before and behind the point
@@ -48,6 +63,11 @@ def is_vacuous(schema: dict[str, Any], keyword: str) -> bool:
     if keyword == "contains":
         return schema.get("minContains") == 0 and "maxContains" not in schema
     return keyword == "if" and "then" not in schema and "else" not in schema
+
+
+def is_reference(schema: Any) -> bool:
+    """Whether a schema is nothing but a reference to another one."""
+    return isinstance(schema, dict) and "$ref" in schema and SAYS_MORE.isdisjoint(schema)
 
 
 def is_true(value: Any) -> bool:

@@ -23,6 +23,10 @@ PRECISION = 15
 WHOLE = 15
 DIGIT = ((0x30, 0x39),)
 LAST_DIGIT = 9
+#: below this, doubles keep fewer digits apart
+SMALLEST = Decimal("2.3e-308")
+#: the largest power of ten that a double holds
+EXACT_POWER = 22
 
 
 # -- integers ------------------------------------------------------------------------------------
@@ -47,7 +51,8 @@ def _whole_bounds(numbers: Numbers) -> tuple[int | None, int | None]:
         low = _ceil(numbers.low)
         low += low == numbers.low and numbers.low_open
     if numbers.high is not None:
-        high = -_ceil(-numbers.high)
+        high = int(numbers.high)
+        high -= high > numbers.high
         high -= high == numbers.high and numbers.high_open
     return low, high
 
@@ -55,6 +60,11 @@ def _whole_bounds(numbers: Numbers) -> tuple[int | None, int | None]:
 def _ceil(value: Decimal) -> int:
     whole = int(value)
     return whole + (value > whole)
+
+
+def _negative(value: Any) -> Any:
+    """Exactly: a minus sign would round a Decimal to the 28 digits of its context."""
+    return value.copy_negate() if isinstance(value, Decimal) else -value
 
 
 def _signed(g: Grammar, low: Any, high: Any, magnitude: Callable[[Any, Any], Node]) -> Node:
@@ -67,8 +77,9 @@ def _signed(g: Grammar, low: Any, high: Any, magnitude: Callable[[Any, Any], Nod
     if high is None or high >= 0:
         parts.append(magnitude(0 if low is None else max(low, 0 * low), high))
     if low is None or low <= 0:
-        least = 0 if high is None else max(-high, 0 * high)
-        parts.append(g.seq(g.bytes(b"-"), magnitude(least, None if low is None else -low)))
+        least = 0 if high is None else max(_negative(high), 0 * high)
+        most = None if low is None else _negative(low)
+        parts.append(g.seq(g.bytes(b"-"), magnitude(least, most)))
     return g.alt(*parts)
 
 
@@ -169,16 +180,20 @@ def _closed(numbers: Numbers) -> tuple[Decimal | None, Decimal | None]:
     """The bounds as included ones."""
     low, high = numbers.low, numbers.high
     if low is not None and numbers.low_open:
-        low = -_below(-low)
+        low = _negative(_below(_negative(low)))
     if high is not None and numbers.high_open:
         high = _below(high)
     return low, high
 
 
 def _below(value: Decimal) -> Decimal:
-    """The next number of ``PRECISION`` significant digits below."""
+    """The next number of ``PRECISION`` significant digits below; doubles that are too small to have
+    so many are passed over.
+    """
     if value == 0:
         return Decimal(-1).scaleb(-PRECISION)
+    if abs(value) < SMALLEST:
+        return Decimal(0) if value > 0 else _negative(SMALLEST)
     context = Context(prec=PRECISION, rounding=ROUND_FLOOR)
     rounded = context.plus(value)
     return rounded if rounded < value else context.next_minus(value)
@@ -278,14 +293,23 @@ def _runs(a: int, b: int, on_low: bool, on_high: bool) -> list[tuple[int, int]]:
     return low + ([(first, last)] if first <= last else []) + high
 
 
+def _power(exponent: int) -> Decimal:
+    return Decimal((0, (1,), exponent))
+
+
 def _by_exponent(g: Grammar, low: Decimal, high: Decimal | None) -> Node:
     """d.ddde+x whose exponents alone keep them within the bounds: low <= 10^x, and 10^(x+1) <=
     high.
     """
-    first = None if low == 0 else low.adjusted() + (low.scaleb(-low.adjusted()) != 1)
+    first = None if low == 0 else low.adjusted() + (low != _power(low.adjusted()))
     last = None if high is None else high.adjusted() - 1
     if high == 0:
         return g.fail()
+    # a reader may take a larger power for a double on the other side of a bound
+    if first is not None and first > EXACT_POWER:
+        first += 1
+    if last is not None and last >= EXACT_POWER:
+        last -= 1
     zeros = g.repeat(g.bytes(b"0"), 0, None)
     parts = []
     if first is None or first < 0:

@@ -110,12 +110,11 @@ def _member(builder: "Builder", name: str, value: Node) -> Node:
     )
 
 
-def _additional(builder: "Builder", listed: dict[str, Node], value: Node) -> Node:
-    """A member whose key is not listed. The key's body is a rule of its own, so that its masks are
-    made once.
-    """
+def _additional(builder: "Builder", listed: Iterable[str], value: Node) -> Node:
+    """A member whose key is not listed. The key is a rule, so that its masks are made once."""
     g, text = builder.grammar, builder.text
-    body = text.ruled("key", excluding(listed).to_node(g)) if listed else text.any_body()
+    names = [name for name in listed if not has_surrogate(name)]
+    body = text.ruled("key", excluding(names).to_node(g)) if names else text.any_body()
     return text.ruled("additional member", g.seq(text.quoted(body), text.colon(), value))
 
 

@@ -28,6 +28,7 @@ from .keywords import (
     count,
     decimal,
     escape,
+    is_reference,
     kind_of,
 )
 from .references import References
@@ -63,6 +64,7 @@ class Reader:
         self.followed = False  # whether a $ref was met
         self._read: dict[int, list[Shape]] = {}
         self._open: dict[int, None] = {}
+        self._targets: dict[int, Located] = {}
         # places are remembered by identity: what merging made must live as long
         self._places: dict[tuple[int, ...], tuple[Place, list[Shape]]] = {}
 
@@ -84,8 +86,24 @@ class Reader:
             self._places[key] = place, shapes
         return self._places[key][1]
 
+    def target(self, located: Located) -> Located:
+        """Where a schema leads that is nothing but a reference; so all such places are one."""
+        passed: dict[int, None] = {}
+        while is_reference(located.schema):
+            key = id(located.schema)
+            if key in passed:
+                raise CircularReference("the reference leads back here", located.pointer)
+            passed[key] = None
+            self.followed = True
+            if key not in self._targets:
+                place = f"{located.pointer}/$ref"
+                self._targets[key] = self.references.resolve(located.schema["$ref"], place)
+            located = self._targets[key]
+        self._targets.update(dict.fromkeys(passed, located))
+        return located
+
     def read(self, located: Located) -> list[Shape]:
-        schema, pointer = located
+        schema, pointer = self.target(located)
         if isinstance(schema, bool):
             return [ANYTHING] if schema else []
         if not isinstance(schema, dict):
@@ -96,9 +114,7 @@ class Reader:
         if key in self._read:
             return self._read[key]
         if key in self._open:
-            raise CircularReference(
-                "the reference leads back here without any value in between", pointer
-            )
+            raise CircularReference("the reference leads back here", pointer)
         if len(self._open) >= self.limits.spec_depth:
             raise LimitExceeded("spec_depth", self.limits.spec_depth, len(self._open) + 1, pointer)
         self._open[key] = None
@@ -262,11 +278,9 @@ class Reader:
                 self._meetings(shapes, self.read(branch), place)
                 for branch in self._branches(schema, keyword, pointer)
             ]
-            if keyword == "oneOf":
-                _bound(sum(map(len, groups)), place)
-                if not self.evaluator.are_disjoint(groups):
-                    message = "the branches of oneOf are not seen to exclude one another"
-                    raise UnsupportedSchema(place, "oneOf", message)
+            if keyword == "oneOf" and not self.evaluator.are_disjoint(groups):
+                message = "the branches of oneOf are not seen to exclude one another"
+                raise UnsupportedSchema(place, "oneOf", message)
             shapes = _united([shape for group in groups for shape in group])
             _bound(len(shapes), place)
         return shapes

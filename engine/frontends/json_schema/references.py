@@ -1,31 +1,11 @@
-"""``$ref`` inside one document, and how deep the document is. Nothing is ever fetched."""
+"""``$ref`` inside one document. Nothing is ever fetched."""
 
 from typing import Any
 from urllib.parse import unquote
 
-from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...errors import SpecError, UnsupportedSchema
 from .keywords import escape
 from .shapes import Located
-
-
-def check_depth(value: Any, maximum: int, pointer: str) -> None:
-    """
-    Raises:
-        LimitExceeded: nested deeper than ``maximum``.
-    """
-    level, depth = [value], 0
-    while level:
-        depth += 1
-        if depth > maximum:
-            raise LimitExceeded("spec_depth", maximum, depth, pointer)
-        level = [
-            child
-            for item in level
-            for child in (
-                item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
-            )
-            if isinstance(child, dict | list)
-        ]
 
 
 class References:

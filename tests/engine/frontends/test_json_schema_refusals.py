@@ -1,0 +1,306 @@
+"""What can't be enforced, means nothing or is too large is refused by name, place and number."""
+
+import itertools
+import json
+import random
+import sys
+from typing import Any
+
+import pytest
+
+from engine.errors import EngineError, InternalError, LimitExceeded, SpecError, UnsupportedSchema
+from engine.frontends.json_schema import build_json_schema
+from engine.ir import Grammar
+from engine.limits import Limits
+
+OLD = "http://json-schema.org/draft-07/schema#"
+
+# (schema, pointer, keyword)
+UNSUPPORTED = [
+    ({"type": "object", "patternProperties": {"^a": {}}}, "/patternProperties", "patternProperties"),
+    ({"propertyNames": {"maxLength": 3}}, "/propertyNames", "propertyNames"),
+    ({"minProperties": 2}, "/minProperties", "minProperties"),
+    ({"properties": {"a": {}, "b": {}}, "additionalProperties": False, "minProperties": 2}, "/minProperties", "minProperties"),
+    ({"maxProperties": 3}, "/maxProperties", "maxProperties"),
+    ({"dependentRequired": {"a": ["b"]}}, "/dependentRequired", "dependentRequired"),
+    ({"dependentSchemas": {"a": {}}}, "/dependentSchemas", "dependentSchemas"),
+    ({"dependencies": {"a": ["b"]}}, "/dependencies", "dependencies"),
+    ({"unevaluatedProperties": False}, "/unevaluatedProperties", "unevaluatedProperties"),
+    ({"type": "array", "uniqueItems": True}, "/uniqueItems", "uniqueItems"),
+    ({"contains": {"type": "string"}}, "/contains", "contains"),
+    ({"unevaluatedItems": False}, "/unevaluatedItems", "unevaluatedItems"),
+    ({"items": [{}, {}]}, "/items", "items"),
+    ({"multipleOf": 0.1}, "/multipleOf", "multipleOf"),
+    ({"not": {"type": "string"}}, "/not", "not"),
+    ({"if": {}, "then": {}}, "/if", "if"),
+    ({"$dynamicRef": "#x"}, "/$dynamicRef", "$dynamicRef"),
+    ({"$recursiveRef": "#"}, "/$recursiveRef", "$recursiveRef"),
+    ({"$ref": "other.json"}, "/$ref", "$ref"),
+    ({"$ref": "http://x/y#/a"}, "/$ref", "$ref"),
+    ({"$ref": "#anchor"}, "/$ref", "$ref"),
+    ({"items": {"$id": "x", "items": {"$ref": "#"}}}, "/items/$id", "$id"),
+    ({"$ref": "#/$defs/a/items", "$defs": {"a": {"$id": "x", "items": {"$ref": "#"}}}}, "/$defs/a/$id", "$id"),
+    ({"$schema": OLD, "items": {"id": "x", "items": {"$ref": "#"}}}, "/items/id", "id"),
+    ({"$schema": OLD, "prefixItems": [{}], "items": {}}, "/prefixItems", "prefixItems"),
+    ({"oneOf": [{"type": "integer"}, {"minimum": 3}]}, "/oneOf", "oneOf"),
+    ({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}, "/oneOf", "oneOf"),
+    ({"oneOf": [{"const": 1}, {"type": "integer"}]}, "/oneOf", "oneOf"),
+    ({"oneOf": [{"type": "null"}, {"enum": ["a", None]}]}, "/oneOf", "oneOf"),
+    ({"type": "string", "pattern": "(?=a)"}, "/pattern", "pattern"),
+    ({"properties": {"a/b~": {"items": {"not": {"type": "null"}}}}}, "/properties/a~1b~0/items/not", "not"),
+    ({"anyOf": [{"type": "string"}, {"uniqueItems": True}]}, "/anyOf/1/uniqueItems", "uniqueItems"),
+    ({"allOf": [{"type": "array"}, {"uniqueItems": True}]}, "/allOf/1/uniqueItems", "uniqueItems"),
+    ({"enum": [[1]], "uniqueItems": True}, "/uniqueItems", "uniqueItems"),
+    ({"$defs": {"x": {"contains": {"const": 1}}}, "items": {"$ref": "#/$defs/x"}}, "/$defs/x/contains", "contains"),
+    ({"allOf": [{"anyOf": [{"minLength": n}, {"maxLength": n}]} for n in range(20)]}, "/allOf/9", "anyOf"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "pointer", "keyword"), UNSUPPORTED)
+def test_an_unsupported_keyword_is_refused_by_name_and_pointer(
+    schema: dict, pointer: str, keyword: str
+) -> None:
+    with pytest.raises(UnsupportedSchema) as caught:
+        build_json_schema(Grammar(), schema, pointer="/base")
+    assert (caught.value.pointer, caught.value.keyword) == ("/base" + pointer, keyword)
+
+
+NOT_IN_FORCE = [
+    {"type": "string", "patternProperties": {"a": {}}, "uniqueItems": True, "multipleOf": 7},
+    {
+        "type": "integer",
+        "anyOf": [{"minLength": 1, "uniqueItems": True}, {"contains": {"const": 1}}],
+    },
+    {"patternProperties": {}, "dependentRequired": {}, "dependentSchemas": {}, "dependencies": {}},
+    {
+        "propertyNames": {},
+        "unevaluatedProperties": True,
+        "unevaluatedItems": {},
+        "uniqueItems": False,
+    },
+    {"multipleOf": 1, "minContains": 3, "then": False, "else": False},
+    {"if": {"type": "string"}, "properties": {}},
+    {"anyOf": [{}, {"uniqueItems": True}]},
+    {"$defs": {"unused": {"not": {"type": "null"}, "$ref": "nowhere"}}, "definitions": {"x": 5}},
+    {"$anchor": "a", "$dynamicAnchor": "b", "$vocabulary": {}, "contentMediaType": "text/plain"},
+    {"items": {"$id": "x", "type": "string"}},
+    {"$id": "http://x/y", "items": {"$ref": "http://x/y#"}},
+]
+
+
+@pytest.mark.parametrize("schema", NOT_IN_FORCE)
+def test_a_keyword_that_constrains_nothing_is_not_refused(schema: dict) -> None:
+    build_json_schema(Grammar(), schema)
+
+
+# (schema, pointer, words)
+ILL_FORMED = [
+    (5, "", "must be an object or a boolean, not a number"),
+    ([], "", "not an array"),
+    ({"type": 5}, "/type", "name"),
+    ({"type": []}, "/type", "name"),
+    ({"type": "float"}, "/type", "unknown type 'float'"),
+    ({"type": ["string", "string"]}, "/type", "twice"),
+    ({"properties": []}, "/properties", "object"),
+    ({"properties": {"a": 5}}, "/properties/a", "not a number"),
+    ({"properties": {"a": None}}, "/properties/a", "not null"),
+    ({"required": "a"}, "/required", "array of strings"),
+    ({"required": [1]}, "/required", "array of strings"),
+    ({"required": True}, "/required", "array of strings"),
+    ({"required": ["a", "a"]}, "/required", "twice"),
+    ({"additionalProperties": "no"}, "/additionalProperties", "not a string"),
+    ({"items": 5}, "/items", "not a number"),
+    ({"prefixItems": {}}, "/prefixItems", "array"),
+    ({"minItems": -1}, "/minItems", "at least 0"),
+    ({"maxItems": 1.5}, "/maxItems", "whole number"),
+    ({"minLength": "x"}, "/minLength", "whole number"),
+    ({"maxLength": True}, "/maxLength", "whole number"),
+    ({"minLength": 2**31}, "/minLength", "no text reaches"),
+    ({"minProperties": 10**5000}, "/minProperties", "no text reaches"),
+    ({"pattern": 5}, "/pattern", "string"),
+    ({"type": "string", "pattern": "("}, "/pattern", "position 1"),
+    ({"format": 5}, "/format", "string"),
+    ({"minimum": "1"}, "/minimum", "number"),
+    ({"minimum": True}, "/minimum", "number"),
+    ({"maximum": float("inf")}, "/maximum", "finite"),
+    ({"maximum": float("nan")}, "/maximum", "finite"),
+    ({"minimum": 10**401}, "/minimum", "400 digits"),
+    ({"minimum": 10**5000}, "/minimum", "400 digits"),
+    ({"exclusiveMinimum": True}, "/exclusiveMinimum", "needs minimum"),
+    ({"multipleOf": 0}, "/multipleOf", "greater than 0"),
+    ({"multipleOf": "x"}, "/multipleOf", "number"),
+    ({"enum": "a"}, "/enum", "array"),
+    ({"enum": [1, {"a": "\ud800"}]}, "/enum/1", "lone surrogate"),
+    ({"const": float("inf")}, "/const", "finite"),
+    ({"enum": [10**5000]}, "/enum/0", "400 digits"),
+    ({"anyOf": []}, "/anyOf", "non-empty array"),
+    ({"allOf": {}}, "/allOf", "non-empty array"),
+    ({"oneOf": [1]}, "/oneOf/0", "not a number"),
+    ({"$ref": 5}, "/$ref", "string"),
+    ({"$ref": "#/$defs/x"}, "/$ref", "names nothing"),
+    ({"$ref": "#/anyOf/0000000009", "anyOf": [{}]}, "/$ref", "names nothing"),
+    ({"$ref": "#/title", "title": "x"}, "/$ref", "names no schema"),
+    ({"$ref": "#"}, "", "leads back here"),
+    ({"anyOf": [{"$ref": "#"}, {"type": "string"}]}, "", "leads back here"),
+    ({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"allOf": [{"$ref": "#/$defs/a"}]}}}, "/$defs/b", "leads back here"),
+    ({"properties": {"a": {"type": "string", "minItems": "x"}}}, "/properties/a/minItems", "whole number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "pointer", "words"), ILL_FORMED)
+def test_an_ill_formed_schema_is_refused_with_its_place(
+    schema: Any, pointer: str, words: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        build_json_schema(Grammar(), schema, pointer="/base")
+    assert not isinstance(caught.value, UnsupportedSchema)
+    assert caught.value.pointer == "/base" + pointer
+    assert words in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "options", [{"whitespace": "none"}, {"unknown_formats": "x"}, {"extra_keys": "first"}]
+)
+def test_unknown_options_are_the_callers_bug(options: dict) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        build_json_schema(Grammar(), {}, **options)
+
+
+# -- bad input in bulk ----------------------------------------------------------------------------
+
+KEYWORDS = (
+    "type properties required additionalProperties items prefixItems minItems maxItems enum const anyOf allOf oneOf not "
+    "$ref $defs minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum format multipleOf "
+    "uniqueItems contains minContains patternProperties propertyNames minProperties maxProperties dependentRequired "
+    "if then else $id $schema $dynamicRef unevaluatedProperties additionalItems"
+).split()
+VALUES: list[Any] = [
+    None, True, False, 0, 1, -1, 1.5, float("inf"), float("nan"), 10**5000, 2**31, "", "x", "(", "[z-a]", "#", "#/",
+    "#/$defs/x", "http://a", "\ud800", "integer", [], [None], [1], ["a", "a"], [{}], [True, False], [[]], {}, {"a": 1},
+    {"a": {}}, {"a": True}, {"": []}, {"\ud800": {}}, [{"type": "string"}], ["\ud800"], [1.0, 1, True],
+]  # fmt: skip
+
+
+def test_no_value_of_any_keyword_brings_anything_but_a_refusal() -> None:
+    rng = random.Random(1)
+    for keyword, value in itertools.product(KEYWORDS, VALUES):
+        other = {rng.choice(KEYWORDS): rng.choice(VALUES)}
+        for schema in (
+            {keyword: value},
+            {"properties": {"a": {keyword: value}}, "required": ["a"]},
+            {**other, keyword: value},
+        ):
+            try:
+                build_json_schema(Grammar(), schema)
+            except EngineError as error:
+                assert not isinstance(error, InternalError)
+                assert getattr(error, "pointer", "")[:1] in ("", "/")
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def nested(levels: int, kind: str) -> Any:
+    schema: Any = {}
+    for _ in range(levels):
+        schema = (
+            {"items": schema}
+            if kind == "items"
+            else {"anyOf": [schema]}
+            if kind == "anyOf"
+            else {"properties": {"a": schema}}
+        )
+    return schema
+
+
+@pytest.mark.parametrize(("kind", "levels"), [("items", 127), ("anyOf", 63), ("properties", 63)])
+def test_nesting_is_bounded_and_the_bound_does_not_need_pythons_stack(
+    kind: str, levels: int
+) -> None:
+    def below(frames: int) -> None:
+        if frames:
+            return below(frames - 1)
+        build_json_schema(Grammar(), nested(levels, kind))
+        return None
+
+    below(min(300, sys.getrecursionlimit() // 3))
+    with pytest.raises(LimitExceeded) as caught:
+        build_json_schema(Grammar(), nested(levels + 1, kind))
+    assert (caught.value.limit, caught.value.maximum) == ("spec_depth", 128)
+    assert caught.value.got > 128
+
+
+def test_a_schema_of_ten_thousand_levels_is_refused() -> None:
+    with pytest.raises(LimitExceeded):
+        build_json_schema(Grammar(), nested(10_000, "items"))
+
+
+def chain(length: int, link: Any) -> dict[str, Any]:
+    defs = {str(n): link({"$ref": f"#/$defs/{n + 1}"}) for n in range(length)}
+    return {"$ref": "#/$defs/0", "$defs": {**defs, str(length): {"type": "string"}}}
+
+
+def test_a_long_chain_of_references_is_bounded_only_where_no_value_lies_between() -> None:
+    build_json_schema(
+        Grammar(), chain(3_000, lambda ref: {"properties": {"a": ref}, "required": ["a"]})
+    )
+    build_json_schema(Grammar(), chain(3_000, lambda ref: ref))
+    build_json_schema(Grammar(), chain(126, lambda ref: {"allOf": [ref]}))
+    with pytest.raises(LimitExceeded) as caught:
+        build_json_schema(Grammar(), chain(128, lambda ref: {"allOf": [ref]}))
+    assert (caught.value.limit, caught.value.maximum) == ("spec_depth", 128)
+
+
+def test_the_number_of_listed_values_is_bounded() -> None:
+    grammar = Grammar(Limits(enum_values=3))
+    build_json_schema(grammar, {"enum": [1, 2, 3]})
+    with pytest.raises(LimitExceeded) as caught:
+        build_json_schema(grammar, {"items": {"enum": [1, 2, 3, 4]}}, pointer="/s")
+    error = caught.value
+    assert (error.limit, error.maximum, error.got, error.pointer) == (
+        "enum_values",
+        3,
+        4,
+        "/s/items/enum",
+    )
+
+
+def test_a_pattern_that_needs_an_automaton_is_bounded() -> None:
+    grammar = Grammar(Limits(pattern_states=50))
+    build_json_schema(grammar, {"type": "string", "pattern": "^(ab|c)*$", "maxLength": 10})
+    with pytest.raises(LimitExceeded) as caught:
+        build_json_schema(grammar, {"type": "string", "pattern": "^(ab|c)*$", "maxLength": 100})
+    assert (caught.value.limit, caught.value.pointer) == ("pattern_states", "/pattern")
+    build_json_schema(grammar, {"type": "string", "pattern": "^[a-z]{1,4000}$", "maxLength": 3_000})
+
+
+def test_large_schemas_take_linear_many_nodes() -> None:
+    def nodes(schema: Any) -> int:
+        grammar = Grammar()
+        build_json_schema(grammar, schema)
+        return len(grammar.nodes)
+
+    def properties(count: int) -> dict[str, Any]:
+        return {
+            "type": "object",
+            "properties": {f"key{n}": {"type": "string"} for n in range(count)},
+        }
+
+    assert nodes(properties(2_000)) < 2.2 * nodes(properties(1_000))
+    assert nodes({"enum": [f"v{n}" for n in range(20_000)]}) < 20_100
+    prefix = {"type": "array", "prefixItems": [{"type": "integer"}] * 5_000}
+    assert nodes(prefix) < 100
+
+
+def test_the_grammar_does_not_depend_on_anything_but_the_schema() -> None:
+    schema = json.loads(
+        json.dumps(chain(5, lambda ref: {"properties": {"b": ref, "a": {"enum": ["x", 1]}}}))
+    )
+    first, second = Grammar(), Grammar()
+    build_json_schema(first, schema)
+    build_json_schema(second, json.loads(json.dumps(schema)))
+    assert (first.nodes, first.rules, first.rule_names) == (
+        second.nodes,
+        second.rules,
+        second.rule_names,
+    )

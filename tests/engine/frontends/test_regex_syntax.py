@@ -1,0 +1,186 @@
+"""Patterns are read as ECMA-262 says; what has no meaning or can't be enforced is refused by place and name."""
+
+import sys
+
+import pytest
+
+from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
+from engine.frontends.regex import build_regex
+from engine.frontends.regex_syntax import parse
+from engine.frontends.regex_tree import Chars, Repeat
+from engine.limits import Limits
+from tests.engine.frontends.recognise import accepts, language
+
+# (pattern, texts that match as a whole, texts that don't)
+MATCHES = [
+    ("", [""], ["a"]),
+    ("abc", ["abc"], ["ab", "abcd", ""]),
+    ("a|bc|", ["a", "bc", ""], ["b", "abc"]),
+    ("(a)(?:b)(?<name>c)(?P<other>d)", ["abcd"], ["abc"]),
+    ("(?:ab)*?c", ["c", "ababc"], ["abac"]),
+    ("a{2}b{1,3}c{2,}d{0}", ["aabcc", "aabbbccc"], ["abcc", "aabbbbcc", "aabc", "aabccd"]),
+    ("a??b+?c*?", ["b", "abbc"], ["a"]),
+    (
+        r"\d\D\w\W\s\S",
+        ["1a_ \u00a0x", "0-9!\ufeffé"],
+        ["1aé \u00a0x", "1a_ x\u3000", "١a_ \u00a0x"],
+    ),
+    (".", ["a", "é", "😀", "\u0085", "\t"], ["\n", "\r", "\u2028", "\u2029", ""]),
+    ("[a-cx]", ["a", "c", "x"], ["d", "-"]),
+    ("[^a-c]", ["d", "\n", "😀"], ["a", ""]),
+    ("[]", [], ["", "]", "a"]),
+    ("[^]", ["a", "\n", "😀"], [""]),
+    (r"[\]\-\\^]", ["]", "-", "\\", "^"], ["a"]),
+    ("[a-]", ["a", "-"], ["b"]),
+    ("[-a]", ["a", "-"], ["b"]),
+    ("[--/]", ["-", ".", "/"], [",", "0"]),
+    (r"[\w-]", ["a", "-"], ["!"]),
+    (r"[a-\d]", ["a", "-", "5"], ["b"]),
+    (r"[\w-z]", ["a", "-", "z"], ["!"]),
+    (r"[\b]", ["\b"], ["b"]),
+    (r"[\d\s]", ["1", " "], ["a"]),
+    (r"\t\n\v\f\r\0", ["\t\n\v\f\r\0"], []),
+    (r"\cA\cz", ["\x01\x1a"], []),
+    (r"\x41\u0042\u{43}\u{1f600}", ["ABC😀"], []),
+    (r"\ud83d\ude00", ["😀"], []),
+    (r"[\ud83d\ude00-\ud83d\ude02]", ["😀", "😁", "😂"], ["😃"]),
+    (r"[\u0000-\uffff]", ["a", "\uffff"], ["😀"]),
+    (r"\ud800", [], ["\ud800", "a"]),
+    (r"[\ud800-\udbffa]", ["a"], ["\ud800"]),
+    ("\ud800|b", ["b"], ["\ud800"]),
+    (r"\.\/\-\_\:\@\#\"\'\ \%\&\=\~\`\<\>\,\;\!", ["./-_:@#\"' %&=~`<>,;!"], []),
+    ("]}{", ["]}{"], []),
+    ("a{x}b{}c{1", ["a{x}b{}c{1"], []),
+    ("x{,}", ["x{,}"], []),
+    (r"\p{L}+\p{Nd}", ["aéЖ漢3"], ["1", "a", "a_1"]),
+    (r"\p{Lu}\P{Lu}", ["Aa", "É1"], ["AA", "a1"]),
+    (r"\p{Letter}\p{General_Category=Uppercase_Letter}\p{gc=Ps}", ["aB("], ["1B("]),
+    (r"[\p{ASCII}é]", ["a", "é"], ["è"]),
+    (r"\p{Any}\p{LC}", ["\nA"], ["\nʻ"]),
+    ("(^)?a", ["a"], []),
+]
+
+
+@pytest.mark.parametrize(("pattern", "good", "bad"), MATCHES, ids=[case[0] for case in MATCHES])
+@pytest.mark.parametrize("inside_json", [False, True])
+def test_a_pattern_matches_what_ecma_262_says(
+    pattern: str, good: list[str], bad: list[str], inside_json: bool
+) -> None:
+    found = language(lambda g: build_regex(g, pattern, inside_json=inside_json))
+    spell = (
+        (lambda t: "".join(f"\\u{ord(c):04x}" if c < "\u0100" else c for c in t))
+        if inside_json
+        else str
+    )
+    assert [text for text in good if not accepts(found, spell(text))] == []
+    assert [text for text in bad if accepts(found, spell(text))] == []
+
+
+# (pattern, position, words of the message)
+ILL_FORMED = [
+    ("(", 1, "missing )"),
+    ("a(b(c)", 6, "missing )"),
+    (")", 0, "unmatched )"),
+    ("a|b)", 3, "unmatched )"),
+    ("*a", 0, "nothing to repeat"),
+    ("a**", 2, "nothing to repeat"),
+    ("a+*", 2, "nothing to repeat"),
+    ("a*+", 2, "nothing to repeat"),
+    ("^*", 2, "nothing to repeat"),
+    ("{2}", 3, "nothing to repeat"),
+    ("(|{2})", 5, "nothing to repeat"),
+    ("a{3,2}", 6, "numbers out of order"),
+    ("a{,2}", 1, "{,n}"),
+    ("a{1234567890}", 1, "more than 9 digits"),
+    ("[a", 2, "missing ]"),
+    ("[z-a]", 4, "range out of order"),
+    ("[a-", 3, "missing ]"),
+    ("a\\", 2, "a backslash at the end"),
+    ("[\\", 2, "a backslash at the end"),
+    (r"\q", 2, "unknown escape"),
+    (r"\Z", 2, "unknown escape"),
+    (r"\01", 2, "unknown escape"),
+    (r"\xg", 2, "unknown escape"),
+    (r"\u12", 2, "four hexadecimal digits"),
+    (r"\u{}", 3, "hexadecimal digits"),
+    (r"\u{110000}", 3, "hexadecimal digits"),
+    (r"\pL", 1, "a property needs a name"),
+    ("(?<>a)", 3, "needs a name"),
+    ("(?<a", 3, "needs a name"),
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "position", "words"), ILL_FORMED, ids=[c[0] for c in ILL_FORMED]
+)
+def test_an_ill_formed_pattern_is_refused_with_its_position(
+    pattern: str, position: int, words: str
+) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse(pattern, pointer="/p", limits=Limits())
+    assert not isinstance(caught.value, UnsupportedSchema)
+    assert caught.value.pointer == "/p"
+    assert f"position {position}: " in caught.value.message
+    assert words in caught.value.message
+
+
+UNENFORCEABLE = [
+    ("(?=a)", "look-ahead"), ("(?!a)", "look-ahead"), ("(?<=a)", "look-behind"), ("(?<!a)", "look-behind"),
+    (r"a\b", "word boundary"), (r"\Ba", "word boundary"), (r"(a)\1", "back-reference"),
+    (r"(?<n>a)\k<n>", "back-reference"), ("(?i)a", "flags"), ("(?i:a)", "flags"), ("(?>a)", "flags"),
+    (r"\p{Script=Greek}", "Script=Greek"), (r"\p{Emoji}", "Emoji"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "construct"), UNENFORCEABLE)
+def test_what_cannot_be_enforced_is_refused_by_name(pattern: str, construct: str) -> None:
+    with pytest.raises(UnsupportedSchema) as caught:
+        parse(pattern, pointer="/p", limits=Limits())
+    assert caught.value.keyword == "pattern"
+    assert caught.value.pointer == "/p"
+    assert construct in caught.value.message
+
+
+def test_the_length_of_a_pattern_is_bounded() -> None:
+    limits = Limits(pattern_chars=5)
+    parse("aaaaa", pointer="", limits=limits)
+    with pytest.raises(LimitExceeded) as caught:
+        parse("aaaaaa", pointer="/p", limits=limits)
+    assert (caught.value.limit, caught.value.maximum, caught.value.got) == ("pattern_chars", 5, 6)
+
+
+def test_the_nesting_of_groups_is_bounded() -> None:
+    limits = Limits(spec_depth=3)
+    parse("(((a)))", pointer="", limits=limits)
+    with pytest.raises(LimitExceeded) as caught:
+        parse("((((a))))", pointer="/p", limits=limits)
+    assert (caught.value.limit, caught.value.maximum, caught.value.got) == ("spec_depth", 3, 4)
+
+
+def test_ten_thousand_groups_do_not_reach_pythons_stack() -> None:
+    with pytest.raises(LimitExceeded):
+        parse("(" * 9_999 + ")" * 9_999, pointer="", limits=Limits())
+
+
+def test_the_deepest_allowed_pattern_is_emitted_even_from_a_deep_stack() -> None:
+    pattern = "(" * 127 + "a|b" + "c)*" * 127
+
+    def below(frames: int) -> None:
+        if frames:
+            return below(frames - 1)
+        language(lambda g: build_regex(g, pattern))
+        return None
+
+    below(min(300, sys.getrecursionlimit() // 3))
+
+
+def test_trees_know_the_lengths_of_their_matches() -> None:
+    tree = parse("(ab?|[cd]{3,7})(x|yz)", pointer="", limits=Limits())
+    assert (tree.least, tree.most, tree.anchored) == (2, 9, False)
+    assert parse("a*^", pointer="", limits=Limits()).anchored
+
+
+def test_alternatives_of_one_character_are_one_set() -> None:
+    assert parse("a|[bc]|d", pointer="", limits=Limits()) == Chars(((0x61, 0x64),))
+    tree = parse("(a|b)*", pointer="", limits=Limits())
+    assert isinstance(tree, Repeat) and tree.body == Chars(((0x61, 0x62),))
