@@ -1,8 +1,10 @@
 """The bytes of a rule's triples, as they lie in a store.
 
-    magic "SYM1" | artifact version u16 | words of a mask u32 | trie nodes u32 | number of triples
-    u32 | triples a triple: state u32 | count u32 | six lists: words, ids, need_ends, exits,
-    exit_counts, triggers a list: length u32 | that many u32
+    artifact   magic "SYM1" | version u16 | words of a mask u32 | trie nodes u32
+               | number of triples u32 | triples
+    triple     state u32 | count u32
+               | six lists: words, ids, need_ends, exits, exit_counts, triggers
+    list       length u32 | that many u32
 
 All numbers little-endian. ``decode`` checks every length, and the vocabulary's shape;
 ``TripleTable.load`` checks every index. Anything that does not fit is a miss, never a wrong mask.

@@ -1,18 +1,19 @@
-"""Rule automata: one small automaton per rule, built whole the first time something visits the
-rule.
+"""Rule automata: one small automaton per rule, built whole when something first visits the rule.
 
-Representation   states of all built rules lie in one array; state 0 is unused (0 = unknown). A
-                 state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
-                 token_edges, empty_edges likewise. `live` has a bit for every byte that some byte
-                 edge takes. A counted rule has one LOOP state, which is its start: an edge that
-                 leads there ends an iteration. `held` is, in a DISPATCH rule, the bytes at the end
-                 of the text that may turn out to belong to a pattern; in a TRIGGER state the bytes
-                 of the pattern that completed.
+Representation   states of all built rules lie in one array; state 0 is unused (0 = unknown).
+                 A state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
+                 token_edges, empty_edges likewise. `live` has a bit for every byte that some
+                 byte edge takes.
+                 A counted rule has one LOOP state, which is its start: an edge that leads there
+                 ends an iteration.
+                 `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
+                 to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
 Invariants       I1 every state is reachable and can reach the end (counts permitting).
-                 I2 numbering within a rule depends on the rule's content alone, so `state -
-                 first[rule]` names the same state in every grammar that holds an equal rule.
-                 I3 no byte edge leads into the start state of a plain rule's automaton from outside
-                 the rule.
+                 I2 numbering within a rule depends on the rule's content alone, so
+                    `state - first[rule]` names the same state in every grammar that holds an
+                    equal rule.
+                 I3 no byte edge leads into the start state of a plain rule's automaton from
+                    outside the rule.
 Cost             subset construction, then Moore's minimisation; a rule whose deterministic form
                  grows past GROWTH times its edges stays nondeterministic, which rows handle.
 Threads          built under the arena's mutex.

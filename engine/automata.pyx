@@ -50,8 +50,7 @@ cdef class Automata:
         if kind == DISPATCH_RULE:
             build_dispatch(self.ir, self.ir.nodes[node].a, &drafts)
         else:
-            # the estimate of `FlatIR.weight` was checked against the limit when the grammar was
-            # compiled
+            # `FlatIR.weight` was checked against the limit when the grammar was compiled
             nfa_start(&nfa, SLACK * self.edge_limit)
             nfa_state(&nfa)
             nfa_state(&nfa)

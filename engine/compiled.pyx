@@ -4,8 +4,7 @@ from .automata cimport NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automa
 
 from .errors import LimitExceeded
 
-# Masks of one generation; a grammar's mask is at most V/8 bytes, so this holds about 4,000 of the
-# largest.
+# Bytes of the masks of one generation. A mask takes at most V/8 bytes: about 4,000 of the largest.
 cdef size_t MASK_BYTES = 64 << 20
 
 

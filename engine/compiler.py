@@ -244,7 +244,7 @@ class Compiler:
             self._store.put_many(items)
 
     def stats(self) -> dict[str, int]:
-        """Counts of compiles and cache hits, grammars kept, and the triples' counts (``triple_*``)."""
+        """Counts of compiles and cache hits, grammars kept, and ``triple_*`` of the triples."""
         with self._guard:
             out = {**self._counts, "grammars": len(self._compiled)}
         if self._triples is not None:

@@ -1,7 +1,8 @@
 """Subset construction, trimming and minimisation of one rule's automaton.
 
-Input    an ``NfaC`` with start 0 and final 1.        Output    DraftC states, start first,
-         breadth-first order.
+Input    an ``NfaC`` with start 0 and final 1.
+Output   DraftC states, start first, in breadth-first order.
+
 Symbols (rules, token sets) are letters like bytes; they are ordered by first appearance in the
 input, so that the output depends on the rule's content and not on how its grammar numbers rules.
 """

@@ -1,16 +1,25 @@
-"""The IR in flat native arrays, with the two facts that must be known before any automaton is
-built.
+"""The IR in flat native arrays, with two facts that must be known before automata are built.
 
-Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1] (see the kinds in
-                 ir.py): BYTES byte values; TEXT code points; CHARS and JSON_CHARS low, high pairs;
-                 SEQ and ALT node ids; GRAPH (from, node, to) triples, a = states, finals at pool[b
-                 .. b + c - 1]; REPEAT a = node, b = min, c = max (NO_MAXIMUM: none); REF a = rule;
-                 TOKENS a = token set; CAPTURE a = node, b = label, c = role; DISPATCH a = index
-                 into dispatches. rules[r] names the node of rule r and how its automaton is made.
-                 Behind the grammar's own rules come made ones: each CAPTURE, DISPATCH, arm and
-                 counted REPEAT is a rule of its own.
+Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1] (kinds: ir.py):
+
+                     BYTES               byte values
+                     TEXT                code points
+                     CHARS, JSON_CHARS   low, high pairs
+                     SEQ, ALT            node ids
+                     GRAPH               (from, node, to) triples, a = states,
+                                         finals at pool[b .. b + c - 1]
+                     REPEAT              a = node, b = min, c = max (NO_MAXIMUM: none)
+                     REF                 a = rule
+                     TOKENS              a = token set
+                     CAPTURE             a = node, b = label, c = role
+                     DISPATCH            a = index into dispatches
+
+                 rules[r] names the node of rule r and how its automaton is made. Behind the
+                 grammar's own rules come made ones: each CAPTURE, DISPATCH, arm and counted
+                 REPEAT is a rule of its own.
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
-Invariants       I1 as in ir.py; arrays never change after load.
+Invariants       I1 as in ir.py; nodes, pool and rules never change after load. Token sets may
+                    be added while automata are built.
 Not here         automata (automata), identities (fingerprint).
 """
 

@@ -1,8 +1,8 @@
 """Two small hash tables for the paths where ``unordered_map`` costs too much.
 
-``U64MapC``    open addressing, keys are packed non-zero integers, values uint32; no deletion.
-``hash_words`` a multiplicative hash of uint32 words, for interning tables that compare contents
-themselves.
+``U64MapC``      open addressing; keys are packed non-zero integers, values uint32; no deletion.
+``hash_words``   a multiplicative hash of uint32 words, for interning tables that compare contents
+                 themselves.
 """
 
 from libc.stdint cimport uint32_t, uint64_t

@@ -3,26 +3,27 @@
 A ``Grammar`` is a table of hash-consed nodes plus named rules. A node is an ``int``, an index into
 ``Grammar.nodes``; ``Grammar.nodes[i]`` is a tuple whose first field is the kind:
 
-    (EMPTY,)                                   the empty word
-    (FAIL,)                                    no word at all
-    (BYTES, data)                              these bytes, exactly
-    (TEXT, text)                               this text, as the inside of a JSON string: each
-                                               character in any legal spelling (raw, short escape,
-                                               \\uXXXX in either case, surrogate pairs)
-    (CHARS, ranges)                            one character in UTF-8, from sorted disjoint (low,
-                                               high) code point ranges
-    (JSON_CHARS, ranges)                       the same, in any spelling legal inside a JSON string
-    (SEQ, (node, ...))  (ALT, (node, ...))
-    (REPEAT, node, minimum, maximum | -1)      counted repetition; -1 is no upper bound
-    (REF, rule)                                a rule by its index
-    (TOKENS, (id, ...))                        one token out of these ids; matches ids only, never
-                                               bytes
-    (GRAPH, n, ((from, node, to), ...), finals)   a small automaton whose edges are nodes; states
-                                                  0..n-1, start 0;
-                                               an edge with node EMPTY is an empty move
-    (DISPATCH, arms, excludes, specials, open_end)   free text with triggers, see below
-    (CAPTURE, label, role, node)               the same language as node; marks a region for the
-                                               event parser
+    (EMPTY,)                          the empty word
+    (FAIL,)                           no word at all
+    (BYTES, data)                     these bytes, exactly
+    (TEXT, text)                      this text, as the inside of a JSON string: each character in
+                                      any legal spelling (raw, short escape, \\uXXXX in either
+                                      case, surrogate pairs)
+    (CHARS, ranges)                   one character in UTF-8, from sorted disjoint (low, high)
+                                      ranges of code points
+    (JSON_CHARS, ranges)              the same, in any spelling legal inside a JSON string
+    (SEQ, (node, ...))
+    (ALT, (node, ...))
+    (REPEAT, node, minimum, maximum)  counted repetition; a maximum of -1 is no upper bound
+    (REF, rule)                       a rule by its index
+    (TOKENS, (id, ...))               one token out of these ids; matches ids only, never bytes
+    (GRAPH, n, ((from, node, to), ...), finals)
+                                      a small automaton whose edges are nodes: states 0..n-1,
+                                      start 0; an edge with node EMPTY is an empty move
+    (DISPATCH, arms, excludes, specials, open_end)
+                                      free text with triggers, see below
+    (CAPTURE, label, role, node)      the same language as node; marks a region for the event
+                                      parser
 
 DISPATCH is UTF-8 text (of any length, also none) in which the first pattern to be completed
 decides:
@@ -32,20 +33,22 @@ decides:
                Patterns may share prefixes.
     excludes   (pattern, ...)  these must never be completed
     specials   (id, ...)  token ids that free text may hold; a token that is a letter of a pattern
-               goes on with it, every other resets the search. A token not among them is legal only
-               inside the pattern that completes.
-    open_end   whether the DISPATCH may be over while still in free text, at any character boundary
-    A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between
-    characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
+               goes on with it, every other resets the search. A token not among them is legal
+               only inside the pattern that completes.
+    open_end   whether the DISPATCH may be over while still in free text, at any character
+               boundary
+
+A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between
+characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
 
 Roles of CAPTURE: "tag" (a begin...end region), "begin" and "end" (its two marks), "text" (a leaf
 whose bytes are content). A trigger that was matched by a DISPATCH belongs to the "begin" that its
 node starts with; the bytes of an arm whose node is an empty "end" capture belong to that capture.
 
-Invariants   I1 children have smaller ids than their parents, except through REF. I2 equal content
-             is the same id.
+Invariants   I1 children have smaller ids than their parents, except through REF.
+             I2 equal content is the same id.
              I3 SEQ and ALT are flat and have at least two children; ALT has no FAIL, SEQ neither
-             FAIL nor EMPTY.
+                FAIL nor EMPTY.
              I4 every rule is defined before the grammar leaves its front end (``check``).
 Not here     meaning of schemas (frontends), automata (automata), identities (fingerprint).
 """

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 class Limits:
     """All bounds, each with its unit and the reason for its default."""
 
-    #: bytes of a schema, pattern or structural tag as JSON text; large Kubernetes schemas are 1.3
-    #: MB
+    #: bytes of a schema, pattern or structural tag as JSON text; a large Kubernetes schema has
+    #: 1.3 MB
     spec_bytes: int = 8 << 20
     #: levels of nesting in a spec; people write fewer than 30, Python's own stack holds about 1,000
     spec_depth: int = 128

@@ -1,19 +1,20 @@
-"""Masks of instances: for every item its triple, and for what is uncertain a walk over the rows
-outside.
+"""Masks of instances: for every item its triple, and for what is uncertain a walk over rows.
 
-    mask(instance) = union over its items of  accepted(item) + {tokens below an exit that the rows
-                                              outside take}
-                     + the tokens on token edges + the stop tokens where the text may end
+    mask(instance) = union over its items of
+                         accepted(item) + {tokens below an exit that the rows outside take}
+                     + the tokens on token edges
+                     + the stop tokens where the text may end
 
-The rows outside an item are the instance that its completion leaves behind. Earley sets are unions
-of their items' futures, so the union over items is exact.
+The rows outside an item are the instance that its completion leaves behind. Earley sets are
+unions of their items' futures, so the union over items is exact.
 
 Representation   a finished mask is ids or a bitset, whichever is smaller; kept by saturated
                  instance (rows, I5).
-Invariants       I1 mask bit = would accept_token succeed. I2 dropping kept masks only costs time.
-Counted rules    whose triples are filtered: a token counts only if its need fits what is left. A
-                 token that is cut by the upper bound could still be split between the rule and what
-                 follows; where those two share no byte, it can't.
+Invariants       I1 mask bit = would accept_token succeed.
+                 I2 dropping kept masks only costs time.
+Counted rules    whose triples are filtered: a token counts only if its need fits what is left.
+                 A token that is cut by the upper bound could still be split between the rule and
+                 what follows; where those two share no byte, it can't.
 Cost             a mask seen before: one copy of V/8 bytes. A new one: the triples that are new,
                  then O(V/32) or less for each item, then the exits.
 Threads          under the arena's mutex.

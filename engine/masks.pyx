@@ -263,7 +263,7 @@ cdef class Masks:
 
     # -- walks over rows ---------------------------------------------------------------------------
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
-        """All tokens below node ``top`` that the instance takes; a rejected byte skips its subtree."""
+        """All tokens below node ``top`` that the instance takes; a rejected byte skips a subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* stack = self.walk_stack.data()
         cdef uint32_t node = top + 1, end = nodes[top].end

@@ -1,9 +1,10 @@
 """A matcher: one text's place in a grammar, with its whole history as a persistent stack.
 
-Representation   entries are packed (instance, flags), one for each successful accept, in segments:
-                 a fork shares all segments so far and begins one of its own when it next accepts.
-                 `depth` counts entries.
-Invariants       I1 entries below a fork point never change. I2 a failed call changes nothing.
+Representation   entries are packed (instance, flags), one for each successful accept, in
+                 segments: a fork shares all segments so far and begins one of its own when it
+                 next accepts. `depth` counts entries.
+Invariants       I1 entries below a fork point never change.
+                 I2 a failed call changes nothing.
 Cost             accept, fork: O(1) beside the rows' work; rollback: O(1) within a segment, else
                  O(segments left).
 Threads          rows and masks are used under the arena's mutex; the GIL is never held while

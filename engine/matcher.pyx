@@ -46,8 +46,7 @@ cdef class Matcher:
 
     cdef int push(self, uint32_t instance, uint32_t flags) except -1:
         if self.segment.base + self.segment.entries.size() != self.depth:
-            # somebody else's entries follow, or our own that were rolled back: they stay as they
-            # are
+            # entries of a fork follow, or our own that were rolled back: they stay as they are
             self.segment = Segment(self.segment, self.depth)
         self.segment.entries.push_back(<uint64_t>instance << 32 | flags)
         self.depth += 1

@@ -1,13 +1,13 @@
-"""A nondeterministic automaton under construction: IR nodes become edges between two given states.
+"""A nondeterministic automaton under construction: IR nodes become edges between two states.
 
 Representation   states are 0..size-1; edges in the order they were made, sorted by nothing.
                  An edge carries a byte range a..b, a rule (a), a token set (a), or nothing (an
                  empty move).
-Invariants       I1 `emit(node, s, t)` adds no edge into s and none out of t, so that fragments can
-                 share both.
+Invariants       I1 `emit(node, s, t)` adds no edge into s and none out of t, so that fragments
+                    can share both.
                  I2 unproductive parts are left out; whoever trims finds no dead reference.
-Cost             linear in the node's weight; nothing is emitted past `limit` edges (overflow is set
-                 instead).
+Cost             linear in the node's weight; nothing is emitted past `limit` edges (overflow is
+                 set instead).
 Not here         determinising (automata).
 """
 

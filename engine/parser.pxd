@@ -1,16 +1,17 @@
 """The event parser: the same automata that constrained a text, read as what was written.
 
-Representation   A thread is one reading: (state, stack, count, marks). Stacks are interned chains
-                 of return states; marks are persistent chains of region boundaries (open or close
-                 of a CAPTURE at a byte position). `kernel` holds the threads that took the last
-                 byte; predictions are made when the next one comes. `text` holds the bytes that
-                 were fed and not yet turned into events, from position `base` on.
+Representation   A thread is one reading: (state, stack, count, marks). Stacks are interned
+                 chains of return states; marks are persistent chains of region boundaries (open
+                 or close of a CAPTURE at a byte position). `kernel` holds the threads that took
+                 the last byte; predictions are made when the next one comes.
+                 `text` holds the bytes that were fed and not yet turned into events, from
+                 position `base` on.
 Invariants       I1 bytes leave in events only when all threads agree on the regions they lie in,
-                 and are not among the
-                    last bytes that may turn out to begin a pattern (`held` of the threads' states).
+                    and they are not among the last bytes that may turn out to begin a pattern
+                    (`held` of the threads' states).
                  I2 the events' bytes, put together, are the bytes fed.
-                 I3 of two threads in one place the earlier reading stays; edges are tried in their
-                 order.
+                 I3 of two threads in one place the earlier reading stays; edges are tried in
+                    their order.
 Cost             O(threads) a byte; one thread where the grammar leaves one reading.
 Threads          under the arena's mutex (automata are built lazily).
 Not here         what regions mean to a format (adapters), masks.

@@ -1,34 +1,34 @@
 """Rows: interned Earley sets, and the arena they live in.
 
-A row is what an Earley recogniser knows between two bytes, without anything that need not be known:
-a set of items (automaton state, rule whose end is awaited (goal), origin). Equal content is the
-same row. Counts are not in a row: a row with frame is an *instance*, and matchers hold instances.
+A row is what an Earley recogniser knows between two bytes, without anything that need not be
+known: a set of items (automaton state, rule whose end is awaited (goal), origin). Equal content
+is the same row. Counts are not in a row: a row with frame is an *instance*, and matchers hold
+instances.
 
     row        kernel items (canonical order), then predicted ones; waiters by rule; live bytes;
                accept flag
-    frame      register values of the kernel's counted items, then the parent instances that carry
-               registers
+    frame      register values of the kernel's counted items, then the parent instances that
+               carry registers
     instance   (row, frame); frame 0 where neither the row nor any origin counts anything
     item       origin: SELF (predicted here) | an instance without registers | the ordinal of a
                parent in the frame
 
-Invariants     I1 ids are never reused within one arena; 0 is dead or unknown; instance BOTTOM lies
-               below the root.
+Invariants     I1 ids are never reused within one arena; 0 is dead or unknown; instance BOTTOM
+                  lies below the root.
                I2 completed items are not part of a row, only the accept flag is.
                I3 an instance that is not dead can go on or stop.
                I4 a counted item stands in a row only while it may go on; its class tells
-               below-minimum from plenty, so
-                  that every question about a row can be answered without its registers, but for the
-                  next class.
+                  below-minimum from plenty, so that every question about a row can be answered
+                  without its registers, but for the next class.
                I5 `rep` of an instance has all its registers saturated: further from both bounds
-               than one token can
-                  count. It has the same mask.
-Cost           a transition seen before is one look-up; a new one is linear in the items concerned,
-               and what it completes.
+                  than one token can count. It has the same mask.
+Cost           a transition seen before is one look-up; a new one is linear in the items
+               concerned, and what it completes.
 Threads        everything happens under the arena's mutex, held by the callers (matcher, masks).
-Sources        J. Earley, CACM 13(2), 1970; J. Leo, TCS 82, 1991 (tail references); J. Aycock, R.
-               Horspool, The Computer Journal 45(6), 2002 (nullable references advance at
-               prediction).
+Sources        J. Earley, CACM 13(2), 1970.
+               J. Leo, TCS 82, 1991 (tail references).
+               J. Aycock, R. Horspool, The Computer Journal 45(6), 2002 (nullable references
+               advance at prediction).
 Not here       masks (masks), histories (matcher).
 """
 

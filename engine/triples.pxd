@@ -1,28 +1,27 @@
-"""Automaton-only masks: what one automaton state says about the vocabulary, whatever lies outside
-its rule.
+"""Automaton-only masks: what one state says about the vocabulary, whatever lies outside its rule.
 
 A triple sorts the ordinary tokens that the state's own byte edges begin: *accepted* (they stay
 within the rule, or end as it ends), *uncertain* (rejected within the rule, but the rule may end
 inside them; what remains must be decided by the rows outside), rejected (the rest).
 
 Representation   accepted: ids ascending, or the bitset `words` where that is smaller.
-                 exits: pairs (x, c) of nodes of the token trie. At x the rule may end; at c, below
-                 or equal, it can't go on. What remains of the tokens below c is their path from x:
-                 nothing is copied. c = x: all tokens below x. triggers: nodes at which a pattern of
-                 free text completes. What follows is the arm's business, so that a triple of free
-                 text depends on the patterns alone and is shared by all sets of tools. Counted
-                 rules: a triple is made without bounds and filtered by the registers when it is
-                 used. `ids` come in the order of their need, the iterations they begin;
-                 need_ends[n] is the number of ids that need at most n; exit_counts[k] is the number
-                 of iterations that end before exit k.
-Invariants       I1 a triple depends on (digest of the rule, state within the rule, count where not
-                 filtered) and the vocabulary.
+                 exits: pairs (x, c) of nodes of the token trie. At x the rule may end; at c,
+                 below or equal, it can't go on. What remains of the tokens below c is their path
+                 from x: nothing is copied. c = x: all tokens below x.
+                 triggers: nodes at which a pattern of free text completes. What follows is the
+                 arm's business, so that a triple of free text depends on the patterns alone and
+                 is shared by all sets of tools.
+                 Counted rules: a triple is made without bounds and filtered by the registers when
+                 it is used. `ids` come in the order of their need, the iterations they begin;
+                 need_ends[n] is the number of ids that need at most n; exit_counts[k] is the
+                 number of iterations that end before exit k.
+Invariants       I1 a triple depends on the vocabulary, the rule's digest, the state within the
+                    rule, and the count where it is not filtered.
                  I2 immutable once built; shared between grammars by shared_ptr, so dropping one
-                 here is always safe.
-Cost             merging: O(V/32) for a bitset, else O(ids); exits cost a step each, mostly rejected
-                 at the first byte.
-Bounds           `max_bytes`; when it is passed everything is dropped at once, which only costs
-                 time.
+                    here is always safe.
+Cost             merging: O(V/32) for a bitset, else O(ids); exits cost a step each, mostly
+                 rejected at the first byte.
+Bounds           `max_bytes`; past it everything is dropped at once, which only costs time.
 Threads          the table has a mutex of its own, never held while anything is built.
 Not here         making them (triplemaker), their bytes (artifact), using them (masks).
 """

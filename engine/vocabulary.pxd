@@ -1,13 +1,13 @@
 """The vocabulary as the engine sees it: token bytes, and a flat depth-first trie over them.
 
 Representation   nodes[0] is the root; the subtree of node i is nodes[i .. nodes[i].end - 1],
-                 children in ascending byte order. order[] lists the ordinary token ids sorted by
-                 their bytes; the tokens that end exactly at node i are order[nodes[i].first ..
-                 nodes[i + 1].first - 1]; those in its whole subtree are order[nodes[i].first ..
-                 nodes[nodes[i].end].first - 1]. One sentinel node closes the array. Token t's bytes
-                 are data[offsets[t] .. offsets[t + 1] - 1].
+                 children in ascending byte order. One sentinel node closes the array.
+                 order[] lists the ordinary token ids sorted by their bytes. Those that end
+                 exactly at node i are order[nodes[i].first .. nodes[i + 1].first - 1]; those in
+                 its whole subtree are order[nodes[i].first .. nodes[nodes[i].end].first - 1].
+                 Token t's bytes are data[offsets[t] .. offsets[t + 1] - 1].
 Invariants       I1 special, stop and empty tokens are not in the trie (they match by id only, or
-                 never).
+                    never).
                  I2 immutable once built; shared by every grammar and thread.
 Not here         masks (masks), text (the gateway's tokenizer).
 """

@@ -1,6 +1,4 @@
-"""Vocabularies for tests: two real ones out of ``quicktok-v1``, and a small byte-level one made
-here.
-"""
+"""Vocabularies for tests: two real ones out of ``quicktok-v1``, and a small byte-level one."""
 
 import os
 import struct

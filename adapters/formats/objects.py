@@ -21,6 +21,7 @@ from .base import FormatError
 #: which is safe: the type is added, and the engine judges. People write 1 or 2; it keeps the
 #: recursion small.
 _DEPTH = 16
+TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
 
 NO_ARGUMENTS: Mapping[str, Any] = {
     "type": "object",
@@ -39,6 +40,8 @@ def argument_schema(schema: Any, param: str) -> dict[str, Any]:
         raise FormatError("the parameters must be a JSON Schema object", param)
     if not schema:
         return dict(NO_ARGUMENTS)
+    if not _names_types(schema.get("type", "object")):
+        return dict(schema)  # refused by the engine, which names the place
     reading = _Objects(schema)
     place = reading.excluded(schema, _DEPTH)
     if place is not None:
@@ -126,12 +129,20 @@ def _branches(schema: Mapping[str, Any], key: str) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def _names_types(value: Any) -> bool:
+    """Whether ``type`` is what it may be: a type, or some of them."""
+    names = [value] if isinstance(value, str) else value
+    return (
+        isinstance(names, list)
+        and names != []
+        and all(isinstance(name, str) and name in TYPES for name in names)
+    )
+
+
 def _own_exclusion(schema: Mapping[str, Any]) -> str | None:
     """The keyword of this very schema that excludes objects."""
-    types = schema.get("type")
-    if isinstance(types, str) and types != "object":
-        return "type"
-    if isinstance(types, list) and "object" not in types:
+    types = schema.get("type", "object")
+    if _names_types(types) and types != "object" and "object" not in types:
         return "type"
     if "const" in schema and not isinstance(schema["const"], Mapping):
         return "const"

@@ -1,6 +1,4 @@
-"""Walks through grammars for the exactness tests: sample texts and random tokens, one check for
-each new place.
-"""
+"""Walks through grammars for the exactness tests, with one check for each new place."""
 
 import random
 from collections.abc import Callable, Iterator

@@ -1,5 +1,6 @@
-"""The masks are exact: equal to brute force over whole vocabularies, and to a recogniser that
-shares no code with them.
+"""The masks are exact.
+
+They equal brute force over whole vocabularies, and a recogniser that shares no code with them.
 """
 
 import heapq
@@ -120,8 +121,7 @@ def test_every_text_can_go_on_and_can_stop(case: Case) -> None:
         assert way_to_stop(end), case.name
 
 
-#: letters in the order in which they lead towards an end: closing first, opening and white space
-#: last
+#: what a letter costs on the way to an end: closing is cheap, opening and white space are dear
 COST = {
     **dict.fromkeys(range(256), 3),
     **dict.fromkeys(b'"]}>:', 1),

@@ -1,6 +1,4 @@
-"""Stop tokens end a text; a grammar that wants to go on behind one is refused when it is
-compiled.
-"""
+"""Stop tokens end a text; a grammar that goes on behind one is refused when it is compiled."""
 
 import pytest
 
