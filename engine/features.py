@@ -1,5 +1,6 @@
-"""Switches for parts of the engine, for ablations and tests. Answers never depend on them, only
-cost.
+"""Switches for parts of the engine, for ablations and tests.
+
+Answers never depend on them, only cost.
 """
 
 from dataclasses import dataclass

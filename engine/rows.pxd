@@ -100,7 +100,7 @@ cdef class Arena:
     cdef vector[uint64_t] completed
     cdef vector[uint32_t] key
     cdef vector[uint32_t] frame
-    cdef vector[uint32_t] predicted_at        # by rule: build number of the last row that predicted it
+    cdef vector[uint32_t] predicted_at        # by rule: build number of the last row with it
     cdef uint32_t build_number
     cdef bint accept
 

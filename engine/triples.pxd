@@ -35,8 +35,8 @@ from .hashing cimport U64MapC
 from .vocabulary cimport Vocabulary
 
 cdef struct TripleKeyC:
-    uint64_t high, low        # the rule's digest; 0, 0: it has none and its triples stay in their grammar
-    uint32_t state, count     # state counted from the rule's start; saturated count, 0 where filtered
+    uint64_t high, low        # the rule's digest; 0, 0: it has none, and nothing is shared
+    uint32_t state, count     # state counted from the rule's start; saturated count, or 0
 
 cdef struct TripleC:
     TripleKeyC key

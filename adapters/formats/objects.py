@@ -130,13 +130,9 @@ def _branches(schema: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _names_types(value: Any) -> bool:
-    """Whether ``type`` is what it may be: a type, or some of them."""
+    """Whether ``type`` is what it may be: a type, or a list of them."""
     names = [value] if isinstance(value, str) else value
-    return (
-        isinstance(names, list)
-        and names != []
-        and all(isinstance(name, str) and name in TYPES for name in names)
-    )
+    return isinstance(names, list) and all(isinstance(n, str) and n in TYPES for n in names)
 
 
 def _own_exclusion(schema: Mapping[str, Any]) -> str | None:

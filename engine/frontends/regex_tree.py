@@ -76,8 +76,8 @@ def cat(parts: Iterable[Tree]) -> Tree:
             flat.extend(part.parts)
         else:
             flat.append(part)
-    if len(flat) == 1:
-        return flat[0]
+    if len(flat) < 2:
+        return flat[0] if flat else EMPTY
     longest: int | None = 0
     for part in flat:
         longest = None if longest is None or part.most is None else longest + part.most
@@ -109,14 +109,15 @@ def alt(parts: Iterable[Tree]) -> Tree:
 
 
 def repeat(body: Tree, minimum: int, maximum: int | None) -> Tree:
-    if maximum == 0 or body is EMPTY:
+    if maximum == 0:
         return EMPTY
+    if body.most == 0:
+        # an anchor holds once or not at all: no count, however large, says more
+        return body if minimum and body.anchored else EMPTY
     if minimum == maximum == 1:
         return body
     most = None
-    if body.most == 0:
-        most = 0
-    elif body.most is not None and maximum is not None:
+    if body.most is not None and maximum is not None:
         most = body.most * maximum
     return Repeat(body, minimum, maximum, body.least * minimum, most, body.anchored)
 

@@ -4,6 +4,7 @@ document     whether it is JSON at all, and not too deep
 keywords     which keywords exist, what they constrain, and the forms of their values
 references   $ref inside the document
 shapes       what a schema says, by type, and the exact meeting of two of them
+facets       a schema's own keywords -> a shape
 reader       schemas -> shapes: $ref, allOf, anyOf, oneOf, enum are worked in
 evaluate     whether a value fits, and whether two shapes exclude one another
 builder      places of values -> rules

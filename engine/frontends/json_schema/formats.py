@@ -85,7 +85,7 @@ _SHORT_URI, _SHORT_URI_REFERENCE = _resource(literals=False)
 _SHORT_IRI, _SHORT_IRI_REFERENCE = _resource(_UCS, _PRIVATE, literals=False)
 
 _VARIABLE = f"(?:[A-Za-z0-9_]|{_ESCAPED})"
-_VARSPEC = rf"{_VARIABLE}(?:\.?{_VARIABLE})*(?::[1-9]\d{{0,3}}|\*)?"
+_VARSPEC = rf"{_VARIABLE}(?:\.?{_VARIABLE})*(?::[1-9]\d{{0,2}}|\*)?"
 _LITERAL = rf"(?:[!#$&(-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{_ESCAPED})"
 _TEMPLATE = rf"(?:{_LITERAL}|\{{[+#./;?&=,!@|]?{_VARSPEC}(?:,{_VARSPEC})*\}})*"
 
@@ -107,7 +107,7 @@ PATTERNS = {
     "iri-reference": _IRI_REFERENCE,
     "uri-template": _TEMPLATE,
     "json-pointer": _POINTER,
-    "relative-json-pointer": rf"(?:0|[1-9]\d*)(?:#|{_POINTER})",
+    "relative-json-pointer": rf"(?:0|[1-9]+0?)(?:#|{_POINTER})",
 }
 PATTERNS = {name: f"^(?:{pattern})$" for name, pattern in PATTERNS.items()}
 
