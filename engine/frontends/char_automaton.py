@@ -9,8 +9,9 @@ Representation   states 0..n-1, start 0; ``edges[s]`` holds (characters, next st
 Invariants       every state can reach a final one; an automaton that accepts nothing has no states.
                  (Complements are left untrimmed: there, only what was the complement of everything
                  has states that lead nowhere.)
-Cost             subset construction; a subset of k members counts as one state for every
-                 ``MEMBERS`` of them, so that the work is bounded by ``limits.pattern_states``, too.
+Cost             what is looked at (members of subsets, ranges of characters) is counted, and
+                 ``LOOKS`` of it count as one state, so that ``limits.pattern_states`` bounds the
+                 work, too.
 Not here         which patterns need an automaton (regex, json_schema.strings).
 """
 
@@ -23,7 +24,9 @@ from .charset import complement, contains, intersect, normalise
 from .regex_tree import ANYTHING, Alt, Anchor, Cat, Chars, Repeat, Tree, cat
 
 Edges = list[tuple[Ranges, int]]
-MEMBERS = 64
+LOOKS = 64
+#: ranges looked at to make an automaton minimal, which is never needed; formats take up to 100,000
+MINIMAL_LOOKS = 250_000
 
 
 @dataclass
@@ -70,13 +73,17 @@ class CharAutomaton:
         return CharAutomaton(edges, {names[s] for s in self.finals})
 
     def minimal(self) -> "CharAutomaton":
-        """The same texts with the fewest states (Moore's algorithm; a step costs all edges, and few
-        are needed).
+        """The same texts with the fewest states, or as it is where that takes too long (Moore's
+        algorithm; a step costs all edges, and few are needed).
         """
         part = [int(s in self.finals) for s in range(len(self.edges))]
-        before = 0
+        step = sum(len(ranges) for out in self.edges for ranges, _ in out)
+        before = looks = 0
         while before < (count := len(set(part))):
             before = count
+            looks += step
+            if looks > MINIMAL_LOOKS:
+                return self
             known: dict[tuple[object, ...], int] = {}
             part = [
                 known.setdefault((part[s], *_joined([(r, part[t]) for r, t in out])), len(known))
@@ -92,7 +99,11 @@ class Bound:
     """``limits.pattern_states`` at one place of a spec."""
 
     def __init__(self, limit: int, pointer: str) -> None:
-        self.limit, self.pointer = limit, pointer
+        self.limit, self.pointer, self.looks = limit, pointer, 0
+
+    def look(self, looks: int) -> None:
+        self.looks += looks
+        self.check(self.looks // LOOKS)
 
     def check(self, states: int) -> None:
         if states > self.limit:
@@ -158,6 +169,7 @@ class _Nfa:
                 if t not in found and (not sign or sign in signs):
                     found.add(t)
                     todo.append(t)
+        self.bound.look(len(found))
         return frozenset(found)
 
 
@@ -177,15 +189,13 @@ def from_tree(tree: Tree, bound: Bound, *, search: bool) -> CharAutomaton:
     todo = [first]
     edges: list[Edges] = []
     finals: set[int] = set()
-    work = 0
     for states in todo:
         if final in nfa.closure(states, "$" if edges else "^$"):
             finals.add(len(edges))
         out: Edges = []
-        for targets, ranges in _pieces([move for s in states for move in nfa.moves[s]]).items():
+        moves = [move for s in states for move in nfa.moves[s]]
+        for targets, ranges in _pieces(moves, bound).items():
             after = nfa.closure(targets)
-            work += len(after)
-            bound.check(work // MEMBERS)
             if after not in ids:
                 bound.check(len(ids) + 1)
                 ids[after] = len(ids)
@@ -195,8 +205,11 @@ def from_tree(tree: Tree, bound: Bound, *, search: bool) -> CharAutomaton:
     return CharAutomaton(edges, finals).trimmed()
 
 
-def _pieces(moves: list[tuple[Ranges, int]]) -> dict[frozenset[int], list[tuple[int, int]]]:
+def _pieces(
+    moves: list[tuple[Ranges, int]], bound: Bound
+) -> dict[frozenset[int], list[tuple[int, int]]]:
     """Cuts overlapping moves into disjoint ranges, by the set of targets."""
+    bound.look(sum(len(ranges) for ranges, _ in moves))
     if len(moves) == 1:
         ranges, target = moves[0]
         return {frozenset((target,)): list(ranges)} if ranges else {}
@@ -210,6 +223,7 @@ def _pieces(moves: list[tuple[Ranges, int]]) -> dict[frozenset[int], list[tuple[
     start = 0
     for at in sorted(events):
         if active:
+            bound.look(len(active))
             out.setdefault(frozenset(moves[n][1] for n in active), []).append((start, at - 1))
         for sign, number in events[at]:
             if sign > 0:
@@ -244,6 +258,7 @@ def intersection(a: CharAutomaton, b: CharAutomaton, bound: Bound) -> CharAutoma
         out: Edges = []
         for left, to_left in a.edges[s]:
             for right, to_right in b.edges[t]:
+                bound.look(len(left) + len(right))
                 both = intersect(left, right)
                 if not both:
                     continue
