@@ -15,6 +15,11 @@ cdef uint32_t START = 0
 cdef uint32_t FINISH = 1
 cdef uint32_t DEAD = 0xFFFFFFFF
 
+# Members of all subsets together, for each edge of the nondeterministic automaton. Tries and patterns stay
+# below 4; a search for a text of 20,000 letters would take 600 and 18 GB.
+cdef uint32_t MEMBERS = 16
+cdef uint32_t MEMBERS_FREE = 1 << 20
+
 # Moore's refinement is quadratic at worst; larger automata are left as they are.
 cdef uint32_t MINIMISED_STATES = 4096
 
@@ -92,13 +97,14 @@ cdef void unique(Set* members) noexcept nogil:
 
 
 cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept nogil:
-    """False if more than ``limit`` states would be needed; ``out`` is then empty."""
+    """False if more than ``limit`` states would be needed, or subsets too large; ``out`` is then empty."""
     cdef IndexC index
     cdef ClosureC scratch
     cdef vector[Set] sets
     cdef SetIds ids
     cdef Set members
     cdef uint32_t at = 0
+    cdef size_t seen = 0, most = MEMBERS * <size_t>nfa.edges.size() + MEMBERS_FREE
     build_index(nfa, &index)
     scratch.stamp.assign(nfa.size, 0)
     scratch.now = 0
@@ -107,7 +113,8 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
     close(nfa, &index, &scratch, &members)
     number_of(&ids, &sets, &members)
     while at < sets.size():
-        if sets.size() > limit:
+        seen += sets[at].size()
+        if sets.size() > limit or seen > most:
             out.clear()
             return False
         out.resize(out.size() + 1)

@@ -227,24 +227,25 @@ cdef class FlatIR:
 
     # -- facts -------------------------------------------------------------------------------------
     cdef void solve(self) noexcept nogil:
-        """Least fixpoints; children come first, so only references need more than one pass."""
+        """Least fixpoints. What a node is made of comes before it, rules included, so that only
+        circles of rules need more than one pass, and long chains of them do not.
+        """
         cdef uint32_t i
         cdef bint changed = True
+        cdef vector[uint32_t] order
         self.nullable.assign(self.nodes.size(), 0)
         self.productive.assign(self.nodes.size(), 0)
+        order_nodes(self, &order)
         while changed:
             changed = False
-            for i in range(<uint32_t>self.nodes.size()):
+            for i in order:
                 if not self.productive[i] and self.node_productive(i):
                     self.productive[i] = changed = True
                 if not self.nullable[i] and self.node_nullable(i):
                     self.nullable[i] = changed = True
-            for i in range(<uint32_t>self.rules.size()):
-                if self.productive[self.rules[i].node] and not self.rules[i].productive:
-                    self.rules[i].productive = changed = True
-                if self.nullable[self.rules[i].node] and not self.rules[i].nullable:
-                    self.rules[i].nullable = changed = True
         for i in range(<uint32_t>self.rules.size()):
+            self.rules[i].productive = self.productive[self.rules[i].node]
+            self.rules[i].nullable = self.nullable[self.rules[i].node]
             if self.rules[i].kind == COUNTED_RULE and self.nullable[self.nodes[self.rules[i].node].a]:
                 self.rules[i].minimum = 0
 
@@ -271,7 +272,7 @@ cdef class FlatIR:
         if node.kind == REPEAT:
             return node.b == 0 or self.productive[node.a]
         if node.kind == REF:
-            return self.rules[node.a].productive
+            return self.productive[self.rules[node.a].node]
         if node.kind == CAPTURE:
             return self.productive[node.a]
         if node.kind == GRAPH:
@@ -281,7 +282,7 @@ cdef class FlatIR:
                 return True
             for k in range(<uint32_t>self.dispatches[node.a].arms.size()):
                 if (not self.dispatches[node.a].arms[k].returns
-                        and self.rules[self.dispatches[node.a].arms[k].rule].productive):
+                        and self.productive[self.rules[self.dispatches[node.a].arms[k].rule].node]):
                     return True
             return False
         return True
@@ -304,7 +305,7 @@ cdef class FlatIR:
         if node.kind == REPEAT:
             return node.b == 0 or self.nullable[node.a]
         if node.kind == REF:
-            return self.rules[node.a].nullable
+            return self.nullable[self.rules[node.a].node]
         if node.kind == CAPTURE:
             return self.nullable[node.a]
         if node.kind == GRAPH:
@@ -339,6 +340,49 @@ cdef class FlatIR:
             if seen[self.pool[node.b + k]]:
                 return True
         return False
+
+
+cdef void order_nodes(FlatIR flat, vector[uint32_t]* order) noexcept nogil:
+    """All nodes, depth first, what a node is made of before it."""
+    cdef vector[uint8_t] seen
+    cdef vector[uint32_t] todo, below
+    cdef uint32_t i, k, at
+    seen.assign(flat.nodes.size(), 0)
+    for i in range(<uint32_t>flat.nodes.size()):
+        todo.push_back(i)
+        while todo.size():
+            at = todo.back()
+            if seen[at] == 0:
+                seen[at] = 1
+                list_below(flat, at, &below)
+                for k in below:
+                    if seen[k] == 0:
+                        todo.push_back(k)
+                continue
+            todo.pop_back()
+            if seen[at] == 1:
+                seen[at] = 2
+                order.push_back(at)
+
+
+cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil:
+    """What a node is made of, the nodes of rules that it refers to included."""
+    cdef NodeC* node = &flat.nodes[i]
+    cdef uint32_t k
+    below.clear()
+    if node.kind == SEQ or node.kind == ALT:
+        for k in range(node.n):
+            below.push_back(flat.pool[node.off + k])
+    elif node.kind == GRAPH:
+        for k in range(node.n // 3):
+            below.push_back(flat.pool[node.off + 3 * k + 1])
+    elif node.kind == REPEAT or node.kind == CAPTURE:
+        below.push_back(node.a)
+    elif node.kind == REF:
+        below.push_back(flat.rules[node.a].node)
+    elif node.kind == DISPATCH:
+        for k in range(<uint32_t>flat.dispatches[node.a].arms.size()):
+            below.push_back(flat.rules[flat.dispatches[node.a].arms[k].rule].node)
 
 
 def check_tokens(ids, size):

@@ -25,6 +25,8 @@ class Limits:
     pattern_states: int = 20_000
     #: values in one enum
     enum_values: int = 100_000
+    #: comparisons of values of enum and const with the schemas beside them; these take a second
+    value_checks: int = 500_000
     #: edges of one rule's automaton, before it is made deterministic; a 50,000-value enum of short
     #: names takes about 2,000,000, and an edge 20 bytes while its rule is built
     rule_edges: int = 4_000_000

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable
 from decimal import Decimal
 from typing import Any
 
-from ...errors import SpecError, UnsupportedSchema
+from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...limits import Limits
 from ..char_automaton import Bound, CharAutomaton
 from ..regex import search_automaton
@@ -68,6 +68,9 @@ class CircularReference(SpecError):
 class Evaluator:
     def __init__(self, shapes_at: Callable[[Place], list[Shape]], limits: Limits) -> None:
         self.shapes_at, self.limits = shapes_at, limits
+        self.pointer = ""  # the place at which values are judged
+        self.depth = 0  # of the part of a value that is judged now
+        self._checks = 0
         self._automata: dict[str, CharAutomaton] = {}
         # by the identity of a shape's values, which are kept so that it stays theirs
         self._listed: dict[int, tuple[tuple[Any, ...], frozenset[Hashable]]] = {}
@@ -105,10 +108,17 @@ class Evaluator:
         except CircularReference as error:
             message = "values that are judged by the schema they are listed in can't be enforced"
             raise UnsupportedSchema(error.pointer, "enum", message) from None
-        return any(self.fits_shape(shape, value) for shape in shapes)
+        self.depth += 1
+        try:
+            return any(self.fits_shape(shape, value) for shape in shapes)
+        finally:
+            self.depth -= 1
 
     def fits_shape(self, shape: Shape, value: Any) -> bool:
-        kind = type_of(value)
+        kind, limit = type_of(value), self.limits.value_checks
+        self._checks += 1
+        if self._checks > limit:
+            raise LimitExceeded("value_checks", limit, self._checks, self.pointer)
         if not shape.types & kind:
             return False
         shape.check(kind)

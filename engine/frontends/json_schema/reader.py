@@ -86,8 +86,10 @@ class Reader:
             return self._read[key]
         if key in self._open:
             raise CircularReference("the reference leads back here", pointer)
-        if len(self._open) >= self.limits.spec_depth:
-            raise LimitExceeded("spec_depth", self.limits.spec_depth, len(self._open) + 1, pointer)
+        # a value that is judged may lead to schemas that nobody has read yet
+        depth = len(self._open) + self.evaluator.depth + 1
+        if depth > self.limits.spec_depth:
+            raise LimitExceeded("spec_depth", self.limits.spec_depth, depth, pointer)
         self._open[key] = None
         try:
             shapes = self._read[key] = self._schema(schema, pointer)
@@ -151,6 +153,7 @@ class Reader:
 
     def _meetings(self, left: list[Shape], right: list[Shape], pointer: str) -> list[Shape]:
         _bound(len(left) * len(right), pointer)
+        self.evaluator.pointer = pointer
         found = [meet(a, b, self.evaluator.fits_shape) for a in left for b in right]
         return _united([shape for shape in found if shape is not None])
 
@@ -166,6 +169,7 @@ class Reader:
         if len(values) > self.limits.enum_values:
             raise LimitExceeded("enum_values", self.limits.enum_values, len(values), place)
         fitting = []
+        self.evaluator.pointer = place
         for number, value in enumerate(values):
             self.evaluator.check_value(value, place if keyword == "const" else f"{place}/{number}")
             if shapes == [ANYTHING] or any(
