@@ -6,6 +6,7 @@ Representation   states of all built rules lie in one array; state 0 is unused (
                  byte edge takes.
                  A counted rule has one LOOP state, which is its start: an edge that leads there
                  ends an iteration.
+                 A state that is `like` another has only the edges that differ (other_text).
                  `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
                  to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
 Invariants       I1 every state is reachable and can reach the end (counts permitting).
@@ -53,6 +54,7 @@ cdef struct StateC:
     uint32_t empty_off, n_empty
     uint32_t rule
     uint32_t held
+    uint32_t like           # 0, or: bytes without an edge here do what they do there (other_text)
     uint64_t live[4]
     uint8_t flags
 
@@ -76,8 +78,11 @@ cdef class Automata:
     cdef vector[SymbolEdgeC] token_edges
     cdef vector[uint32_t] empty_edges
     cdef vector[uint32_t] first           # by rule: its start state, 0 while unbuilt
+    cdef vector[uint8_t] pure             # by built rule: deterministic over bytes, and refers to nothing,
+                                          # but for the arms of free text
     cdef vector[uint32_t] span            # by counted rule: most iterations one token can end
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
+    cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
     cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil

@@ -5,8 +5,9 @@ from libcpp.vector cimport vector
 
 from .determinise cimport copy_nfa, determinise, minimise, trim
 from .dispatch cimport build_dispatch
-from .flat cimport COUNTED_RULE, DISPATCH_RULE, FlatIR
+from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, FlatIR
 from .nfa cimport NfaC, nfa_emit, nfa_start, nfa_state
+from .other_text cimport build_other_text
 from .vocabulary cimport Vocabulary
 
 # A deterministic automaton may have this many states for each edge of the nondeterministic one;
@@ -30,6 +31,7 @@ cdef class Automata:
         self.states.resize(1)
         self.first.assign(ir.rules.size(), 0)
         self.span.assign(ir.rules.size(), 0)
+        self.pure.assign(ir.rules.size(), 0)
 
     cdef uint32_t start(self, uint32_t rule) noexcept nogil:
         """The start state of a rule, built if need be; 0 past a limit (see ``error``)."""
@@ -37,10 +39,21 @@ cdef class Automata:
             return 0
         return self.first[rule]
 
+    cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil:
+        """The state whose edges take a byte: the state itself, or the one that it is like."""
+        cdef StateC* s = &self.states[state]
+        cdef uint32_t e
+        if s.like:
+            for e in range(s.byte_off, s.byte_off + s.n_bytes):
+                if self.byte_edges[e].low == byte:
+                    return state
+            return s.like
+        return state
+
     cdef bint is_tail(self, uint32_t state) noexcept nogil:
         """Whether nothing but the end of the rule follows."""
         cdef StateC* s = &self.states[state]
-        return s.flags == FINAL_STATE and s.n_bytes + s.n_refs + s.n_tokens + s.n_empty == 0
+        return s.flags == FINAL_STATE and s.like == 0 and s.n_bytes + s.n_refs + s.n_tokens + s.n_empty == 0
 
     cdef bint build(self, uint32_t rule) noexcept nogil:
         cdef NfaC nfa
@@ -49,6 +62,9 @@ cdef class Automata:
         cdef uint8_t kind = self.ir.rules[rule].kind
         if kind == DISPATCH_RULE:
             build_dispatch(self.ir, self.ir.nodes[node].a, &drafts)
+        elif kind == OTHER_TEXT_RULE:
+            build_other_text(self, rule)
+            return self.first[rule] != 0
         else:
             # `FlatIR.weight` was checked against the limit when the grammar was compiled
             nfa_start(&nfa, SLACK * self.edge_limit)
@@ -140,9 +156,10 @@ cdef class Automata:
         cdef StateC state
         cdef DraftC* d
         self.first[rule] = base
+        self.pure[rule] = 1
         for s in range(<uint32_t>drafts.size()):
             d = &drafts[0][s]
-            state.rule, state.held, state.flags = rule, d.held, d.flags
+            state.rule, state.held, state.like, state.flags = rule, d.held, 0, d.flags
             state.byte_off, state.n_bytes = <uint32_t>self.byte_edges.size(), <uint32_t>d.bytes.size()
             state.ref_off, state.n_refs = <uint32_t>self.ref_edges.size(), <uint32_t>d.refs.size()
             state.token_off, state.n_tokens = <uint32_t>self.token_edges.size(), <uint32_t>d.tokens.size()
@@ -163,6 +180,19 @@ cdef class Automata:
             for k in range(state.n_empty):
                 self.empty_edges.push_back(d.empty[k] + base)
             self.states.push_back(state)
+            if not is_plain(d):
+                self.pure[rule] = 0
+
+
+cdef bint is_plain(DraftC* draft) noexcept nogil:
+    """Whether a state is deterministic over bytes and refers to nothing, but for arms of free text."""
+    cdef uint32_t k
+    if draft.empty.size() or (draft.refs.size() and not draft.flags & TRIGGER_STATE):
+        return False
+    for k in range(1, <uint32_t>draft.bytes.size()):
+        if draft.bytes[k].low <= draft.bytes[k - 1].high:
+            return False
+    return True
 
 
 cdef bint is_mandatory(vector[DraftC]* drafts, uint8_t byte) noexcept nogil:

@@ -60,6 +60,8 @@ cdef class FlatIR:
         for rule in self.rules:
             if rule.kind == COUNTED_RULE:
                 largest = max(largest, self.weights[self.nodes[rule.node].a])
+            elif rule.kind == OTHER_TEXT_RULE:
+                largest = max(largest, 8 * self.nodes[rule.node].n)
             elif rule.kind == PLAIN_RULE:
                 largest = max(largest, self.weights[rule.node])
         return largest
@@ -117,6 +119,9 @@ cdef class FlatIR:
                 self.labels.append(node[1])
         elif kind == ir.DISPATCH:
             out.a = self._dispatch(node, set_ids, vocabulary)
+        elif kind == ir.OTHER_TEXT:
+            out.a = node[1]
+            out.off, out.n = self._append([x for text in node[2] for x in (len(text), *map(ord, text))])
         self.nodes.push_back(out)
         if kind == ir.CAPTURE:
             self.rule_of_node[number] = self.made_rule(out.a, PLAIN_RULE)
@@ -124,6 +129,8 @@ cdef class FlatIR:
             self.rules.back().role = <uint8_t>out.c
         elif kind == ir.DISPATCH:
             self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
+        elif kind == ir.OTHER_TEXT:
+            self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
 
     def _token_set(self, ids, set_ids):
         cdef vector[uint32_t] values
@@ -312,6 +319,8 @@ cdef class FlatIR:
             return self.graph_reaches(node, self.nullable.data())
         if node.kind == DISPATCH:
             return self.dispatches[node.a].open_end
+        if node.kind == OTHER_TEXT:
+            return not (node.n and self.pool[node.off] == 0)
         return False
 
     cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
@@ -378,7 +387,7 @@ cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept 
             below.push_back(flat.pool[node.off + 3 * k + 1])
     elif node.kind == REPEAT or node.kind == CAPTURE:
         below.push_back(node.a)
-    elif node.kind == REF:
+    elif node.kind == REF or node.kind == OTHER_TEXT:
         below.push_back(flat.rules[node.a].node)
     elif node.kind == DISPATCH:
         for k in range(<uint32_t>flat.dispatches[node.a].arms.size()):

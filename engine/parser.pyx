@@ -258,7 +258,7 @@ cdef class Parser:
         for thread in self.closed:
             if not self.may_go_on(&thread):
                 continue
-            s = &self.automata.states[thread.state]
+            s = &self.automata.states[self.automata.edges_of(thread.state, byte)]
             for e in range(s.byte_off, s.byte_off + s.n_bytes):
                 if self.automata.byte_edges[e].low <= byte <= self.automata.byte_edges[e].high:
                     thread.back = 0

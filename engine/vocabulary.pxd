@@ -34,6 +34,7 @@ cdef class Vocabulary:
     cdef vector[uint32_t] order
     cdef vector[uint8_t] data
     cdef vector[uint32_t] offsets
+    cdef vector[uint32_t] stops               # stop_token_ids
     cdef vector[uint8_t] kind                 # by token id: ORDINARY, SPECIAL, STOP or EMPTY
     cdef uint32_t max_count[256]              # most occurrences of a byte in one ordinary token
     cdef void build_trie(self) noexcept nogil

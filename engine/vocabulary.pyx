@@ -100,6 +100,7 @@ cdef class Vocabulary:
             self.kind[number] = SPECIAL
         for number in self.stop_token_ids:
             self.kind[number] = STOP
+            self.stops.push_back(number)
         self.offsets.reserve(self.size + 1)
         self.max_token_bytes = 0
         for i in range(256):

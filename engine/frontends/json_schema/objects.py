@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import UnsupportedSchema
 from ...ir import FAIL, Node
-from ..char_automaton import excluding
 from .shapes import Objects
 from .text import has_surrogate
 
@@ -114,7 +113,7 @@ def _additional(builder: "Builder", listed: Iterable[str], value: Node) -> Node:
     """A member whose key is not listed. The key is a rule, so that its masks are made once."""
     g, text = builder.grammar, builder.text
     names = [name for name in listed if not has_surrogate(name)]
-    body = text.ruled("key", excluding(names).to_node(g)) if names else text.any_body()
+    body = text.other_body(names) if names else text.any_body()
     return text.ruled("additional member", g.seq(text.quoted(body), text.colon(), value))
 
 

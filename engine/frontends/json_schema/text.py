@@ -68,6 +68,11 @@ class Text:
         g = self.grammar
         return self.shared("string body", lambda: g.repeat(g.json_chars(ANY_CHAR), 0, None))
 
+    def other_body(self, texts: list[str]) -> Node:
+        """The inside of a JSON string that is none of these."""
+        rule = self.grammar.nodes[self.any_body()][1]
+        return self.ruled("key", self.grammar.other_text(rule, texts))
+
     def any_string(self) -> Node:
         return self.shared("string", lambda: self.quoted(self.any_body()))
 
