@@ -74,6 +74,9 @@ cdef class Masks:
     cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil
     cdef BoundsC bounds(self, uint32_t instance, ItemC* item, TripleC* triple) noexcept nogil
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil
+    cdef TriplePtr make(
+        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
+    ) noexcept nogil
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil
     cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil
     cdef void add_below(self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids) noexcept nogil

@@ -4,7 +4,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
-from .automata cimport FINAL_STATE, NO_ERROR, StateC
+from .automata cimport NO_ERROR, StateC
+from .draft cimport FINAL_STATE
 from .flat cimport COUNTED_RULE, NO_MAXIMUM, RuleC
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena, ItemC, RowC
@@ -191,7 +192,7 @@ cdef class Masks:
         if shared:
             made = self.table.find(key)
         if made.get() == NULL:
-            made = self.maker.make(state, node, filtered)
+            made = self.make(state, node, rule, filtered)
             made.get().key = key
             if shared:
                 self.table.add(made, True)
@@ -199,6 +200,19 @@ cdef class Masks:
         map_put(&self.triple_ids, local, found)
         self.triples.push_back(made)
         return found
+
+    cdef TriplePtr make(
+        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
+    ) noexcept nogil:
+        cdef uint32_t hub = 0
+        cdef TriplePtr made
+        if not filtered and self.vocabulary.nodes[node].end - node > LARGE:
+            hub = self.maker.hub(rule)
+        if hub and hub != state:
+            made = self.maker.make_like(state, hub, node, self.triples[self.triple(hub, node)].get())
+        if made.get() == NULL:
+            made = self.maker.make(state, node, filtered)
+        return made
 
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:
         """An item's tokens, into ``scratch``."""

@@ -4,7 +4,8 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from .automata cimport FINAL_STATE, Automata, ByteEdgeC, StateC
+from .automata cimport Automata, StateC
+from .draft cimport FINAL_STATE, ByteEdgeC
 from .flat cimport NodeC
 from .spelling cimport short_escape
 

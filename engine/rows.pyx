@@ -5,9 +5,8 @@ from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from .automata cimport (
-    FINAL_STATE, LOOP_STATE, NO_ERROR, ROW_ITEMS_EXCEEDED, ROWS_EXCEEDED, Automata, StateC, SymbolEdgeC,
-)
+from .automata cimport NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
+from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from .flat cimport COUNTED_RULE, NO_MAXIMUM, RuleC
 from .hashing cimport MISSING, hash_words, map_get, map_put
 
@@ -202,6 +201,7 @@ cdef class Arena:
         """
         cdef SeedC* other
         cdef uint32_t k
+        self.automata.visit(state)
         cdef bint no_minimum = self.automata.ir.rules[self.automata.states[state].rule].minimum == 0
         for k in range(<uint32_t>self.seeds.size()):
             other = &self.seeds[k]
@@ -238,7 +238,8 @@ cdef class Arena:
 
     cdef void close_seed(self, SeedC seed) noexcept nogil:
         """Completion, empty moves and nullable references of one item."""
-        cdef StateC* s = &self.automata.states[seed.state]
+        cdef StateC state = self.automata.states[seed.state]
+        cdef StateC* s = &state
         cdef uint32_t k
         if self.may_end(s, seed.value):
             self.complete(seed.goal, seed.origin)
@@ -448,6 +449,7 @@ cdef class Arena:
     cdef void predict_behind(self, RowC* row, ItemC item, uint32_t target) noexcept nogil:
         """A predicted item moves on over nothing; an iteration over nothing is no iteration."""
         if not (self.automata.states[target].flags & LOOP_STATE):
+            self.automata.visit(target)
             item.state = target
             self.predict_item(row, &item)
 

@@ -1,14 +1,24 @@
 """TripleMaker: see the header file."""
 
-from libc.stdint cimport uint32_t
-from libcpp.algorithm cimport sort
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.algorithm cimport binary_search, sort
 from libcpp.memory cimport make_shared
 from libcpp.vector cimport vector
 
-from .automata cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, Automata, StateC
+from .automata cimport Automata, StateC
+from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from .hashing cimport MISSING, map_get, map_put
 from .triples cimport TripleC, TriplePtr, group_exits
 from .vocabulary cimport TrieNode, Vocabulary
+
+
+# A walk by difference is given up past this many nodes: then the two states have little in common.
+cdef uint32_t DIFFERING_NODES = 1 << 14
+# Bits that tell most nodes that differ nowhere from those that do.
+cdef uint32_t DIFFERING_WORDS = 64
+
+# A hub takes at least this many bytes; narrower automata visit little of the trie anyway.
+cdef uint32_t HUB_BYTES = 64
 
 
 cdef class TripleMaker:
@@ -23,6 +33,9 @@ cdef class TripleMaker:
         self.counts.assign(depths, 0)
         self.noted.assign(depths, 0)
         self.is_exit.assign(depths, 0)
+        self.hub_tables_at.assign(depths, 0)
+        self.differing_bits.assign(DIFFERING_WORDS, 0)
+        self.tables.assign(256, 0)
 
     cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil:
         """The triple of a state below a node; by need (see triples) if ``filtered``."""
@@ -86,6 +99,164 @@ cdef class TripleMaker:
                 self.tables_at[depth] = self.table(target)
             node += 1
 
+    # -- by difference -----------------------------------------------------------------------------
+    cdef uint32_t hub(self, uint32_t rule) noexcept nogil:
+        """The state of a pure rule to which most bytes of its states lead, 0 if none stands out."""
+        cdef uint32_t found = map_get(&self.hubs, rule + 1), first = self.automata.first[rule], s, e, best = 0
+        cdef vector[uint32_t] taken
+        cdef StateC* state
+        if found != MISSING:
+            return found
+        found = 0
+        s = first
+        while s < self.automata.states.size() and self.automata.states[s].rule == rule:
+            state = &self.automata.states[s]
+            for e in range(state.byte_off, state.byte_off + state.n_bytes):
+                if self.automata.byte_edges[e].target >= first:
+                    if taken.size() <= self.automata.byte_edges[e].target - first:
+                        taken.resize(self.automata.byte_edges[e].target - first + 1, 0)
+                    taken[self.automata.byte_edges[e].target - first] += (
+                        self.automata.byte_edges[e].high - self.automata.byte_edges[e].low + 1)
+            s += 1
+        for s in range(<uint32_t>taken.size()):
+            if taken[s] > best and self.width(first + s) >= HUB_BYTES:
+                best, found = taken[s], first + s
+        map_put(&self.hubs, rule + 1, found)
+        return found
+
+    cdef uint32_t width(self, uint32_t state) noexcept nogil:
+        """How many bytes the state takes."""
+        cdef StateC* s = &self.automata.states[state]
+        cdef uint32_t e, total = 0
+        for e in range(s.byte_off, s.byte_off + s.n_bytes):
+            total += self.automata.byte_edges[e].high - self.automata.byte_edges[e].low + 1
+        return total
+
+    cdef TriplePtr make_like(
+        self, uint32_t state, uint32_t hub, uint32_t node, TripleC* base
+    ) noexcept nogil:
+        """As ``make``, from the hub's triple below the same node; empty if they have little in common."""
+        cdef TriplePtr made = make_shared[TripleC]()
+        self.needs.clear()
+        if not self.walk_both(state, hub, node, made.get()):
+            made.reset()
+            return made
+        self.keep_base(base, made.get())
+        self.pack(made.get(), False)
+        self.sort_exits(made.get())
+        made.get().exit_counts.clear()
+        group_exits(made.get(), self.vocabulary)
+        return made
+
+    cdef bint walk_both(
+        self, uint32_t state, uint32_t hub, uint32_t top, TripleC* out
+    ) noexcept nogil:
+        """What the state says where it differs from the hub; False past DIFFERING_NODES.
+
+        An exit of a node that differs gets all of the node's children: what lies below them may
+        not have been walked.
+        """
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t node = top + 1, end = nodes[top].end, depth, target, other, child, work = 0
+        cdef uint8_t flags
+        self.differing.clear()
+        self.gone.clear()
+        for child in range(DIFFERING_WORDS):
+            self.differing_bits[child] = 0
+        self.tables_at[nodes[top].depth] = self.table(state)
+        self.hub_tables_at[nodes[top].depth] = self.table(hub)
+        while node < end:
+            depth = nodes[node].depth
+            target = self.tables[256 * self.tables_at[depth - 1] + nodes[node].byte]
+            other = self.tables[256 * self.hub_tables_at[depth - 1] + nodes[node].byte]
+            if target == other:
+                node = nodes[node].end
+                continue
+            work += 1
+            if work > DIFFERING_NODES:
+                return False
+            if target == 0:
+                self.gone.push_back(node)
+                node = nodes[node].end
+                continue
+            self.differing.push_back(node)
+            self.differing_bits[node >> 6 & (DIFFERING_WORDS - 1)] |= <uint64_t>1 << (node & 63)
+            self.take(node, 0, out)
+            flags = self.automata.states[target].flags
+            if flags & TRIGGER_STATE:
+                if nodes[node].end > node + 1:
+                    out.triggers.push_back(node)
+                self.gone.push_back(node)
+                node = nodes[node].end
+                continue
+            if flags & (FINAL_STATE | LOOP_STATE):
+                child = node + 1
+                while child < nodes[node].end:
+                    out.exits.push_back(node)
+                    out.exits.push_back(child)
+                    out.exit_counts.push_back(0)
+                    child = nodes[child].end
+            # table 0 is that of no state: nothing leads on from there
+            self.tables_at[depth] = self.table(target)
+            self.hub_tables_at[depth] = self.table(other) if other and not (
+                self.automata.states[other].flags & TRIGGER_STATE) else 0
+            node += 1
+        return True
+
+    cdef void keep_base(self, TripleC* base, TripleC* out) noexcept nogil:
+        """Adds what the hub's triple says of all nodes that do not differ."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef vector[uint32_t] words
+        cdef uint32_t k, j, node, word
+        words.assign(self.vocabulary.words, 0)
+        if base.words.size():
+            words = base.words
+        for k in base.ids:
+            words[k >> 5] |= (<uint32_t>1) << (k & 31)
+        for node in self.differing:
+            for k in range(nodes[node].first, nodes[node + 1].first):
+                j = self.vocabulary.order[k]
+                words[j >> 5] &= ~((<uint32_t>1) << (j & 31))
+        for node in self.gone:
+            for k in range(nodes[node].first, nodes[nodes[node].end].first):
+                j = self.vocabulary.order[k]
+                words[j >> 5] &= ~((<uint32_t>1) << (j & 31))
+        for k in out.ids:
+            words[k >> 5] |= (<uint32_t>1) << (k & 31)
+        out.ids.clear()
+        for k in range(<uint32_t>words.size()):
+            word = words[k]
+            while word:
+                out.ids.push_back(32 * k + <uint32_t>__builtin_ctz(word))
+                word &= word - 1
+        for k in range(<uint32_t>base.exits.size() // 2):
+            node = base.exits[2 * k]
+            if self.is_differing(node) or self.is_gone(node):
+                continue
+            out.exits.push_back(node)
+            out.exits.push_back(base.exits[2 * k + 1])
+            out.exit_counts.push_back(0)
+        for node in base.triggers:
+            if not self.is_differing(node) and not self.is_gone(node):
+                out.triggers.push_back(node)
+
+    cdef bint is_differing(self, uint32_t node) noexcept nogil:
+        if not (self.differing_bits[node >> 6 & (DIFFERING_WORDS - 1)] >> (node & 63)) & 1:
+            return False
+        return binary_search(self.differing.begin(), self.differing.end(), node)
+
+    cdef bint is_gone(self, uint32_t node) noexcept nogil:
+        """Whether a node lies in a subtree that only the hub's walk enters."""
+        cdef uint32_t low = 0, high = <uint32_t>self.gone.size(), middle
+        while low < high:
+            middle = (low + high) // 2
+            if self.gone[middle] <= node:
+                low = middle + 1
+            else:
+                high = middle
+        return low > 0 and node < self.vocabulary.nodes[self.gone[low - 1]].end
+
+    # -- common ------------------------------------------------------------------------------------
     cdef uint32_t table(self, uint32_t state) noexcept nogil:
         """The number of a state's dense table."""
         cdef uint32_t found = map_get(&self.table_ids, state), k, b
@@ -155,3 +326,7 @@ cdef class TripleMaker:
             out.ids.shrink_to_fit()
         else:
             sort(out.ids.begin(), out.ids.end())
+
+
+cdef extern from *:
+    int __builtin_ctz(unsigned int) noexcept nogil
