@@ -11,14 +11,14 @@ Representation   states of all built rules lie in one array; state 0 is unused (
                  `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
                  to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
 Invariants       I1 every state is reachable and can reach the end (counts permitting).
-                 I2 numbering within a pure rule depends on the rule's content alone, so
+                 I2 numbering within a rule built whole depends on the rule's content alone, so
                     `state - first[rule]` names the same state in every grammar that holds an
                     equal rule.
                  I3 no byte edge leads into the start state of a plain rule's automaton from
                     outside the rule.
-Cost             rules that refer to others (objects, arrays, members) become deterministic state by
-                 state, as they are visited: most of what they spell out is never met. All others
-                 are built whole: subset construction, then Moore's minimisation; one whose
+Cost             rules that only put others together (objects, arrays, members) become deterministic
+                 state by state, as they are visited: most of what they spell out is never met. All
+                 others are built whole: subset construction, then Moore's minimisation; one whose
                  deterministic form grows past GROWTH times its edges stays nondeterministic, which
                  rows handle.
 Threads          built under the arena's mutex.
@@ -30,6 +30,7 @@ from libcpp.vector cimport vector
 
 from .determinise cimport ClosureC, LazyC
 from .draft cimport ByteEdgeC, DraftC, SymbolEdgeC
+from .drafttable cimport DraftTable
 from .flat cimport FlatIR
 from .vocabulary cimport Vocabulary
 
@@ -55,6 +56,8 @@ cdef class Automata:
     cdef FlatIR ir
     cdef Vocabulary vocabulary
     cdef uint32_t edge_limit
+    cdef DraftTable table                 # None: nothing is shared between grammars
+    cdef vector[uint64_t] digests         # two words by rule
     cdef uint32_t error, error_got
     cdef vector[StateC] states
     cdef vector[ByteEdgeC] byte_edges
@@ -62,8 +65,8 @@ cdef class Automata:
     cdef vector[SymbolEdgeC] token_edges
     cdef vector[uint32_t] empty_edges
     cdef vector[uint32_t] first           # by rule: its start state, 0 while unbuilt
-    cdef vector[uint8_t] pure             # by built rule: deterministic over bytes, and refers to nothing,
-                                          # but for the arms of free text
+    cdef vector[uint8_t] tabled           # by built rule: built whole and deterministic, so that masks go
+                                          # through its states by tables (triplemaker)
     cdef vector[LazyC] lazies             # rules that are built state by state
     cdef vector[vector[uint32_t]] lazy_states     # by lazy rule and subset: its state
     cdef ClosureC scratch

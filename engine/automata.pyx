@@ -8,8 +8,9 @@ from .determinise cimport (
 )
 from .dispatch cimport build_dispatch
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, DraftC
+from .drafttable cimport AutomatonPtr, DraftTable
 from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, PLAIN_RULE, FlatIR
-from .nfa cimport REF_EDGE, NfaC, nfa_emit, nfa_start, nfa_state
+from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_start, nfa_state
 from .other_text cimport build_other_text
 from .vocabulary cimport Vocabulary
 
@@ -25,8 +26,12 @@ cdef uint32_t SLACK = 4
 cdef class Automata:
     """The rule automata of one generation of one grammar."""
 
-    def __cinit__(self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit):
+    def __cinit__(
+        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, *, DraftTable table, digests
+    ):
         self.ir = ir
+        self.table = table
+        self.digests = digests
         self.vocabulary = vocabulary
         self.edge_limit = edge_limit
         self.error = NO_ERROR
@@ -35,7 +40,7 @@ cdef class Automata:
         self.scratch.now = 0
         self.first.assign(ir.rules.size(), 0)
         self.span.assign(ir.rules.size(), 0)
-        self.pure.assign(ir.rules.size(), 0)
+        self.tabled.assign(ir.rules.size(), 0)
 
     cdef uint32_t start(self, uint32_t rule) noexcept nogil:
         """The start state of a rule, built if need be; 0 past a limit (see ``error``)."""
@@ -71,6 +76,15 @@ cdef class Automata:
         cdef vector[DraftC] drafts
         cdef uint32_t node = self.ir.rules[rule].node
         cdef uint8_t kind = self.ir.rules[rule].kind
+        cdef AutomatonPtr known
+        cdef bint shared = kind == PLAIN_RULE and self.table is not None and (
+            self.digests[2 * rule] or self.digests[2 * rule + 1])
+        if shared:
+            known = self.table.find(self.digests[2 * rule], self.digests[2 * rule + 1])
+            if known.get() != NULL:
+                drafts = known.get().drafts
+                self.append(rule, &drafts)
+                return True
         if kind == DISPATCH_RULE:
             build_dispatch(self.ir, self.ir.nodes[node].a, &drafts)
         elif kind == OTHER_TEXT_RULE:
@@ -85,7 +99,7 @@ cdef class Automata:
             if nfa.overflow:
                 self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
                 return False
-            if kind == PLAIN_RULE and has_references(&nfa):
+            if kind == PLAIN_RULE and has_edges(&nfa, REF_EDGE) and not self.ir.is_wide(node):
                 self.lazies.resize(self.lazies.size() + 1)
                 self.lazies.back().nfa.edges.swap(nfa.edges)
                 self.lazies.back().nfa.size = nfa.size
@@ -93,12 +107,15 @@ cdef class Automata:
                 self.lazy_states.resize(self.lazies.size())
                 self.first[rule] = self.lazy_target(<uint32_t>self.lazies.size() - 1, rule, 0)
                 return True
+            shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
             if determinise(&nfa, &drafts, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
                 trim(&drafts)
                 minimise(&drafts)
             else:
                 copy_nfa(&nfa, &drafts)
                 trim(&drafts)
+        if shared:
+            self.table.add(self.digests[2 * rule], self.digests[2 * rule + 1], &drafts)
         if kind == COUNTED_RULE:
             self.make_counted(&drafts)
             self.span[rule] = self.iteration_span(rule, &drafts)
@@ -207,7 +224,7 @@ cdef class Automata:
         cdef StateC state
         cdef DraftC* d
         self.first[rule] = base
-        self.pure[rule] = 1
+        self.tabled[rule] = 1
         for s in range(<uint32_t>drafts.size()):
             d = &drafts[0][s]
             state.rule, state.held, state.like, state.flags = rule, d.held, 0, d.flags
@@ -222,7 +239,7 @@ cdef class Automata:
             self.add_edges(&state, d)
             self.states.push_back(state)
             if not is_plain(d):
-                self.pure[rule] = 0
+                self.tabled[rule] = 0
 
     cdef void add_edges(self, StateC* state, DraftC* d) noexcept nogil:
         """Appends a draft's edges; their targets are states."""
@@ -242,18 +259,18 @@ cdef class Automata:
         self.empty_edges.insert(self.empty_edges.end(), d.empty.begin(), d.empty.end())
 
 
-cdef bint has_references(NfaC* nfa) noexcept nogil:
+cdef bint has_edges(NfaC* nfa, uint32_t kind) noexcept nogil:
     cdef uint32_t k
     for k in range(<uint32_t>nfa.edges.size()):
-        if nfa.edges[k].kind == REF_EDGE:
+        if nfa.edges[k].kind == kind:
             return True
     return False
 
 
 cdef bint is_plain(DraftC* draft) noexcept nogil:
-    """Whether a state is deterministic over bytes and refers to nothing, but for arms of free text."""
+    """Whether a state is deterministic over bytes."""
     cdef uint32_t k
-    if draft.empty.size() or (draft.refs.size() and not draft.flags & TRIGGER_STATE):
+    if draft.empty.size():
         return False
     for k in range(1, <uint32_t>draft.bytes.size()):
         if draft.bytes[k].low <= draft.bytes[k - 1].high:

@@ -98,6 +98,7 @@ cdef class FlatIR:
     cdef vector[uint8_t] nullable
     cdef vector[uint8_t] productive
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *
+    cdef bint is_wide(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil
     cdef uint32_t weight(self, uint32_t node) noexcept nogil
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil

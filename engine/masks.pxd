@@ -1,10 +1,10 @@
 """Masks of instances: the tokens that the rows take, made rule by rule where that is cheaper.
 
     tokens below a node of the trie that an instance takes =
-          for each item of a pure rule, its triple: what it accepts,
+          for each item of a tabled rule, its triple: what it accepts,
                                                     + of what is uncertain, what the rows outside take
         + for all other items together, a walk over rows, byte by byte; where it enters a large
-          subtree of the trie with items of pure rules, it goes on by this same equation
+          subtree of the trie with items of tabled rules, it goes on by this same equation
     mask = the tokens below the root + those on token edges + stop tokens where the text may end
 
 The rows outside an item are the instance that its completion leaves behind. Earley sets are
@@ -68,7 +68,7 @@ cdef class Masks:
     cdef void render(self, MaskC* mask, uint32_t* out) noexcept nogil
     cdef void compute(self, uint32_t instance) noexcept nogil
     cdef void remember(self, uint32_t instance) noexcept nogil
-    # items of pure rules
+    # items of tabled rules
     cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil
     cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil
@@ -92,6 +92,7 @@ cdef class Masks:
     cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil
     cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk_others(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
+    cdef void enter(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil
     cdef void visit(self, uint32_t node, vector[uint32_t]* ids) noexcept nogil

@@ -9,7 +9,7 @@ from .draft cimport FINAL_STATE
 from .flat cimport COUNTED_RULE, NO_MAXIMUM, RuleC
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena, ItemC, RowC
-from .triplemaker cimport TripleMaker
+from .triplemaker cimport HUB_BYTES, TripleMaker
 from .triples cimport ExitGroupC, TripleC, TripleKeyC, TriplePtr, TripleTable
 from .vocabulary cimport TrieNode, Vocabulary
 
@@ -136,11 +136,11 @@ cdef class Masks:
         map_put(&self.mask_ids, instance, <uint32_t>self.kept.size())
         self.kept.push_back(self.scratch)
 
-    # -- items of pure rules -----------------------------------------------------------------------
+    # -- items of tabled rules ---------------------------------------------------------------------
     cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil:
         """Whether the item's bytes are left to its rule's triples."""
         cdef uint32_t rule = self.arena.automata.states[item.state].rule, outside
-        if not self.arena.automata.pure[rule]:
+        if not self.arena.automata.tabled[rule]:
             return False
         if self.arena.automata.ir.rules[rule].kind != COUNTED_RULE:
             return True
@@ -208,7 +208,7 @@ cdef class Masks:
         cdef TriplePtr made
         if not filtered and self.vocabulary.nodes[node].end - node > LARGE:
             hub = self.maker.hub(rule)
-        if hub and hub != state:
+        if hub and hub != state and self.maker.width(state) >= HUB_BYTES:
             made = self.maker.make_like(state, hub, node, self.triples[self.triple(hub, node)].get())
         if made.get() == NULL:
             made = self.maker.make(state, node, filtered)
@@ -315,7 +315,6 @@ cdef class Masks:
 
     cdef void list_closed(self, uint32_t state, uint32_t top) noexcept nogil:
         """Fills ``closed``: the nodes below ``top`` where the state it is like could end, and this can't."""
-        cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef StateC* s = &self.arena.automata.states[state]
         cdef vector[uint32_t] states, at
         cdef uint32_t node, e, target
@@ -326,23 +325,19 @@ cdef class Masks:
         at.push_back(top)
         while at.size():
             s = &self.arena.automata.states[states.back()]
-            node = at.back() + 1
             top = at.back()
             states.pop_back()
             at.pop_back()
-            if s.n_bytes == 0:
-                continue
-            while node < nodes[top].end:
-                for e in range(s.byte_off, s.byte_off + s.n_bytes):
-                    if self.arena.automata.byte_edges[e].low != nodes[node].byte:
-                        continue
-                    target = self.arena.automata.byte_edges[e].target
-                    states.push_back(target)
-                    at.push_back(node)
-                    if not self.arena.automata.states[target].flags & FINAL_STATE and (
-                            self.arena.automata.states[self.arena.automata.states[target].like].flags & FINAL_STATE):
-                        self.closed.push_back(node)
-                node = nodes[node].end
+            for e in range(s.byte_off, s.byte_off + s.n_bytes):
+                node = self.vocabulary.child(top, self.arena.automata.byte_edges[e].low)
+                if node == 0:
+                    continue
+                target = self.arena.automata.byte_edges[e].target
+                states.push_back(target)
+                at.push_back(node)
+                if not self.arena.automata.states[target].flags & FINAL_STATE and (
+                        self.arena.automata.states[self.arena.automata.states[target].like].flags & FINAL_STATE):
+                    self.closed.push_back(node)
 
     cdef void add_triggers(
         self, uint32_t instance, uint32_t top, TripleC* triple, vector[uint32_t]* ids
@@ -395,7 +390,7 @@ cdef class Masks:
         """The tokens below a node that begin with a byte taken by an item without triples."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
-        cdef uint32_t child = node + 1, end = nodes[node].end, next_instance, k, j
+        cdef uint32_t child = node + 1, end = nodes[node].end, k, j
         cdef uint64_t live[4]
         cdef ItemC item
         for k in range(4):
@@ -405,20 +400,30 @@ cdef class Masks:
             if not self.has_triple(instance, &item):
                 for j in range(4):
                     live[j] |= self.arena.automata.states[item.state].live[j]
+        if node == 0:
+            for k in range(256):
+                child = self.vocabulary.first_nodes[k]
+                if child and (live[k >> 6] >> (k & 63)) & 1:
+                    self.enter(instance, child, ids)
+            return
         while child < end:
             if (live[nodes[child].byte >> 6] >> (nodes[child].byte & 63)) & 1:
-                next_instance = self.arena.step(instance, nodes[child].byte)
-                if next_instance != DEAD:
-                    self.visit(child, ids)
-                    self.go_on(next_instance, child, ids)
+                self.enter(instance, child, ids)
             child = nodes[child].end
+
+    cdef void enter(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens at and below a node, over its byte from the instance above."""
+        instance = self.arena.step(instance, self.vocabulary.nodes[node].byte)
+        if instance != DEAD:
+            self.visit(node, ids)
+            self.go_on(instance, node, ids)
 
     cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
         """The tokens below a node that an instance takes, the cheaper way."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         if nodes[node].end == node + 1:
             return
-        if nodes[node].end - node > LARGE and self.arena.rows[self.arena.instances[instance].row].has_pure:
+        if nodes[node].end - node > LARGE and self.arena.rows[self.arena.instances[instance].row].has_tabled:
             self.below(instance, node, ids)
         else:
             self.walk(instance, node, ids)

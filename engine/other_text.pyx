@@ -164,7 +164,7 @@ cdef void append(Automata automata, uint32_t rule, vector[PlaceC]* places) noexc
     cdef uint32_t base = <uint32_t>automata.states.size(), k, e
     cdef StateC state
     automata.first[rule] = base
-    automata.pure[rule] = 1
+    automata.tabled[rule] = 1
     for k in range(<uint32_t>places.size()):
         sort(places[0][k].edges.begin(), places[0][k].edges.end(), &edge_before)
         state = automata.states[places[0][k].like]

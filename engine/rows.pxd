@@ -69,7 +69,7 @@ cdef struct RowC:
     uint32_t waiter_off, n_waiters
     uint32_t key_off, key_len
     uint16_t n_slots, n_parents
-    uint8_t accept, has_tokens, has_pure      # has_pure: an item takes bytes in a pure rule
+    uint8_t accept, has_tokens, has_tabled      # has_tabled: an item takes bytes in a tabled rule
 
 cdef struct InstanceC:
     uint32_t row, frame, rep

@@ -368,7 +368,7 @@ cdef class Arena:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = row.has_pure = 0
+        row.has_tokens = row.has_tabled = 0
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
         row.item_off = <uint32_t>self.items.size()
@@ -405,8 +405,8 @@ cdef class Arena:
                 row.live[k] |= s.live[k]
             if s.n_tokens:
                 row.has_tokens = 1
-            if s.n_bytes + s.like and self.automata.pure[s.rule]:
-                row.has_pure = 1
+            if s.n_bytes + s.like and self.automata.tabled[s.rule]:
+                row.has_tabled = 1
             at += 1
             if self.items.size() - row.item_off > self.item_limit:
                 self.fail(ROW_ITEMS_EXCEEDED, <uint32_t>self.items.size() - row.item_off)

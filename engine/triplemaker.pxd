@@ -1,9 +1,9 @@
-"""Making triples: walking the token trie over one pure rule, with nothing outside it.
+"""Making triples: walking the token trie over one rule by tables, with nothing outside it.
 
-A rule is pure if it is deterministic over bytes and refers to nothing, but for the arms of free
-text: string bodies, patterns, numbers, white space, free text. These are the automata that visit
-most of the trie, and what they say is the same in every grammar. Everything else is walked by the
-rows themselves (masks).
+Tabled rules are those that were built whole and are deterministic: string bodies, patterns, numbers,
+white space, free text. These visit most of the trie, and what they say is the same in every
+grammar. At a state that refers to another rule the rows take over (triggers). Everything else is
+walked by rows from the start (masks).
 
 Two ways  *whole*: one table look-up for each trie node visited; a rejected byte skips its subtree.
           *by difference*: most states of a dense automaton do with most bytes what one of them, its
@@ -21,6 +21,10 @@ from .automata cimport Automata
 from .hashing cimport U64MapC
 from .triples cimport TripleC, TriplePtr
 from .vocabulary cimport Vocabulary
+
+cdef enum:
+    # a hub, and what is made from it, takes at least so many bytes; narrower states visit little anyway
+    HUB_BYTES = 64
 
 cdef class TripleMaker:
     cdef Automata automata

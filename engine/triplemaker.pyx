@@ -17,12 +17,8 @@ cdef uint32_t DIFFERING_NODES = 1 << 14
 # Bits that tell most nodes that differ nowhere from those that do.
 cdef uint32_t DIFFERING_WORDS = 64
 
-# A hub takes at least this many bytes; narrower automata visit little of the trie anyway.
-cdef uint32_t HUB_BYTES = 64
-
-
 cdef class TripleMaker:
-    """Makes the triples of one generation's pure rules."""
+    """Makes the triples of one generation's tabled rules."""
 
     def __cinit__(self, Automata automata, Vocabulary vocabulary):
         cdef uint32_t depths = vocabulary.max_token_bytes + 2
@@ -84,6 +80,8 @@ cdef class TripleMaker:
                 node = nodes[node].end
                 continue
             flags = self.automata.states[target].flags
+            if self.automata.states[target].n_refs:
+                flags |= TRIGGER_STATE
             self.counts[depth] = self.counts[depth - 1] + ((flags & LOOP_STATE) != 0)
             self.take(node, self.counts[depth] + ((flags & LOOP_STATE) == 0), out)
             if flags & TRIGGER_STATE:
@@ -101,7 +99,7 @@ cdef class TripleMaker:
 
     # -- by difference -----------------------------------------------------------------------------
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil:
-        """The state of a pure rule to which most bytes of its states lead, 0 if none stands out."""
+        """The state of a tabled rule to which most bytes of its states lead, 0 if none stands out."""
         cdef uint32_t found = map_get(&self.hubs, rule + 1), first = self.automata.first[rule], s, e, best = 0
         cdef vector[uint32_t] taken
         cdef StateC* state
@@ -142,7 +140,6 @@ cdef class TripleMaker:
             made.reset()
             return made
         self.keep_base(base, made.get())
-        self.pack(made.get(), False)
         self.sort_exits(made.get())
         made.get().exit_counts.clear()
         group_exits(made.get(), self.vocabulary)
@@ -183,7 +180,7 @@ cdef class TripleMaker:
             self.differing_bits[node >> 6 & (DIFFERING_WORDS - 1)] |= <uint64_t>1 << (node & 63)
             self.take(node, 0, out)
             flags = self.automata.states[target].flags
-            if flags & TRIGGER_STATE:
+            if flags & TRIGGER_STATE or self.automata.states[target].n_refs:
                 if nodes[node].end > node + 1:
                     out.triggers.push_back(node)
                 self.gone.push_back(node)
@@ -199,7 +196,8 @@ cdef class TripleMaker:
             # table 0 is that of no state: nothing leads on from there
             self.tables_at[depth] = self.table(target)
             self.hub_tables_at[depth] = self.table(other) if other and not (
-                self.automata.states[other].flags & TRIGGER_STATE) else 0
+                self.automata.states[other].flags & TRIGGER_STATE
+                or self.automata.states[other].n_refs) else 0
             node += 1
         return True
 
@@ -207,10 +205,11 @@ cdef class TripleMaker:
         """Adds what the hub's triple says of all nodes that do not differ."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef vector[uint32_t] words
-        cdef uint32_t k, j, node, word
-        words.assign(self.vocabulary.words, 0)
+        cdef uint32_t k, j, node, word, bits = 0
         if base.words.size():
             words = base.words
+        else:
+            words.assign(self.vocabulary.words, 0)
         for k in base.ids:
             words[k >> 5] |= (<uint32_t>1) << (k & 31)
         for node in self.differing:
@@ -224,6 +223,10 @@ cdef class TripleMaker:
         for k in out.ids:
             words[k >> 5] |= (<uint32_t>1) << (k & 31)
         out.ids.clear()
+        for word in words:
+            bits += __builtin_popcount(word)
+        if bits >= self.vocabulary.words:
+            out.words.swap(words)
         for k in range(<uint32_t>words.size()):
             word = words[k]
             while word:
@@ -330,3 +333,4 @@ cdef class TripleMaker:
 
 cdef extern from *:
     int __builtin_ctz(unsigned int) noexcept nogil
+    int __builtin_popcount(unsigned int) noexcept nogil

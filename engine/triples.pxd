@@ -1,7 +1,7 @@
 """Automaton-only masks: what one state says about the vocabulary, whatever lies outside its rule.
 
 A triple sorts the ordinary tokens below a node of the token trie (the root: all of them) that a
-state of a pure rule takes from there on: *accepted* (they stay within the rule, or end as it ends),
+state of a tabled rule takes from there on: *accepted* (they stay within the rule, or end as it ends),
 *uncertain* (rejected within the rule, but the rule may end inside them; what remains must be
 decided by the rows outside), rejected (the rest).
 
@@ -10,9 +10,10 @@ Representation   accepted: ids ascending, or the bitset `words` where that is sm
                  of x, and somewhere below k, or at it, are tokens that the rule can't follow. What
                  remains of them is their path from x: nothing is copied. Exits lie in groups by
                  the byte of k, so that the rows outside are asked once for each byte.
-                 triggers: nodes at which a pattern of free text completes. What follows is the
-                 arm's business, so that a triple of free text depends on the patterns alone and
-                 is shared by all sets of tools.
+                 triggers: nodes at which the rule refers to another one: rows take over. In free
+                 text these are the ends of its patterns; what follows is the arm's business, so that
+                 a triple of free text depends on the patterns alone and is shared by all sets of
+                 tools.
                  Counted rules: a triple is made without bounds and filtered by the registers when
                  it is used. `ids` come in the order of their need, the iterations they begin;
                  need_ends[n] is the number of ids that need at most n; exit_counts[k] is the
