@@ -16,8 +16,8 @@ Invariants       I1 every state is reachable and can reach the end (counts permi
                     equal rule.
                  I3 no byte edge leads into the start state of a plain rule's automaton from
                     outside the rule.
-Cost             rules that only put others together (objects, arrays, members) become deterministic
-                 state by state, as they are visited: most of what they spell out is never met. All
+Cost             rules that only put others together (objects, arrays, members) or list literals
+                 become deterministic state by state, as they are visited: most of what they spell out is never met. All
                  others are built whole: subset construction, then Moore's minimisation; one whose
                  deterministic form grows past GROWTH times its edges stays nondeterministic, which
                  rows handle.
@@ -32,6 +32,7 @@ from .determinise cimport ClosureC, LazyC
 from .draft cimport ByteEdgeC, DraftC, SymbolEdgeC
 from .drafttable cimport DraftTable
 from .flat cimport FlatIR
+from .nfa cimport NfaC
 from .vocabulary cimport Vocabulary
 
 cdef enum:
@@ -74,6 +75,7 @@ cdef class Automata:
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
     cdef void visit(self, uint32_t state) noexcept nogil
     cdef void grow(self, uint32_t state) noexcept nogil
+    cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil
     cdef uint32_t lazy_target(self, uint32_t lazy, uint32_t rule, uint32_t subset) noexcept nogil
     cdef void add_edges(self, StateC* state, DraftC* draft) noexcept nogil
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil

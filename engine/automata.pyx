@@ -9,7 +9,7 @@ from .determinise cimport (
 from .dispatch cimport build_dispatch
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, DraftC
 from .drafttable cimport AutomatonPtr, DraftTable
-from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, PLAIN_RULE, FlatIR
+from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, PLAIN_RULE, WIDE_CHARS, FlatIR
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_start, nfa_state
 from .other_text cimport build_other_text
 from .vocabulary cimport Vocabulary
@@ -99,7 +99,7 @@ cdef class Automata:
             if nfa.overflow:
                 self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
                 return False
-            if kind == PLAIN_RULE and has_edges(&nfa, REF_EDGE) and not self.ir.is_wide(node):
+            if kind == PLAIN_RULE and self.is_lazy(node, &nfa):
                 self.lazies.resize(self.lazies.size() + 1)
                 self.lazies.back().nfa.edges.swap(nfa.edges)
                 self.lazies.back().nfa.size = nfa.size
@@ -185,6 +185,11 @@ cdef class Automata:
                 if is_mandatory(drafts, drafts[0][s].bytes[k].low):
                     best = min(best, self.vocabulary.max_count[drafts[0][s].bytes[k].low] + 1)
         return best
+
+    cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil:
+        """Whether a rule only puts others together, or spells out literals."""
+        cdef uint32_t widest = self.ir.widest(node)
+        return widest <= WIDE_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
 
     cdef uint32_t lazy_target(self, uint32_t lazy, uint32_t rule, uint32_t subset) noexcept nogil:
         """The state of a subset, unbuilt if it is new."""

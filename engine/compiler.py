@@ -106,7 +106,7 @@ class Compiler:
                 matcher.fill_bitmask(bitmask)
                 matcher.accept_bytes(bytes((byte,)))
         self._compiled.clear()
-        self._counts = dict.fromkeys(self._counts, 0)
+        self._counts["compiles"] = 0
 
     # -- front ends --------------------------------------------------------------------------------
     def compile_json_schema(

@@ -56,6 +56,9 @@ cdef enum:
     OTHER_TEXT_RULE = 3
 
 cdef enum:
+    WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary
+
+cdef enum:
     ROLE_NONE = 0
     ROLE_TAG = 1
     ROLE_BEGIN = 2
@@ -98,7 +101,7 @@ cdef class FlatIR:
     cdef vector[uint8_t] nullable
     cdef vector[uint8_t] productive
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *
-    cdef bint is_wide(self, uint32_t i) noexcept nogil
+    cdef uint32_t widest(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil
     cdef uint32_t weight(self, uint32_t node) noexcept nogil
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil

@@ -35,7 +35,6 @@ cdef enum:
 cdef enum:
     UNROLLED_COPIES = 16
     UNROLLED_NARROW_EDGES = 16384
-    WIDE_CHARS = 64
 
 
 cdef class FlatIR:
@@ -209,31 +208,28 @@ cdef class FlatIR:
         if high <= 1:
             return False
         size = copies * <unsigned long long>self.weights[self.nodes[i].a]
-        if copies <= UNROLLED_COPIES and not self.is_wide(self.nodes[i].a):
+        if copies <= UNROLLED_COPIES and self.widest(self.nodes[i].a) <= WIDE_CHARS:
             return size > UNROLLED_NARROW_EDGES
         return size > UNROLLED_EDGES
 
-    cdef bint is_wide(self, uint32_t i) noexcept nogil:
-        """Whether a class of many characters is written out in a node."""
+    cdef uint32_t widest(self, uint32_t i) noexcept nogil:
+        """How many characters the largest class has that is written out in a node; 0: there is none."""
         cdef NodeC* node = &self.nodes[i]
-        cdef uint32_t k, total = 0
+        cdef uint32_t k, found = 0
         if self.rule_of_node[i] != NO_RULE:
-            return False
+            return 0
         if node.kind == CHARS or node.kind == JSON_CHARS:
             for k in range(node.n // 2):
-                total += self.pool[node.off + 2 * k + 1] - self.pool[node.off + 2 * k] + 1
-            return total > WIDE_CHARS
-        if node.kind == SEQ or node.kind == ALT:
+                found += self.pool[node.off + 2 * k + 1] - self.pool[node.off + 2 * k] + 1
+        elif node.kind == SEQ or node.kind == ALT:
             for k in range(node.n):
-                if self.is_wide(self.pool[node.off + k]):
-                    return True
+                found = max(found, self.widest(self.pool[node.off + k]))
         elif node.kind == GRAPH:
             for k in range(node.n // 3):
-                if self.is_wide(self.pool[node.off + 3 * k + 1]):
-                    return True
+                found = max(found, self.widest(self.pool[node.off + 3 * k + 1]))
         elif node.kind == REPEAT:
-            return self.is_wide(node.a)
-        return False
+            return self.widest(node.a)
+        return found
 
     cdef uint32_t weight(self, uint32_t i) noexcept nogil:
         """About how many edges the node takes when it is written out.

@@ -32,7 +32,7 @@ from libcpp.vector cimport vector
 from .hashing cimport U64MapC
 from .rows cimport Arena, ItemC
 from .triplemaker cimport TripleMaker
-from .triples cimport TripleC, TriplePtr, TripleTable
+from .triples cimport RestC, TripleC, TriplePtr, TripleTable
 from .vocabulary cimport Vocabulary
 
 cdef struct BoundsC:
@@ -83,6 +83,17 @@ cdef class Masks:
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil
     cdef void add_exits(
         self, TripleC* triple, uint32_t outside, BoundsC bounds, vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef void add_exit(
+        self, TripleC* triple, uint32_t number, uint32_t instance, BoundsC bounds,
+        vector[uint32_t]* closed, vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef void add_rest(
+        self, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
+        vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef bint is_below(
+        self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
     ) noexcept nogil
     cdef void list_closed(self, uint32_t state, uint32_t node) noexcept nogil
     cdef void add_triggers(

@@ -9,8 +9,9 @@ from .draft cimport FINAL_STATE
 from .flat cimport COUNTED_RULE, NO_MAXIMUM, RuleC
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena, ItemC, RowC
+from .rests cimport rest_of
 from .triplemaker cimport HUB_BYTES, TripleMaker
-from .triples cimport ExitGroupC, TripleC, TripleKeyC, TriplePtr, TripleTable
+from .triples cimport RestC, RestNodeC, RestPtr, TripleC, TripleKeyC, TriplePtr, TripleTable
 from .vocabulary cimport TrieNode, Vocabulary
 
 cdef uint32_t STOP = 2
@@ -295,23 +296,77 @@ cdef class Masks:
     ) noexcept nogil:
         """The tokens below exits that the rows outside take from there on; not those in ``closed``."""
         cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
-        cdef ExitGroupC group
-        cdef uint32_t k, instance
+        cdef uint32_t g, k, instance
         cdef vector[uint32_t] closed = self.closed
+        cdef RestPtr rest
         self.closed.clear()
-        for group in triple.groups:
-            if not (row.live[group.byte >> 6] >> (group.byte & 63)) & 1:
+        for g in range(<uint32_t>triple.groups.size()):
+            k = triple.groups[g].byte
+            if not (row.live[k >> 6] >> (k & 63)) & 1:
                 continue
-            instance = self.arena.step(outside, group.byte)
+            instance = self.arena.step(outside, <uint8_t>k)
             if instance == DEAD:
                 continue
-            for k in range(group.start, group.end):
-                if bounds.counted and not bounds.least <= triple.exit_counts[k] <= bounds.most:
+            rest = rest_of(triple, g, self.vocabulary, self.table)
+            if rest.get() != NULL:
+                self.add_rest(rest.get(), instance, bounds, &closed, ids)
+                for k in rest.get().large:
+                    self.add_exit(triple, k, instance, bounds, &closed, ids)
+                continue
+            for k in range(triple.groups[g].start, triple.groups[g].end):
+                self.add_exit(triple, k, instance, bounds, &closed, ids)
+
+    cdef void add_exit(
+        self, TripleC* triple, uint32_t number, uint32_t instance, BoundsC bounds,
+        vector[uint32_t]* closed, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below one exit; ``instance`` stands behind the byte of its group."""
+        if bounds.counted and not bounds.least <= triple.exit_counts[number] <= bounds.most:
+            return
+        if contains(closed, triple.exits[2 * number]):
+            return
+        self.visit(triple.exits[2 * number + 1], ids)
+        self.go_on(instance, triple.exits[2 * number + 1], ids)
+
+    cdef void add_rest(
+        self, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
+        vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens of a trie of rests; ``instance`` stands behind the byte of its group."""
+        cdef RestNodeC* nodes = rest.nodes.data()
+        cdef uint32_t* stack = self.walk_stack.data()
+        cdef uint32_t node = 0, k, t, x
+        while node + 1 < rest.nodes.size():
+            if node:
+                instance = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
+            if instance == DEAD:
+                node = nodes[node].end
+                continue
+            stack[nodes[node].depth] = instance
+            for k in range(nodes[node].first, nodes[node + 1].first):
+                t = rest.tokens[k]
+                if bounds.counted and not bounds.least <= rest.counts[k] <= bounds.most:
                     continue
-                if closed.size() and contains(&closed, triple.exits[2 * k]):
-                    continue
-                self.visit(triple.exits[2 * k + 1], ids)
-                self.go_on(instance, triple.exits[2 * k + 1], ids)
+                if closed.size():
+                    x = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - nodes[node].depth
+                    if self.is_below(t, x, closed):
+                        continue
+                ids.push_back(t)
+            node += 1
+
+    cdef bint is_below(
+        self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
+    ) noexcept nogil:
+        """Whether the token passes through one of these nodes at a depth."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t node, rank
+        for node in closed[0]:
+            if nodes[node].depth != depth:
+                continue
+            for rank in range(nodes[node].first, nodes[nodes[node].end].first):
+                if self.vocabulary.order[rank] == token:
+                    return True
+        return False
 
     cdef void list_closed(self, uint32_t state, uint32_t top) noexcept nogil:
         """Fills ``closed``: the nodes below ``top`` where the state it is like could end, and this can't."""

@@ -164,7 +164,7 @@ cdef bint group_exits(TripleC* t, Vocabulary vocabulary) noexcept nogil:
         if t.groups.size() and byte < t.groups.back().byte:
             return False
         if t.groups.size() == 0 or byte != t.groups.back().byte:
-            group.byte, group.start = byte, k
+            group.byte, group.start, group.uses = byte, k, 0
             t.groups.push_back(group)
         t.groups.back().end = k + 1
     return True
