@@ -35,6 +35,7 @@ cdef class TripleMaker:
     cdef vector[uint32_t] nodes_at, tables_at, counts, noted
     cdef vector[uint8_t] is_exit
     cdef vector[uint32_t] needs           # of the accepted ids, in order
+    cdef bint by_need
     cdef U64MapC hubs                     # rule -> hub, 0: none
     # a difference: nodes where the two states differ, as a set of bits and in order
     cdef vector[uint64_t] differing_bits
@@ -50,6 +51,7 @@ cdef class TripleMaker:
     cdef uint32_t width(self, uint32_t state) noexcept nogil
     cdef bint is_gone(self, uint32_t node) noexcept nogil
     cdef void walk(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil
+    cdef void begin(self, TripleC* out, bint by_need) noexcept nogil
     cdef void take(self, uint32_t node, uint32_t need, TripleC* out) noexcept nogil
     cdef void leave(self, uint32_t node, uint32_t top_depth, TripleC* out) noexcept nogil
     cdef uint32_t table(self, uint32_t state) noexcept nogil

@@ -36,7 +36,7 @@ cdef class TripleMaker:
     cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil:
         """The triple of a state below a node; by need (see triples) if ``filtered``."""
         cdef TriplePtr made = make_shared[TripleC]()
-        self.needs.clear()
+        self.begin(made.get(), filtered)
         self.walk(state, node, made.get())
         self.pack(made.get(), filtered)
         self.sort_exits(made.get())
@@ -45,13 +45,21 @@ cdef class TripleMaker:
         group_exits(made.get(), self.vocabulary)
         return made
 
+    cdef void begin(self, TripleC* out, bint by_need) noexcept nogil:
+        self.needs.clear()
+        self.by_need = by_need
+        out.words.assign(self.vocabulary.words, 0)
+
     cdef void take(self, uint32_t node, uint32_t need, TripleC* out) noexcept nogil:
-        """The tokens that end at a node."""
+        """The tokens that end at a node, with their need if that matters."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint32_t k
+        cdef uint32_t k, token
         for k in range(nodes[node].first, nodes[node + 1].first):
-            out.ids.push_back(self.vocabulary.order[k])
-            self.needs.push_back(need)
+            token = self.vocabulary.order[k]
+            out.words[token >> 5] |= (<uint32_t>1) << (token & 31)
+            if self.by_need:
+                out.ids.push_back(token)
+                self.needs.push_back(need)
 
     cdef void leave(self, uint32_t node, uint32_t top_depth, TripleC* out) noexcept nogil:
         """The automaton can't follow at ``node``: every place above it where the rule may end is an exit."""
@@ -135,11 +143,12 @@ cdef class TripleMaker:
     ) noexcept nogil:
         """As ``make``, from the hub's triple below the same node; empty if they have little in common."""
         cdef TriplePtr made = make_shared[TripleC]()
-        self.needs.clear()
+        self.begin(made.get(), False)
         if not self.walk_both(state, hub, node, made.get()):
             made.reset()
             return made
         self.keep_base(base, made.get())
+        self.pack(made.get(), False)
         self.sort_exits(made.get())
         made.get().exit_counts.clear()
         group_exits(made.get(), self.vocabulary)
@@ -204,34 +213,25 @@ cdef class TripleMaker:
     cdef void keep_base(self, TripleC* base, TripleC* out) noexcept nogil:
         """Adds what the hub's triple says of all nodes that do not differ."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef vector[uint32_t] words
-        cdef uint32_t k, j, node, word, bits = 0
+        cdef vector[uint32_t] own
+        cdef uint32_t k, j, node
+        own.swap(out.words)
         if base.words.size():
-            words = base.words
+            out.words = base.words
         else:
-            words.assign(self.vocabulary.words, 0)
+            out.words.assign(self.vocabulary.words, 0)
         for k in base.ids:
-            words[k >> 5] |= (<uint32_t>1) << (k & 31)
+            out.words[k >> 5] |= (<uint32_t>1) << (k & 31)
         for node in self.differing:
             for k in range(nodes[node].first, nodes[node + 1].first):
                 j = self.vocabulary.order[k]
-                words[j >> 5] &= ~((<uint32_t>1) << (j & 31))
+                out.words[j >> 5] &= ~((<uint32_t>1) << (j & 31))
         for node in self.gone:
             for k in range(nodes[node].first, nodes[nodes[node].end].first):
                 j = self.vocabulary.order[k]
-                words[j >> 5] &= ~((<uint32_t>1) << (j & 31))
-        for k in out.ids:
-            words[k >> 5] |= (<uint32_t>1) << (k & 31)
-        out.ids.clear()
-        for word in words:
-            bits += __builtin_popcount(word)
-        if bits >= self.vocabulary.words:
-            out.words.swap(words)
-        for k in range(<uint32_t>words.size()):
-            word = words[k]
-            while word:
-                out.ids.push_back(32 * k + <uint32_t>__builtin_ctz(word))
-                word &= word - 1
+                out.words[j >> 5] &= ~((<uint32_t>1) << (j & 31))
+        for k in range(self.vocabulary.words):
+            out.words[k] |= own[k]
         for k in range(<uint32_t>base.exits.size() // 2):
             node = base.exits[2 * k]
             if self.is_differing(node) or self.is_gone(node):
@@ -297,13 +297,14 @@ cdef class TripleMaker:
         out.exit_counts.swap(counts)
 
     cdef void pack(self, TripleC* out, bint by_need) noexcept nogil:
-        """Sorts the accepted ids.
+        """Keeps the accepted ids as a bitset or as a list, whichever is smaller.
 
-        A bitset takes their place where it is smaller; where they are in the order of need it stands
-        beside them.
+        Those in the order of need are a list always, and a bitset beside it where that is smaller.
         """
-        cdef uint32_t k, n, most = 0
+        cdef uint32_t k, n, most = 0, bits = 0, word
         cdef vector[uint32_t] sorted_ids, ends
+        for word in out.words:
+            bits += __builtin_popcount(word)
         if by_need:
             for n in self.needs:
                 most = max(most, n)
@@ -318,17 +319,15 @@ cdef class TripleMaker:
                 sorted_ids[ends[self.needs[k]]] = out.ids[k]
                 ends[self.needs[k]] += 1
             out.ids.swap(sorted_ids)
-        if out.ids.size() >= self.vocabulary.words:
-            out.words.assign(self.vocabulary.words, 0)
-            for k in out.ids:
-                out.words[k >> 5] |= (<uint32_t>1) << (k & 31)
-        if by_need:
-            return
-        if out.words.size():
-            out.ids.clear()
-            out.ids.shrink_to_fit()
-        else:
-            sort(out.ids.begin(), out.ids.end())
+        elif bits < self.vocabulary.words:
+            for k in range(<uint32_t>out.words.size()):
+                word = out.words[k]
+                while word:
+                    out.ids.push_back(32 * k + <uint32_t>__builtin_ctz(word))
+                    word &= word - 1
+        if bits < self.vocabulary.words:
+            out.words.clear()
+            out.words.shrink_to_fit()
 
 
 cdef extern from *:
