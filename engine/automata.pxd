@@ -52,6 +52,7 @@ cdef struct StateC:
     uint32_t like           # 0, or: bytes without an edge here do what they do there (other_text)
     uint64_t live[4]
     uint8_t flags
+    uint8_t is_plain_text   # free text in which no pattern is under way
 
 cdef class Automata:
     cdef FlatIR ir

@@ -233,6 +233,7 @@ cdef class Automata:
         for s in range(<uint32_t>drafts.size()):
             d = &drafts[0][s]
             state.rule, state.held, state.like, state.flags = rule, d.held, 0, d.flags
+            state.is_plain_text = d.is_plain_text
             for k in range(<uint32_t>d.bytes.size()):
                 d.bytes[k].target += base
             for k in range(<uint32_t>d.refs.size()):

@@ -45,6 +45,8 @@ WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
     (True, b'{"a": "b\\n", "c": [1.5e3, -20,\n  true]}'),
     ({"type": "string", "maxLength": 1000}, b'"ab"'),
 )
+#: plain text, from which the masks of all free text are made
+WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
 #: compiled grammars kept; a typical one holds some hundred KB of rows and masks
 COMPILED_GRAMMARS = 256
 
@@ -98,13 +100,15 @@ class Compiler:
             self._warm()
 
     def _warm(self) -> None:
-        """Makes the masks that every JSON grammar shares, so that no request waits for them."""
-        bitmask = memoryview(bytearray(4 * self.vocabulary.words)).cast("i", (1, self.vocabulary.words))
+        """Makes the masks that all grammars share, so that no request waits for them."""
+        words = self.vocabulary.words
+        bitmask = memoryview(bytearray(4 * words)).cast("i", (1, words))
         for schema, text in WARM_TEXTS:
             matcher = Matcher(self.compile_json_schema(schema))
             for byte in text:
                 matcher.fill_bitmask(bitmask)
                 matcher.accept_bytes(bytes((byte,)))
+        Matcher(self.compile_structural_tag(WARM_TAG)).fill_bitmask(bitmask)
         self._compiled.clear()
         self._counts["compiles"] = 0
 

@@ -104,6 +104,7 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
         out.resize(out.size() + 1)
         out.back().held = 0
         out.back().flags = 0
+        out.back().is_plain_text = 0
         members = sets[at]
         expand(nfa, &index, &scratch, &members, &ids, &sets, &out.back())
         at += 1
@@ -127,6 +128,7 @@ cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DraftC* ou
     cdef Set members = lazy.sets[number]
     out.flags = 0
     out.held = 0
+    out.is_plain_text = 0
     expand(&lazy.nfa, &lazy.index, scratch, &members, &lazy.ids, &lazy.sets, out)
 
 
@@ -259,6 +261,7 @@ cdef void copy_nfa(NfaC* nfa, vector[DraftC]* out) noexcept nogil:
     out.resize(nfa.size)
     for k in range(nfa.size):
         out[0][k].held = 0
+        out[0][k].is_plain_text = 0
         out[0][k].flags = FINAL_STATE if k == FINISH else 0
     for k in range(<uint32_t>nfa.edges.size()):
         edge = nfa.edges[k]
@@ -341,7 +344,7 @@ cdef void rename_edges(DraftC* draft, vector[uint32_t]* names, DraftC* out) noex
     cdef uint32_t k
     cdef ByteEdgeC edge
     cdef SymbolEdgeC symbol
-    out.held, out.flags = draft.held, draft.flags
+    out.held, out.flags, out.is_plain_text = draft.held, draft.flags, draft.is_plain_text
     for k in range(<uint32_t>draft.bytes.size()):
         edge = draft.bytes[k]
         edge.target = names[0][edge.target]

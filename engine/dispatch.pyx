@@ -27,21 +27,6 @@ cdef struct TrieC:
     vector[uint8_t] arm_prefix       # q is a proper prefix of an arm's pattern
 
 
-cdef struct PieceC:
-    # a range of bytes from one place within a character to the next
-    uint8_t low, high, place
-
-
-# Places within a UTF-8 character: 0 a boundary; 1, 2, 3 that many continuation bytes to come; then
-# the four lead bytes whose first continuation byte is narrowed (RFC 3629, section 4).
-cdef enum:
-    BOUNDARY = 0
-    AFTER_E0 = 4
-    AFTER_ED = 5
-    AFTER_F0 = 6
-    AFTER_F4 = 7
-
-
 cdef void piece(vector[PieceC]* out, uint8_t low, uint8_t high, uint8_t place) noexcept nogil:
     cdef PieceC made
     made.low, made.high, made.place = low, high, place
@@ -189,6 +174,7 @@ cdef uint32_t new_state(WorkC* work, vector[DraftC]* out, uint32_t key) noexcept
     out.resize(out.size() + 1)
     out.back().held = 0
     out.back().flags = 0
+    out.back().is_plain_text = 0
     work.keys.push_back(key)
     return <uint32_t>out.size() - 1
 
@@ -325,6 +311,7 @@ cdef void build_dispatch(FlatIR ir, uint32_t number, vector[DraftC]* out) noexce
     while state < out.size():
         key = work.keys[state]
         if key != NOTHING:
+            out[0][state].is_plain_text = key >> 3 == 0
             out[0][state].held = trie.held[key >> 11]
             byte_edges(&work, out, &trie, dispatch, state, key)
             if (key & 7) == BOUNDARY:

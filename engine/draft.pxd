@@ -28,3 +28,4 @@ cdef struct DraftC:
     vector[uint32_t] empty
     uint32_t held
     uint8_t flags
+    uint8_t is_plain_text   # free text in which no pattern is under way

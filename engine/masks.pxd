@@ -77,6 +77,7 @@ cdef class Masks:
     cdef TriplePtr make(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
     ) noexcept nogil
+    cdef TriplePtr plain_text(self) noexcept nogil
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil
     cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil
     cdef void add_below(self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids) noexcept nogil

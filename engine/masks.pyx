@@ -6,7 +6,8 @@ from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
 from .draft cimport FINAL_STATE
-from .flat cimport COUNTED_RULE, NO_MAXIMUM, RuleC
+from .flat cimport COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, RuleC
+from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena, ItemC, RowC
 from .rests cimport rest_of
@@ -19,6 +20,9 @@ cdef uint32_t STOP = 2
 # Subtrees of the token trie from this many nodes on go item by item. Below it a walk over rows costs
 # less than looking up triples.
 cdef uint32_t LARGE = 64
+
+# The digest, twice this word, of the triple of plain text: no hash has it but by an accident of 2^-128.
+cdef uint64_t PLAIN_TEXT = 0x0A0A0A0A0A0A0A0A
 
 
 cdef class Masks:
@@ -207,12 +211,31 @@ cdef class Masks:
     ) noexcept nogil:
         cdef uint32_t hub = 0
         cdef TriplePtr made
+        if node == 0 and state == self.arena.automata.first[rule] and (
+                self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE):
+            made = self.plain_text()
+            return free_text_triple(self.arena.automata, state, self.vocabulary, made.get())
         if not filtered and self.vocabulary.nodes[node].end - node > LARGE:
             hub = self.maker.hub(rule)
         if hub and hub != state and self.maker.width(state) >= HUB_BYTES:
             made = self.maker.make_like(state, hub, node, self.triples[self.triple(hub, node)].get())
         if made.get() == NULL:
             made = self.maker.make(state, node, filtered)
+        return made
+
+    cdef TriplePtr plain_text(self) noexcept nogil:
+        """The triple of plain text, shared by all grammars."""
+        cdef TripleKeyC key
+        cdef TriplePtr made
+        key.high = key.low = PLAIN_TEXT
+        key.state = key.node = 0
+        if self.table is not None:
+            made = self.table.find(key)
+        if made.get() == NULL:
+            made = plain_text_triple(self.vocabulary)
+            made.get().key = key
+            if self.table is not None:
+                self.table.add(made, False)
         return made
 
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:

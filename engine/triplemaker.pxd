@@ -56,4 +56,6 @@ cdef class TripleMaker:
     cdef void leave(self, uint32_t node, uint32_t top_depth, TripleC* out) noexcept nogil
     cdef uint32_t table(self, uint32_t state) noexcept nogil
     cdef void pack(self, TripleC* out, bint by_need) noexcept nogil
-    cdef void sort_exits(self, TripleC* out) noexcept nogil
+
+cdef void sort_exits(TripleC* out, Vocabulary vocabulary) noexcept nogil
+cdef void pack_bits(TripleC* out, Vocabulary vocabulary) noexcept nogil

@@ -39,10 +39,9 @@ cdef class TripleMaker:
         self.begin(made.get(), filtered)
         self.walk(state, node, made.get())
         self.pack(made.get(), filtered)
-        self.sort_exits(made.get())
+        sort_exits(made.get(), self.vocabulary)
         if not filtered:
             made.get().exit_counts.clear()
-        group_exits(made.get(), self.vocabulary)
         return made
 
     cdef void begin(self, TripleC* out, bint by_need) noexcept nogil:
@@ -149,9 +148,8 @@ cdef class TripleMaker:
             return made
         self.keep_base(base, made.get())
         self.pack(made.get(), False)
-        self.sort_exits(made.get())
+        sort_exits(made.get(), self.vocabulary)
         made.get().exit_counts.clear()
-        group_exits(made.get(), self.vocabulary)
         return made
 
     cdef bint walk_both(
@@ -275,36 +273,13 @@ cdef class TripleMaker:
                 self.tables[256 * found + b] = self.automata.byte_edges[k].target
         return found
 
-    cdef void sort_exits(self, TripleC* out) noexcept nogil:
-        """A stable counting sort by the byte of k."""
-        cdef uint32_t n = <uint32_t>out.exit_counts.size(), k, at
-        cdef uint32_t starts[257]
-        cdef vector[uint32_t] exits, counts
-        for k in range(257):
-            starts[k] = 0
-        for k in range(n):
-            starts[self.vocabulary.nodes[out.exits[2 * k + 1]].byte + 1] += 1
-        for k in range(256):
-            starts[k + 1] += starts[k]
-        exits.resize(2 * n)
-        counts.resize(n)
-        for k in range(n):
-            at = starts[self.vocabulary.nodes[out.exits[2 * k + 1]].byte]
-            starts[self.vocabulary.nodes[out.exits[2 * k + 1]].byte] += 1
-            exits[2 * at], exits[2 * at + 1] = out.exits[2 * k], out.exits[2 * k + 1]
-            counts[at] = out.exit_counts[k]
-        out.exits.swap(exits)
-        out.exit_counts.swap(counts)
-
     cdef void pack(self, TripleC* out, bint by_need) noexcept nogil:
         """Keeps the accepted ids as a bitset or as a list, whichever is smaller.
 
         Those in the order of need are a list always, and a bitset beside it where that is smaller.
         """
-        cdef uint32_t k, n, most = 0, bits = 0, word
+        cdef uint32_t k, n, most = 0
         cdef vector[uint32_t] sorted_ids, ends
-        for word in out.words:
-            bits += __builtin_popcount(word)
         if by_need:
             for n in self.needs:
                 most = max(most, n)
@@ -319,15 +294,50 @@ cdef class TripleMaker:
                 sorted_ids[ends[self.needs[k]]] = out.ids[k]
                 ends[self.needs[k]] += 1
             out.ids.swap(sorted_ids)
-        elif bits < self.vocabulary.words:
-            for k in range(<uint32_t>out.words.size()):
-                word = out.words[k]
-                while word:
-                    out.ids.push_back(32 * k + <uint32_t>__builtin_ctz(word))
-                    word &= word - 1
-        if bits < self.vocabulary.words:
-            out.words.clear()
-            out.words.shrink_to_fit()
+            if out.ids.size() < self.vocabulary.words:
+                out.words.clear()
+                out.words.shrink_to_fit()
+        else:
+            pack_bits(out, self.vocabulary)
+
+
+cdef void sort_exits(TripleC* out, Vocabulary vocabulary) noexcept nogil:
+    """A stable counting sort by the byte of k, and the groups."""
+    cdef uint32_t n = <uint32_t>out.exit_counts.size(), k, at
+    cdef uint32_t starts[257]
+    cdef vector[uint32_t] exits, counts
+    for k in range(257):
+        starts[k] = 0
+    for k in range(n):
+        starts[vocabulary.nodes[out.exits[2 * k + 1]].byte + 1] += 1
+    for k in range(256):
+        starts[k + 1] += starts[k]
+    exits.resize(2 * n)
+    counts.resize(n)
+    for k in range(n):
+        at = starts[vocabulary.nodes[out.exits[2 * k + 1]].byte]
+        starts[vocabulary.nodes[out.exits[2 * k + 1]].byte] += 1
+        exits[2 * at], exits[2 * at + 1] = out.exits[2 * k], out.exits[2 * k + 1]
+        counts[at] = out.exit_counts[k]
+    out.exits.swap(exits)
+    out.exit_counts.swap(counts)
+    group_exits(out, vocabulary)
+
+
+cdef void pack_bits(TripleC* out, Vocabulary vocabulary) noexcept nogil:
+    """Turns the bitset into a list of ids where that is smaller."""
+    cdef uint32_t k, word, bits = 0
+    for word in out.words:
+        bits += __builtin_popcount(word)
+    if bits >= vocabulary.words:
+        return
+    for k in range(<uint32_t>out.words.size()):
+        word = out.words[k]
+        while word:
+            out.ids.push_back(32 * k + <uint32_t>__builtin_ctz(word))
+            word &= word - 1
+    out.words.clear()
+    out.words.shrink_to_fit()
 
 
 cdef extern from *:

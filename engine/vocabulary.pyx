@@ -182,3 +182,27 @@ cdef class Vocabulary:
         while rank < self.nodes[0].end:
             self.first_nodes[self.nodes[rank].byte] = rank
             rank = self.nodes[rank].end
+        self.index_bytes()
+
+    cdef void index_bytes(self) noexcept nogil:
+        """Parents, and the nodes sorted by their bytes."""
+        cdef uint32_t k, n = <uint32_t>self.nodes.size() - 1
+        cdef uint32_t at[256]
+        cdef vector[uint32_t] path
+        path.assign(self.max_token_bytes + 2, 0)
+        self.parents.assign(n, 0)
+        for k in range(1, n):
+            self.parents[k] = path[self.nodes[k].depth - 1]
+            path[self.nodes[k].depth] = k
+        for k in range(257):
+            self.byte_offs[k] = 0
+        for k in range(1, n):
+            self.byte_offs[self.nodes[k].byte + 1] += 1
+        for k in range(256):
+            self.byte_offs[k + 1] += self.byte_offs[k]
+        for k in range(256):
+            at[k] = self.byte_offs[k]
+        self.byte_nodes.resize(n - 1)
+        for k in range(1, n):
+            self.byte_nodes[at[self.nodes[k].byte]] = k
+            at[self.nodes[k].byte] += 1
