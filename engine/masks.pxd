@@ -61,7 +61,7 @@ cdef class Masks:
     cdef vector[MaskC] kept
     cdef MaskC scratch                        # the mask under construction
     cdef vector[vector[uint32_t]] shared      # ids that the rows outside take of a triple
-    cdef vector[uint32_t] walk_stack
+    cdef vector[uint32_t] walk_stack, rest_stack  # instances on the way, by depth
     cdef vector[uint32_t] closed              # nodes at which an item that is like another can't end
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil
     cdef void fill_stop(self, uint32_t* out) noexcept nogil

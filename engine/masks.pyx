@@ -42,6 +42,7 @@ cdef class Masks:
         self.made = self.reused = 0
         self.digests = digests
         self.walk_stack.resize(vocabulary.max_token_bytes + 2)
+        self.rest_stack.resize(vocabulary.max_token_bytes + 2)
 
     def stats(self):
         """Masks made and reused, and bytes of kept masks."""
@@ -357,7 +358,7 @@ cdef class Masks:
     ) noexcept nogil:
         """The tokens of a trie of rests; ``instance`` stands behind the byte of its group."""
         cdef RestNodeC* nodes = rest.nodes.data()
-        cdef uint32_t* stack = self.walk_stack.data()
+        cdef uint32_t* stack = self.rest_stack.data()
         cdef uint32_t node = 0, k, t, x
         while node + 1 < rest.nodes.size():
             if node:
