@@ -11,7 +11,7 @@ Source   A. Aho, M. Corasick, Efficient string matching, CACM 18(6), 1975.
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
-from .automata cimport DraftC
+from .draft cimport DraftC
 from .flat cimport FlatIR
 
 cdef void build_dispatch(FlatIR ir, uint32_t number, vector[DraftC]* out) noexcept nogil

@@ -5,7 +5,7 @@ from libcpp.algorithm cimport binary_search
 from libcpp.map cimport map as cmap
 from libcpp.vector cimport vector
 
-from .automata cimport FINAL_STATE, TRIGGER_STATE, ByteEdgeC, DraftC, SymbolEdgeC
+from .draft cimport FINAL_STATE, TRIGGER_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .flat cimport NO_RULE, ArmC, DispatchC, FlatIR
 
 ctypedef cmap[uint32_t, uint32_t] Moves

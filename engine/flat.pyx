@@ -29,6 +29,14 @@ cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END, "text"
 cdef enum:
     UNROLLED_EDGES = 16
 
+# A short repetition of few characters (digits of a date, hexadecimal ones) is unrolled up to a larger
+# size: then the rule refers to nothing, and its automaton and masks are shared by all grammars.
+# Each copy of a wide class would have costly masks of its own.
+cdef enum:
+    UNROLLED_COPIES = 16
+    UNROLLED_NARROW_EDGES = 16384
+    WIDE_CHARS = 64
+
 
 cdef class FlatIR:
     """The IR of one grammar, loaded once, read by the automaton builder without the GIL."""
@@ -60,6 +68,8 @@ cdef class FlatIR:
         for rule in self.rules:
             if rule.kind == COUNTED_RULE:
                 largest = max(largest, self.weights[self.nodes[rule.node].a])
+            elif rule.kind == OTHER_TEXT_RULE:
+                largest = max(largest, 8 * self.nodes[rule.node].n)
             elif rule.kind == PLAIN_RULE:
                 largest = max(largest, self.weights[rule.node])
         return largest
@@ -117,6 +127,9 @@ cdef class FlatIR:
                 self.labels.append(node[1])
         elif kind == ir.DISPATCH:
             out.a = self._dispatch(node, set_ids, vocabulary)
+        elif kind == ir.OTHER_TEXT:
+            out.a = node[1]
+            out.off, out.n = self._append([x for text in node[2] for x in (len(text), *map(ord, text))])
         self.nodes.push_back(out)
         if kind == ir.CAPTURE:
             self.rule_of_node[number] = self.made_rule(out.a, PLAIN_RULE)
@@ -124,6 +137,8 @@ cdef class FlatIR:
             self.rules.back().role = <uint8_t>out.c
         elif kind == ir.DISPATCH:
             self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
+        elif kind == ir.OTHER_TEXT:
+            self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
 
     def _token_set(self, ids, set_ids):
         cdef vector[uint32_t] values
@@ -188,11 +203,37 @@ cdef class FlatIR:
     cdef bint is_counted(self, uint32_t i) noexcept nogil:
         """Whether a repetition is kept in a register instead of being unrolled."""
         cdef uint32_t high = self.nodes[i].b, copies = self.nodes[i].b
+        cdef unsigned long long size
         if self.nodes[i].c != NO_MAXIMUM:
             copies = high = max(high, self.nodes[i].c)
         if high <= 1:
             return False
-        return copies * <unsigned long long>self.weights[self.nodes[i].a] > UNROLLED_EDGES
+        size = copies * <unsigned long long>self.weights[self.nodes[i].a]
+        if copies <= UNROLLED_COPIES and not self.is_wide(self.nodes[i].a):
+            return size > UNROLLED_NARROW_EDGES
+        return size > UNROLLED_EDGES
+
+    cdef bint is_wide(self, uint32_t i) noexcept nogil:
+        """Whether a class of many characters is written out in a node."""
+        cdef NodeC* node = &self.nodes[i]
+        cdef uint32_t k, total = 0
+        if self.rule_of_node[i] != NO_RULE:
+            return False
+        if node.kind == CHARS or node.kind == JSON_CHARS:
+            for k in range(node.n // 2):
+                total += self.pool[node.off + 2 * k + 1] - self.pool[node.off + 2 * k] + 1
+            return total > WIDE_CHARS
+        if node.kind == SEQ or node.kind == ALT:
+            for k in range(node.n):
+                if self.is_wide(self.pool[node.off + k]):
+                    return True
+        elif node.kind == GRAPH:
+            for k in range(node.n // 3):
+                if self.is_wide(self.pool[node.off + 3 * k + 1]):
+                    return True
+        elif node.kind == REPEAT:
+            return self.is_wide(node.a)
+        return False
 
     cdef uint32_t weight(self, uint32_t i) noexcept nogil:
         """About how many edges the node takes when it is written out.
@@ -312,6 +353,8 @@ cdef class FlatIR:
             return self.graph_reaches(node, self.nullable.data())
         if node.kind == DISPATCH:
             return self.dispatches[node.a].open_end
+        if node.kind == OTHER_TEXT:
+            return not (node.n and self.pool[node.off] == 0)
         return False
 
     cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
@@ -378,7 +421,7 @@ cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept 
             below.push_back(flat.pool[node.off + 3 * k + 1])
     elif node.kind == REPEAT or node.kind == CAPTURE:
         below.push_back(node.a)
-    elif node.kind == REF:
+    elif node.kind == REF or node.kind == OTHER_TEXT:
         below.push_back(flat.rules[node.a].node)
     elif node.kind == DISPATCH:
         for k in range(<uint32_t>flat.dispatches[node.a].arms.size()):

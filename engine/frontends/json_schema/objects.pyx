@@ -4,7 +4,6 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from .evaluate cimport has_surrogate
-from .keys cimport any_key_but
 from .places cimport Places
 from .shapes cimport Objects
 from .text cimport NO_NODE, Text
@@ -30,12 +29,11 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     cdef Text text = places.text
     cdef MembersC members
     cdef list names = []
-    cdef uint32_t extra, additional, inside
+    cdef uint32_t extra, additional
     cdef bint is_empty = True, only_required = False
     if objects is None:
         additional = additional_member(text, names, places.place(()))
-        inside = in_order(places, &members, additional, True)
-        return text.bracketed(b"{", inside, b"}")
+        return text.bracketed(b"{", members_node(places, &members, additional, True), b"}")
     if not listed_members(places, objects, &members, names, &extra):
         return text.fail
     additional = text.fail if extra == text.fail else additional_member(text, names, extra)
@@ -48,14 +46,18 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     if only_required:
         drop_optional(&members)
         additional = text.fail
-    if not places.any_order:
-        inside = in_order(places, &members, additional, is_empty)
-    else:
-        if members.nodes.size() > ANY_ORDER_KEYS:
-            message = f"{members.nodes.size()} keys in any order can't be enforced; {ANY_ORDER_KEYS} can"
-            raise UnsupportedSchema(objects.where.at("properties"), "properties", message)
-        inside = in_any_order(places, &members, additional, is_empty)
-    return text.bracketed(b"{", inside, b"}")
+    if places.any_order and members.nodes.size() > ANY_ORDER_KEYS:
+        message = f"{members.nodes.size()} keys in any order can't be enforced; {ANY_ORDER_KEYS} can"
+        raise UnsupportedSchema(objects.where.at("properties"), "properties", message)
+    return text.bracketed(b"{", members_node(places, &members, additional, is_empty), b"}")
+
+
+cdef uint32_t members_node(
+    Places places, MembersC* members, uint32_t additional, bint is_empty
+) except? 0xFFFFFFFF:
+    if places.any_order:
+        return in_any_order(places, members, additional, is_empty)
+    return in_order(places, members, additional, is_empty)
 
 
 cdef bint listed_members(
@@ -142,16 +144,8 @@ cdef uint32_t listed_member(Text text, str name, uint32_t value) except? 0xFFFFF
 
 cdef uint32_t additional_member(Text text, list listed, uint32_t value) except? 0xFFFFFFFF:
     """A member whose key is not listed. The key is a rule, so that its masks are made once."""
-    cdef uint32_t body, node, rule
-    if not listed:
-        body = text.any_body()
-    else:
-        node = any_key_but(text, listed)
-        body = text.rule_of(node)
-        if body == NO_NODE:
-            body = text.new_rule("key", node)
-    node = text.pair(body, value)
-    rule = text.rule_of(node)
+    cdef uint32_t node = text.pair(text.other_body(listed) if listed else text.any_body(), value)
+    cdef uint32_t rule = text.rule_of(node)
     return rule if rule != NO_NODE else text.new_rule("additional member", node)
 
 

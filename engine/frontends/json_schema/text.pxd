@@ -31,6 +31,7 @@ cdef class Text:
     cdef uint32_t empty, fail
     cdef uint32_t shared[SHARED_RULES]
     cdef unordered_map[uint32_t, uint32_t] ruled
+    cdef uint32_t body_rule      # the number of the rule STRING_BODY, once it is there
     cdef uint32_t _quote, _comma, _colon
 
     # leaves and composition, as in ir.Grammar
@@ -61,6 +62,7 @@ cdef class Text:
     cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE
     cdef uint32_t any_body(self) except? NO_NODE
+    cdef uint32_t other_body(self, list texts) except? NO_NODE
     cdef uint32_t any_string(self) except? NO_NODE
 
 

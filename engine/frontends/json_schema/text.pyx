@@ -141,11 +141,18 @@ cdef class Text:
 
     cdef uint32_t any_body(self) except? NO_NODE:
         """The inside of any JSON string."""
-        cdef uint32_t rule
         if self.shared[STRING_BODY] == NO_NODE:
-            rule = self.declare_shared(STRING_BODY)
-            self.define(rule, self.repeat(self.grammar.json_chars(ir.ANY_CHAR), 0, None))
+            self.body_rule = self.declare_shared(STRING_BODY)
+            self.define(self.body_rule, self.repeat(self.grammar.json_chars(ir.ANY_CHAR), 0, None))
         return self.shared[STRING_BODY]
+
+    cdef uint32_t other_body(self, list texts) except? NO_NODE:
+        """The inside of a JSON string that is none of these."""
+        cdef uint32_t node, made
+        self.any_body()
+        node = self.grammar.other_text(self.body_rule, texts)
+        made = self.rule_of(node)
+        return made if made != NO_NODE else self.new_rule("key", node)
 
     cdef uint32_t any_string(self) except? NO_NODE:
         cdef uint32_t rule
