@@ -114,6 +114,15 @@ class Grammar:
         self.nodes.append(node)
         return number
 
+    def kind(self, node: Node) -> int:
+        return int(self.nodes[node][0])
+
+    def is_fail(self, node: Node) -> bool:
+        return node == self._fail
+
+    def is_empty_word(self, node: Node) -> bool:
+        return node == self._empty
+
     # -- leaves ------------------------------------------------------------------------------------
     def empty(self) -> Node:
         return self._empty
