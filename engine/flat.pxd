@@ -21,7 +21,7 @@ Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
 Invariants       I1 as in ir.py; nodes, pool and rules never change after load. Token sets may
                     be added while automata are built.
-Not here         automata (automata), identities (fingerprint).
+Not here         automata (automata), identities (digests).
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -85,6 +85,8 @@ cdef struct DispatchC:
     vector[ArmC] excludes     # rule unused
     uint32_t specials         # token set, NO_RULE: none
     uint8_t open_end
+
+cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil
 
 cdef class FlatIR:
     cdef readonly list labels

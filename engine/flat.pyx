@@ -3,24 +3,8 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from typing import NamedTuple
-
 from . import ir
 from .errors import SpecError
-
-#: kinds of rules, as ``RuleShape.kind`` gives them
-PLAIN = PLAIN_RULE
-COUNTED = COUNTED_RULE
-FREE_TEXT = DISPATCH_RULE
-
-
-class RuleShape(NamedTuple):
-    """What a rule is made of: its node, its kind, and for free text which arms can be finished."""
-
-    node: int
-    kind: int
-    finishable: tuple
-
 
 cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END, "text": ROLE_TEXT}
 
@@ -73,18 +57,17 @@ cdef class FlatIR:
                 largest = max(largest, self.weights[rule.node])
         return largest
 
-    def rule_shapes(self):
-        """A ``RuleShape`` for every rule, made ones included."""
-        cdef RuleC rule
-        cdef ArmC arm
-        shapes = []
-        for rule in self.rules:
-            finishable = ()
-            if rule.kind == DISPATCH_RULE:
-                finishable = tuple(
-                    self.rules[arm.rule].productive for arm in self.dispatches[self.nodes[rule.node].a].arms)
-            shapes.append(RuleShape(rule.node, rule.kind, finishable))
-        return shapes
+    def costly_rules(self):
+        """The rules whose masks cost more to make than to fetch: free text, large classes."""
+        cdef uint32_t r, node
+        found = []
+        for r in range(<uint32_t>self.rules.size()):
+            node = self.rules[r].node
+            if self.rules[r].kind == COUNTED_RULE:
+                node = self.nodes[node].a
+            if self.rules[r].kind == DISPATCH_RULE or self.widest(node) > WIDE_CHARS:
+                found.append(r)
+        return found
 
     def _append(self, values):
         cdef uint32_t off = <uint32_t>self.pool.size()

@@ -52,7 +52,7 @@ Invariants   I1 children have smaller ids than their parents, except through REF
              I3 SEQ and ALT are flat and have at least two children; ALT has no FAIL, SEQ neither
                 FAIL nor EMPTY.
              I4 every rule is defined before the grammar leaves its front end (``check``).
-Not here     meaning of schemas (frontends), automata (automata), identities (fingerprint).
+Not here     meaning of schemas (frontends), automata (automata), identities (digests).
 """
 
 from collections.abc import Iterable, Sequence
