@@ -3,7 +3,6 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from . import ir
 from .errors import SpecError
 
 cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END, "text": ROLE_TEXT}
@@ -36,7 +35,7 @@ cdef class FlatIR:
             self.rules.push_back(_rule(number, PLAIN_RULE))
         self.rule_of_node.assign(len(grammar.nodes), NO_RULE)
         for node in grammar.nodes:
-            self._load(node, label_ids, set_ids, vocabulary)
+            self.load(node, label_ids, set_ids, vocabulary)
             i = <uint32_t>self.nodes.size() - 1
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
@@ -69,57 +68,82 @@ cdef class FlatIR:
                 found.append(r)
         return found
 
+    cdef int append(self, NodeC* out, tuple values) except -1:
+        """Operands that are numbers, or tuples of two or three."""
+        out.off = <uint32_t>self.pool.size()
+        for value in values:
+            if type(value) is tuple:
+                for each in <tuple>value:
+                    self.pool.push_back(each)
+            else:
+                self.pool.push_back(value)
+        out.n = <uint32_t>self.pool.size() - out.off
+        return 0
+
+    cdef int append_text(self, str text) except -1:
+        cdef Py_UCS4 c
+        for c in text:
+            self.pool.push_back(c)
+        return 0
+
     def _append(self, values):
         cdef uint32_t off = <uint32_t>self.pool.size()
         for value in values:
             self.pool.push_back(value)
         return off, <uint32_t>self.pool.size() - off
 
-    def _load(self, node, label_ids, set_ids, vocabulary):
+    cdef int load(self, tuple node, dict label_ids, dict set_ids, vocabulary) except -1:
         """Appends one IR node; children are there already (I1)."""
         cdef NodeC out
         cdef uint32_t number = <uint32_t>self.nodes.size()
-        out.kind = node[0]
-        out.a = out.b = out.c = out.off = out.n = 0
-        kind = node[0]
-        if kind == ir.BYTES:
-            out.off, out.n = self._append(node[1])
-        elif kind == ir.TEXT:
-            out.off, out.n = self._append(map(ord, node[1]))
-        elif kind in (ir.CHARS, ir.JSON_CHARS):
-            out.off, out.n = self._append([x for pair in node[1] for x in pair])
-        elif kind in (ir.SEQ, ir.ALT):
-            out.off, out.n = self._append(node[1])
-        elif kind == ir.REPEAT:
+        cdef uint32_t kind = node[0]
+        cdef uint8_t byte
+        out.kind = kind
+        out.a = out.b = out.c = out.n = 0
+        out.off = <uint32_t>self.pool.size()
+        if kind == BYTES:
+            for byte in <bytes>node[1]:
+                self.pool.push_back(byte)
+            out.n = <uint32_t>self.pool.size() - out.off
+        elif kind == TEXT:
+            self.append_text(node[1])
+            out.n = <uint32_t>self.pool.size() - out.off
+        elif kind == CHARS or kind == JSON_CHARS or kind == SEQ or kind == ALT:
+            self.append(&out, node[1])
+        elif kind == REPEAT:
             out.a, out.b = node[1], node[2]
             out.c = NO_MAXIMUM if node[3] < 0 else node[3]
-        elif kind == ir.REF:
+        elif kind == REF:
             out.a = node[1]
-        elif kind == ir.TOKENS:
+        elif kind == TOKENS:
             check_tokens(node[1], vocabulary.size)
             out.a = self._token_set(node[1], set_ids)
-        elif kind == ir.GRAPH:
+        elif kind == GRAPH:
             out.a = node[1]
-            out.off, out.n = self._append([x for edge in node[2] for x in edge])
+            self.append(&out, node[2])
             out.b, out.c = self._append(node[3])
-        elif kind == ir.CAPTURE:
+        elif kind == CAPTURE:
             out.a, out.c = node[3], ROLES[node[2]]
             out.b = label_ids.setdefault(node[1], len(self.labels))
             if out.b == len(self.labels):
                 self.labels.append(node[1])
-        elif kind == ir.DISPATCH:
+        elif kind == DISPATCH:
             out.a = self._dispatch(node, set_ids, vocabulary)
-        elif kind == ir.OTHER_TEXT:
+            out.off, out.n = 0, 0
+        elif kind == OTHER_TEXT:
             out.a = node[1]
-            out.off, out.n = self._append([x for text in node[2] for x in (len(text), *map(ord, text))])
+            for text in node[2]:
+                self.pool.push_back(len(text))
+                self.append_text(text)
+            out.n = <uint32_t>self.pool.size() - out.off
         self.nodes.push_back(out)
-        if kind == ir.CAPTURE:
+        if kind == CAPTURE:
             self.rule_of_node[number] = self.made_rule(out.a, PLAIN_RULE)
             self.rules.back().label = out.b
             self.rules.back().role = <uint8_t>out.c
-        elif kind == ir.DISPATCH:
+        elif kind == DISPATCH:
             self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
-        elif kind == ir.OTHER_TEXT:
+        elif kind == OTHER_TEXT:
             self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
 
     def _token_set(self, ids, set_ids):
