@@ -48,7 +48,7 @@ cdef class Automata:
         cdef uint32_t node = self.ir.rules[rule].node
         cdef uint8_t kind = self.ir.rules[rule].kind
         if kind == DISPATCH_RULE:
-            build_dispatch(self.ir, self.ir.nodes[node].a, &drafts)
+            build_dispatch(self.ir, self.ir.nodes[node].a, self.ir.rules[rule].counted, &drafts)
         else:
             # `FlatIR.weight` was checked against the limit when the grammar was compiled
             nfa_start(&nfa, SLACK * self.edge_limit)
@@ -67,6 +67,8 @@ cdef class Automata:
         if kind == COUNTED_RULE:
             self.make_counted(&drafts)
             self.span[rule] = self.iteration_span(rule, &drafts)
+        elif self.ir.rules[rule].counted:
+            self.span[rule] = self.vocabulary.max_token_bytes
         self.append(rule, &drafts)
         return True
 

@@ -97,9 +97,11 @@ class Digests:
     def patterns(self, number: int, finishable: tuple[int, ...]) -> bytes:
         """The digest of a DISPATCH without its arms.
 
-        Its triples depend on the patterns, and on which arms can be finished.
+        Its triples depend on the patterns, on which arms can be finished, and on whether its
+        characters are counted, but not on the bounds.
         """
-        return _hash(self.seed, "patterns", *_content(self.grammar.nodes[number]), finishable)
+        *patterns, least, most = _content(self.grammar.nodes[number])
+        return _hash(self.seed, "patterns", *patterns, least > 0 or most >= 0, finishable)
 
     def repeated(self, number: int) -> bytes:
         """The digest of a REPEAT without its bounds.

@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
-from .flat cimport COUNTED_RULE, NO_MAXIMUM, RuleC
+from .flat cimport NO_MAXIMUM, RuleC
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena, ItemC, RowC
 from .triplemaker cimport TripleMaker
@@ -246,8 +246,8 @@ cdef class Masks:
             return found
         key.high, key.low = self.digests[2 * rule], self.digests[2 * rule + 1]
         key.state, key.count = state - self.arena.automata.first[rule], count
-        # a counted rule's digest says nothing of its bounds
-        if self.arena.automata.ir.rules[rule].kind == COUNTED_RULE and not filtered:
+        # the digest of a rule that counts says nothing of its bounds
+        if self.arena.automata.ir.rules[rule].counted and not filtered:
             shared = False
         if shared:
             made = self.table.find(key)

@@ -6,7 +6,6 @@ from libcpp.memory cimport make_shared
 from libcpp.vector cimport vector
 
 from .automata cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, StateC
-from .flat cimport COUNTED_RULE
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena
 from .triples cimport TripleC, TriplePtr
@@ -56,7 +55,7 @@ cdef class TripleMaker:
 
     cdef bint is_filtered(self, uint32_t rule) noexcept nogil:
         """Whether the rule's triples are made without its bounds, and filtered by registers."""
-        return self.arena.automata.ir.rules[rule].kind == COUNTED_RULE and self.is_pure(rule)
+        return self.arena.automata.ir.rules[rule].counted and self.is_pure(rule)
 
     cdef TriplePtr make(self, uint32_t state, uint32_t count, bint filtered) noexcept nogil:
         """The triple of a state, without bounds if ``filtered``, else at the saturated count."""

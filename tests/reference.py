@@ -242,7 +242,7 @@ class Recogniser:
     def _is_nullable(self, node: tuple, nullable: set[Node]) -> bool:
         kind = node[0]
         if kind == ir.DISPATCH:
-            return bool(node[4])
+            return bool(node[4] and not node[5])
         if kind in (ir.BYTES, ir.TEXT):
             return not node[1]
         if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS):
