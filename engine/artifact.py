@@ -2,7 +2,7 @@
 
     artifact   magic "SYM1" | version u16 | words of a mask u32 | trie nodes u32
                | number of triples u32 | triples
-    triple     state u32 | count u32
+    triple     state u32 | node u32
                | six lists: words, ids, need_ends, exits, exit_counts, triggers
     list       length u32 | that many u32
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 MAGIC = b"SYM1"
 #: part of every key; raised whenever automata are numbered or triples are made differently
-VERSION = 1
+VERSION = 2
 _HEAD = struct.Struct("<4sHIII")
 _TRIPLE = struct.Struct("<II")
 _LENGTH = struct.Struct("<I")
@@ -26,7 +26,7 @@ class Triple(NamedTuple):
     """One state's triple; the lists are those of ``TripleC``, see triples.pxd."""
 
     state: int
-    saturated: int
+    node: int
     words: tuple[int, ...]
     ids: tuple[int, ...]
     need_ends: tuple[int, ...]
@@ -47,7 +47,7 @@ def encode(triples: list[Triple], *, words: int, nodes: int) -> bytes:
     """``words`` in a mask and ``nodes`` in the trie tell the vocabulary's shape."""
     out = [_HEAD.pack(MAGIC, VERSION, words, nodes, len(triples))]
     for triple in triples:
-        out.append(_TRIPLE.pack(triple.state, triple.saturated))
+        out.append(_TRIPLE.pack(triple.state, triple.node))
         for values in triple[2:]:
             out.append(_LENGTH.pack(len(values)))
             out.append(struct.pack(f"<{len(values)}I", *values))
@@ -68,7 +68,7 @@ def _decode(data: bytes, words: int, nodes: int) -> list[Triple] | None:
         return None
     at, out = _HEAD.size, []
     for _ in range(n):
-        state, count = _TRIPLE.unpack_from(data, at)
+        state, node = _TRIPLE.unpack_from(data, at)
         at += _TRIPLE.size
         lists = []
         for _ in range(LISTS):
@@ -78,5 +78,5 @@ def _decode(data: bytes, words: int, nodes: int) -> list[Triple] | None:
                 return None
             lists.append(struct.unpack_from(f"<{length}I", data, at))
             at += 4 * length
-        out.append(Triple(state, count, *lists))
+        out.append(Triple(state, node, *lists))
     return out if at == len(data) else None

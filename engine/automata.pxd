@@ -1,4 +1,4 @@
-"""Rule automata: one small automaton per rule, built whole when something first visits the rule.
+"""Rule automata: one small automaton per rule, built when something first visits it.
 
 Representation   states of all built rules lie in one array; state 0 is unused (0 = unknown).
                  A state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
@@ -6,16 +6,21 @@ Representation   states of all built rules lie in one array; state 0 is unused (
                  byte edge takes.
                  An edge that leads to a LOOP state ends an iteration. A counted rule has one, its
                  start; counted free text has one for every boundary between characters.
+                 A state that is `like` another has only the edges that differ (other_text).
+                 A state that is UNBUILT has no edges yet: `visit` makes them.
                  `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
                  to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
 Invariants       I1 every state is reachable and can reach the end (counts permitting).
-                 I2 numbering within a rule depends on the rule's content alone, so
+                 I2 numbering within a rule built whole depends on the rule's content alone, so
                     `state - first[rule]` names the same state in every grammar that holds an
                     equal rule.
                  I3 no byte edge leads into the start state of a plain rule's automaton from
                     outside the rule.
-Cost             subset construction, then Moore's minimisation; a rule whose deterministic form
-                 grows past GROWTH times its edges stays nondeterministic, which rows handle.
+Cost             rules that only put others together (objects, arrays, members) or list literals
+                 become deterministic state by state, as they are visited: most of what they spell out is never met. All
+                 others are built whole: subset construction, then Moore's minimisation; one whose
+                 deterministic form grows past GROWTH times its edges stays nondeterministic, which
+                 rows handle.
 Threads          built under the arena's mutex.
 Not here         rows (rows), what the IR means (ir).
 """
@@ -23,28 +28,18 @@ Not here         rows (rows), what the IR means (ir).
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from .determinise cimport ClosureC, LazyC
+from .draft cimport ByteEdgeC, DraftC, SymbolEdgeC
+from .drafttable cimport DraftTable
 from .flat cimport FlatIR
 from .nfa cimport NfaC
 from .vocabulary cimport Vocabulary
-
-cdef enum:
-    FINAL_STATE = 1
-    LOOP_STATE = 2
-    TRIGGER_STATE = 4       # behind a completed pattern: only the arm's rule follows
 
 cdef enum:
     NO_ERROR = 0
     RULE_EDGES_EXCEEDED = 1
     ROW_ITEMS_EXCEEDED = 2
     ROWS_EXCEEDED = 3
-
-cdef struct ByteEdgeC:
-    uint32_t target
-    uint8_t low, high
-
-cdef struct SymbolEdgeC:
-    uint32_t symbol         # rule or token set
-    uint32_t target
 
 cdef struct StateC:
     uint32_t byte_off, n_bytes
@@ -53,22 +48,18 @@ cdef struct StateC:
     uint32_t empty_off, n_empty
     uint32_t rule
     uint32_t held
+    uint32_t lazy, subset   # of an UNBUILT state: which lazy rule, and which subset of it
+    uint32_t like           # 0, or: bytes without an edge here do what they do there (other_text)
     uint64_t live[4]
     uint8_t flags
-
-cdef struct DraftC:
-    # a state while its rule is being built; edges into a vector of their own
-    vector[ByteEdgeC] bytes
-    vector[SymbolEdgeC] refs
-    vector[SymbolEdgeC] tokens
-    vector[uint32_t] empty
-    uint32_t held
-    uint8_t flags
+    uint8_t is_plain_text   # free text in which no pattern is under way
 
 cdef class Automata:
     cdef FlatIR ir
     cdef Vocabulary vocabulary
     cdef uint32_t edge_limit
+    cdef DraftTable table                 # None: nothing is shared between grammars
+    cdef vector[uint64_t] digests         # two words by rule
     cdef uint32_t error, error_got
     cdef vector[StateC] states
     cdef vector[ByteEdgeC] byte_edges
@@ -76,8 +67,19 @@ cdef class Automata:
     cdef vector[SymbolEdgeC] token_edges
     cdef vector[uint32_t] empty_edges
     cdef vector[uint32_t] first           # by rule: its start state, 0 while unbuilt
+    cdef vector[uint8_t] tabled           # by built rule: built whole and deterministic, so that masks go
+                                          # through its states by tables (triplemaker)
+    cdef vector[LazyC] lazies             # rules that are built state by state
+    cdef vector[vector[uint32_t]] lazy_states     # by lazy rule and subset: its state
+    cdef ClosureC scratch
     cdef vector[uint32_t] span            # by counted rule: most iterations one token can end
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
+    cdef void visit(self, uint32_t state) noexcept nogil
+    cdef void grow(self, uint32_t state) noexcept nogil
+    cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil
+    cdef uint32_t lazy_target(self, uint32_t lazy, uint32_t rule, uint32_t subset) noexcept nogil
+    cdef void add_edges(self, StateC* state, DraftC* draft) noexcept nogil
+    cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
     cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil

@@ -3,10 +3,15 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from .determinise cimport copy_nfa, determinise, minimise, trim
+from .determinise cimport (
+    ClosureC, LazyC, copy_nfa, determinise, lazy_is_final, lazy_start, lazy_state, minimise, trim,
+)
 from .dispatch cimport build_dispatch
-from .flat cimport COUNTED_RULE, DISPATCH_RULE, FlatIR
-from .nfa cimport NfaC, nfa_emit, nfa_start, nfa_state
+from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, DraftC
+from .drafttable cimport AutomatonPtr, DraftTable
+from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, PLAIN_RULE, WIDE_CHARS, FlatIR
+from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_start, nfa_state
+from .other_text cimport build_other_text
 from .vocabulary cimport Vocabulary
 
 # A deterministic automaton may have this many states for each edge of the nondeterministic one;
@@ -21,34 +26,70 @@ cdef uint32_t SLACK = 4
 cdef class Automata:
     """The rule automata of one generation of one grammar."""
 
-    def __cinit__(self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit):
+    def __cinit__(
+        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, *, DraftTable table, digests
+    ):
         self.ir = ir
+        self.table = table
+        self.digests = digests
         self.vocabulary = vocabulary
         self.edge_limit = edge_limit
         self.error = NO_ERROR
         self.error_got = 0
         self.states.resize(1)
+        self.scratch.now = 0
         self.first.assign(ir.rules.size(), 0)
         self.span.assign(ir.rules.size(), 0)
+        self.tabled.assign(ir.rules.size(), 0)
 
     cdef uint32_t start(self, uint32_t rule) noexcept nogil:
         """The start state of a rule, built if need be; 0 past a limit (see ``error``)."""
         if self.first[rule] == 0 and not self.build(rule):
             return 0
+        self.visit(self.first[rule])
         return self.first[rule]
+
+    cdef void visit(self, uint32_t state) noexcept nogil:
+        """Makes the state's edges, if it has none yet. Moves the arrays: hold no pointer into them."""
+        if self.states[state].flags & UNBUILT_STATE:
+            self.grow(state)
+
+    cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil:
+        """The state whose edges take a byte: the state itself, or the one that it is like."""
+        cdef StateC* s = &self.states[state]
+        cdef uint32_t e
+        if s.like:
+            for e in range(s.byte_off, s.byte_off + s.n_bytes):
+                if self.byte_edges[e].low == byte:
+                    return state
+            return s.like
+        return state
 
     cdef bint is_tail(self, uint32_t state) noexcept nogil:
         """Whether nothing but the end of the rule follows."""
+        self.visit(state)
         cdef StateC* s = &self.states[state]
-        return s.flags == FINAL_STATE and s.n_bytes + s.n_refs + s.n_tokens + s.n_empty == 0
+        return s.flags == FINAL_STATE and s.like == 0 and s.n_bytes + s.n_refs + s.n_tokens + s.n_empty == 0
 
     cdef bint build(self, uint32_t rule) noexcept nogil:
         cdef NfaC nfa
         cdef vector[DraftC] drafts
         cdef uint32_t node = self.ir.rules[rule].node
         cdef uint8_t kind = self.ir.rules[rule].kind
+        cdef AutomatonPtr known
+        cdef bint shared = kind == PLAIN_RULE and self.table is not None and (
+            self.digests[2 * rule] or self.digests[2 * rule + 1])
+        if shared:
+            known = self.table.find(self.digests[2 * rule], self.digests[2 * rule + 1])
+            if known.get() != NULL:
+                drafts = known.get().drafts
+                self.append(rule, &drafts)
+                return True
         if kind == DISPATCH_RULE:
             build_dispatch(self.ir, self.ir.nodes[node].a, self.ir.rules[rule].counted, &drafts)
+        elif kind == OTHER_TEXT_RULE:
+            build_other_text(self, rule)
+            return self.first[rule] != 0
         else:
             # `FlatIR.weight` was checked against the limit when the grammar was compiled
             nfa_start(&nfa, SLACK * self.edge_limit)
@@ -58,12 +99,23 @@ cdef class Automata:
             if nfa.overflow:
                 self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
                 return False
+            if kind == PLAIN_RULE and self.is_lazy(node, &nfa):
+                self.lazies.resize(self.lazies.size() + 1)
+                self.lazies.back().nfa.edges.swap(nfa.edges)
+                self.lazies.back().nfa.size = nfa.size
+                lazy_start(&self.lazies.back(), &self.scratch)
+                self.lazy_states.resize(self.lazies.size())
+                self.first[rule] = self.lazy_target(<uint32_t>self.lazies.size() - 1, rule, 0)
+                return True
+            shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
             if determinise(&nfa, &drafts, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
                 trim(&drafts)
                 minimise(&drafts)
             else:
                 copy_nfa(&nfa, &drafts)
                 trim(&drafts)
+        if shared:
+            self.table.add(self.digests[2 * rule], self.digests[2 * rule + 1], &drafts)
         if kind == COUNTED_RULE:
             self.make_counted(&drafts)
             self.span[rule] = self.iteration_span(rule, &drafts)
@@ -136,35 +188,102 @@ cdef class Automata:
                     best = min(best, self.vocabulary.max_count[drafts[0][s].bytes[k].low] + 1)
         return best
 
+    cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil:
+        """Whether a rule only puts others together, or spells out literals."""
+        cdef uint32_t widest = self.ir.widest(node)
+        return widest <= WIDE_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
+
+    cdef uint32_t lazy_target(self, uint32_t lazy, uint32_t rule, uint32_t subset) noexcept nogil:
+        """The state of a subset, unbuilt if it is new."""
+        cdef StateC made
+        cdef vector[uint32_t]* known = &self.lazy_states[lazy]
+        while known.size() <= subset:
+            known.push_back(0)
+        if known[0][subset] == 0:
+            made = self.states[0]
+            made.rule, made.lazy, made.subset = rule, lazy, subset
+            made.flags = UNBUILT_STATE
+            if lazy_is_final(&self.lazies[lazy], subset):
+                made.flags |= FINAL_STATE
+            known[0][subset] = <uint32_t>self.states.size()
+            self.states.push_back(made)
+        return known[0][subset]
+
+    cdef void grow(self, uint32_t state) noexcept nogil:
+        """Makes the edges of a state of a lazy rule."""
+        cdef StateC made = self.states[state]
+        cdef DraftC draft
+        cdef uint32_t k
+        lazy_state(&self.lazies[made.lazy], &self.scratch, made.subset, &draft)
+        for k in range(<uint32_t>draft.bytes.size()):
+            draft.bytes[k].target = self.lazy_target(made.lazy, made.rule, draft.bytes[k].target)
+        for k in range(<uint32_t>draft.refs.size()):
+            draft.refs[k].target = self.lazy_target(made.lazy, made.rule, draft.refs[k].target)
+        for k in range(<uint32_t>draft.tokens.size()):
+            draft.tokens[k].target = self.lazy_target(made.lazy, made.rule, draft.tokens[k].target)
+        self.add_edges(&made, &draft)
+        made.flags &= ~UNBUILT_STATE
+        self.states[state] = made
+
     cdef void append(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil:
         """Moves finished states into the arrays."""
-        cdef uint32_t base = <uint32_t>self.states.size(), s, k, b
+        cdef uint32_t base = <uint32_t>self.states.size(), s, k
         cdef StateC state
         cdef DraftC* d
         self.first[rule] = base
+        self.tabled[rule] = 1
         for s in range(<uint32_t>drafts.size()):
             d = &drafts[0][s]
-            state.rule, state.held, state.flags = rule, d.held, d.flags
-            state.byte_off, state.n_bytes = <uint32_t>self.byte_edges.size(), <uint32_t>d.bytes.size()
-            state.ref_off, state.n_refs = <uint32_t>self.ref_edges.size(), <uint32_t>d.refs.size()
-            state.token_off, state.n_tokens = <uint32_t>self.token_edges.size(), <uint32_t>d.tokens.size()
-            state.empty_off, state.n_empty = <uint32_t>self.empty_edges.size(), <uint32_t>d.empty.size()
-            for k in range(4):
-                state.live[k] = 0
-            for k in range(state.n_bytes):
+            state.rule, state.held, state.like, state.flags = rule, d.held, 0, d.flags
+            state.is_plain_text = d.is_plain_text
+            for k in range(<uint32_t>d.bytes.size()):
                 d.bytes[k].target += base
-                self.byte_edges.push_back(d.bytes[k])
-                for b in range(d.bytes[k].low, d.bytes[k].high + 1):
-                    state.live[b >> 6] |= (<unsigned long long>1) << (b & 63)
-            for k in range(state.n_refs):
+            for k in range(<uint32_t>d.refs.size()):
                 d.refs[k].target += base
-                self.ref_edges.push_back(d.refs[k])
-            for k in range(state.n_tokens):
+            for k in range(<uint32_t>d.tokens.size()):
                 d.tokens[k].target += base
-                self.token_edges.push_back(d.tokens[k])
-            for k in range(state.n_empty):
-                self.empty_edges.push_back(d.empty[k] + base)
+            for k in range(<uint32_t>d.empty.size()):
+                d.empty[k] += base
+            self.add_edges(&state, d)
             self.states.push_back(state)
+            if not is_plain(d):
+                self.tabled[rule] = 0
+
+    cdef void add_edges(self, StateC* state, DraftC* d) noexcept nogil:
+        """Appends a draft's edges; their targets are states."""
+        cdef uint32_t k, b
+        state.byte_off, state.n_bytes = <uint32_t>self.byte_edges.size(), <uint32_t>d.bytes.size()
+        state.ref_off, state.n_refs = <uint32_t>self.ref_edges.size(), <uint32_t>d.refs.size()
+        state.token_off, state.n_tokens = <uint32_t>self.token_edges.size(), <uint32_t>d.tokens.size()
+        state.empty_off, state.n_empty = <uint32_t>self.empty_edges.size(), <uint32_t>d.empty.size()
+        for k in range(4):
+            state.live[k] = 0
+        for k in range(state.n_bytes):
+            for b in range(d.bytes[k].low, d.bytes[k].high + 1):
+                state.live[b >> 6] |= (<unsigned long long>1) << (b & 63)
+        self.byte_edges.insert(self.byte_edges.end(), d.bytes.begin(), d.bytes.end())
+        self.ref_edges.insert(self.ref_edges.end(), d.refs.begin(), d.refs.end())
+        self.token_edges.insert(self.token_edges.end(), d.tokens.begin(), d.tokens.end())
+        self.empty_edges.insert(self.empty_edges.end(), d.empty.begin(), d.empty.end())
+
+
+cdef bint has_edges(NfaC* nfa, uint32_t kind) noexcept nogil:
+    cdef uint32_t k
+    for k in range(<uint32_t>nfa.edges.size()):
+        if nfa.edges[k].kind == kind:
+            return True
+    return False
+
+
+cdef bint is_plain(DraftC* draft) noexcept nogil:
+    """Whether a state is deterministic over bytes."""
+    cdef uint32_t k
+    if draft.empty.size():
+        return False
+    for k in range(1, <uint32_t>draft.bytes.size()):
+        if draft.bytes[k].low <= draft.bytes[k - 1].high:
+            return False
+    return True
 
 
 cdef bint is_mandatory(vector[DraftC]* drafts, uint8_t byte) noexcept nogil:

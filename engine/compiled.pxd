@@ -8,6 +8,7 @@ Threads          swapping the generation happens under the GIL.
 Not here         front ends and caches of whole grammars (compiler).
 """
 
+from .drafttable cimport DraftTable
 from .flat cimport FlatIR
 from .masks cimport Masks
 from .rows cimport Arena
@@ -24,6 +25,7 @@ cdef class Compiled:
     cdef readonly object limits
     cdef readonly object features
     cdef FlatIR ir
+    cdef DraftTable automata_table
     cdef TripleTable table
     cdef object digests
     cdef Generation generation

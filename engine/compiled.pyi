@@ -1,6 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from .drafttable import DraftTable
 from .features import Features
 from .ir import Grammar
 from .limits import Limits
@@ -21,6 +22,7 @@ class Compiled:
         limits: Limits,
         features: Features,
         table: TripleTable | None,
+        automata_table: DraftTable | None,
         digests: Callable[[Any], list[bytes]],
     ) -> None: ...
     def is_satisfiable(self) -> bool: ...

@@ -13,7 +13,8 @@ cdef class Generation:
 
     def __cinit__(self, Compiled compiled):
         limits, features = compiled.limits, compiled.features
-        automata = Automata(compiled.ir, compiled.vocabulary, limits.rule_edges)
+        automata = Automata(compiled.ir, compiled.vocabulary, limits.rule_edges,
+                            table=compiled.automata_table, digests=compiled.digests)
         self.arena = Arena(automata, tail_references=features.tail_references,
                            item_limit=limits.row_items, row_limit=limits.rows)
         self.masks = Masks(self.arena, compiled.vocabulary, compiled.table, compiled.digests,
@@ -27,7 +28,7 @@ cdef class Compiled:
         LimitExceeded: building the first row already passes a limit.
     """
 
-    def __init__(self, vocabulary, grammar, *, limits, features, table, digests):
+    def __init__(self, vocabulary, grammar, *, limits, features, table, automata_table, digests):
         self.vocabulary = vocabulary
         self.grammar = grammar
         self.limits = limits
@@ -35,6 +36,7 @@ cdef class Compiled:
         self.ir = FlatIR(grammar, vocabulary, count_registers=features.count_registers)
         self.check_weights()
         self.table = table
+        self.automata_table = automata_table
         words = []
         for digest in digests(self.ir):
             words.append(int.from_bytes(digest[:8], "little"))

@@ -19,6 +19,7 @@ from typing import Any
 
 from . import artifact, flat
 from .compiled import Compiled
+from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
 from .features import Features
 from .fingerprint import NONE, Digests, is_costly
@@ -28,6 +29,7 @@ from .frontends.regex import build_regex
 from .frontends.structural_tag import build_structural_tag
 from .ir import Grammar, Node
 from .limits import Limits
+from .matcher import Matcher
 from .stops import check_stops
 from .store import Store
 from .triples import TripleTable
@@ -35,6 +37,16 @@ from .vocabulary import Vocabulary
 
 #: triples kept in the process; those of one 128k vocabulary's string bodies take about 100 KB
 TRIPLE_BYTES = 256 << 20
+#: automata kept in the process; those of the largest formats take some hundred KB
+AUTOMATON_BYTES = 64 << 20
+#: texts that pass through the rules shared by all JSON grammars: strings with and without a bound on
+#: their length, names, numbers, white space
+WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
+    (True, b'{"a": "b\\n", "c": [1.5e3, -20,\n  true]}'),
+    ({"type": "string", "maxLength": 1000}, b'"ab"'),
+)
+#: plain text, from which the masks of all free text are made
+WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
 #: compiled grammars kept; a typical one holds some hundred KB of rows and masks
 COMPILED_GRAMMARS = 256
 
@@ -67,6 +79,7 @@ class Compiler:
         self.features = features or Features()
         self._store = store
         self._triples = TripleTable(TRIPLE_BYTES) if self.features.cross_grammar else None
+        self._automata = DraftTable(AUTOMATON_BYTES) if self.features.cross_grammar else None
         self._specials = vocabulary.special_texts()
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
         self._asked: set[bytes] = set()
@@ -82,6 +95,22 @@ class Compiler:
             ),
             0,
         )
+
+        if self._triples is not None:
+            self._warm()
+
+    def _warm(self) -> None:
+        """Makes the masks that all grammars share, so that no request waits for them."""
+        words = self.vocabulary.words
+        bitmask = memoryview(bytearray(4 * words)).cast("i", (1, words))
+        for schema, text in WARM_TEXTS:
+            matcher = Matcher(self.compile_json_schema(schema))
+            for byte in text:
+                matcher.fill_bitmask(bitmask)
+                matcher.accept_bytes(bytes((byte,)))
+        Matcher(self.compile_structural_tag(WARM_TAG)).fill_bitmask(bitmask)
+        self._compiled.clear()
+        self._counts["compiles"] = 0
 
     # -- front ends --------------------------------------------------------------------------------
     def compile_json_schema(
@@ -202,6 +231,7 @@ class Compiler:
             limits=self.limits,
             features=self.features,
             table=self._triples,
+            automata_table=self._automata,
             digests=by_rule,
         )
         if not compiled.is_satisfiable():
@@ -244,11 +274,15 @@ class Compiler:
             self._store.put_many(items)
 
     def stats(self) -> dict[str, int]:
-        """Counts of compiles and cache hits, grammars kept, and ``triple_*`` of the triples."""
+        """Counts of compiles and cache hits, grammars kept, ``triple_*`` and ``automaton_*``."""
         with self._guard:
             out = {**self._counts, "grammars": len(self._compiled)}
         if self._triples is not None:
             out.update({f"triple_{name}": count for name, count in self._triples.stats().items()})
+        if self._automata is not None:
+            out.update(
+                {f"automaton_{name}": count for name, count in self._automata.stats().items()}
+            )
         return out
 
 

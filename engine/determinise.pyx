@@ -1,15 +1,11 @@
 """Subset construction, trimming, minimisation: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.algorithm cimport sort
-from libcpp.map cimport map as cmap
+from libcpp.algorithm cimport binary_search, sort
 from libcpp.vector cimport vector
 
-from .automata cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
+from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
-
-ctypedef vector[uint32_t] Set
-ctypedef cmap[Set, uint32_t] SetIds
 
 cdef uint32_t START = 0
 cdef uint32_t FINISH = 1
@@ -24,12 +20,6 @@ cdef uint32_t MEMBERS_FREE = 1 << 20
 cdef uint32_t MINIMISED_STATES = 4096
 
 
-cdef struct IndexC:
-    # edges by source: order[off[s] .. off[s + 1] - 1]
-    vector[uint32_t] off
-    vector[uint32_t] order
-
-
 cdef void build_index(NfaC* nfa, IndexC* index) noexcept nogil:
     cdef uint32_t k
     index.off.assign(nfa.size + 2, 0)
@@ -42,12 +32,6 @@ cdef void build_index(NfaC* nfa, IndexC* index) noexcept nogil:
     for k in range(<uint32_t>nfa.edges.size()):
         index.order[at[nfa.edges[k].source]] = k
         at[nfa.edges[k].source] += 1
-
-
-cdef struct ClosureC:
-    # scratch of closures: stamp[s] == now means s is in the set being made
-    vector[uint32_t] stamp
-    uint32_t now
 
 
 cdef void close(NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members) noexcept nogil:
@@ -120,10 +104,69 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
         out.resize(out.size() + 1)
         out.back().held = 0
         out.back().flags = 0
+        out.back().is_plain_text = 0
         members = sets[at]
         expand(nfa, &index, &scratch, &members, &ids, &sets, &out.back())
         at += 1
     return True
+
+
+cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:
+    """Makes the start's subset; what can't reach the end is dropped from the input first."""
+    cdef Set members
+    drop_dead_ends(&lazy.nfa)
+    build_index(&lazy.nfa, &lazy.index)
+    if scratch.stamp.size() < lazy.nfa.size:
+        scratch.stamp.resize(lazy.nfa.size, 0)
+    members.push_back(START)
+    close(&lazy.nfa, &lazy.index, scratch, &members)
+    number_of(&lazy.ids, &lazy.sets, &members)
+
+
+cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DraftC* out) noexcept nogil:
+    """The edges of one state; their targets may be new subsets."""
+    cdef Set members = lazy.sets[number]
+    out.flags = 0
+    out.held = 0
+    out.is_plain_text = 0
+    expand(&lazy.nfa, &lazy.index, scratch, &members, &lazy.ids, &lazy.sets, out)
+
+
+cdef bint lazy_is_final(LazyC* lazy, uint32_t number) noexcept nogil:
+    return binary_search(lazy.sets[number].begin(), lazy.sets[number].end(), FINISH)
+
+
+cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
+    """Removes edges to states from which the end can't be reached."""
+    cdef vector[uint8_t] live
+    cdef vector[uint32_t] off, order, todo
+    cdef uint32_t k, s, n = 0
+    off.assign(nfa.size + 2, 0)
+    for k in range(<uint32_t>nfa.edges.size()):
+        off[nfa.edges[k].target + 1] += 1
+    for k in range(nfa.size):
+        off[k + 1] += off[k]
+    order.resize(nfa.edges.size())
+    todo = off
+    for k in range(<uint32_t>nfa.edges.size()):
+        order[todo[nfa.edges[k].target]] = nfa.edges[k].source
+        todo[nfa.edges[k].target] += 1
+    todo.clear()
+    live.assign(nfa.size, 0)
+    live[FINISH] = 1
+    todo.push_back(FINISH)
+    while todo.size():
+        s = todo.back()
+        todo.pop_back()
+        for k in range(off[s], off[s + 1]):
+            if not live[order[k]]:
+                live[order[k]] = 1
+                todo.push_back(order[k])
+    for k in range(<uint32_t>nfa.edges.size()):
+        if live[nfa.edges[k].target]:
+            nfa.edges[n] = nfa.edges[k]
+            n += 1
+    nfa.edges.resize(n)
 
 
 cdef void expand(
@@ -218,6 +261,7 @@ cdef void copy_nfa(NfaC* nfa, vector[DraftC]* out) noexcept nogil:
     out.resize(nfa.size)
     for k in range(nfa.size):
         out[0][k].held = 0
+        out[0][k].is_plain_text = 0
         out[0][k].flags = FINAL_STATE if k == FINISH else 0
     for k in range(<uint32_t>nfa.edges.size()):
         edge = nfa.edges[k]
@@ -300,7 +344,7 @@ cdef void rename_edges(DraftC* draft, vector[uint32_t]* names, DraftC* out) noex
     cdef uint32_t k
     cdef ByteEdgeC edge
     cdef SymbolEdgeC symbol
-    out.held, out.flags = draft.held, draft.flags
+    out.held, out.flags, out.is_plain_text = draft.held, draft.flags, draft.is_plain_text
     for k in range(<uint32_t>draft.bytes.size()):
         edge = draft.bytes[k]
         edge.target = names[0][edge.target]

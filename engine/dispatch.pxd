@@ -9,12 +9,27 @@ Output   DraftC states, start first. A text state is a pair (Aho-Corasick node, 
 Source   A. Aho, M. Corasick, Efficient string matching, CACM 18(6), 1975.
 """
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from .automata cimport DraftC
+from .draft cimport DraftC
 from .flat cimport FlatIR
 
+cdef struct PieceC:
+    # a range of bytes from one place within a character to the next
+    uint8_t low, high, place
+
+
+# Places within a UTF-8 character: 0 a boundary; 1, 2, 3 that many continuation bytes to come; then
+# the four lead bytes whose first continuation byte is narrowed (RFC 3629, section 4).
+cdef enum:
+    BOUNDARY = 0
+    AFTER_E0 = 4
+    AFTER_ED = 5
+    AFTER_F0 = 6
+    AFTER_F4 = 7
+
+cdef void utf8_pieces(uint8_t place, vector[PieceC]* out) noexcept nogil
 cdef void build_dispatch(
     FlatIR ir, uint32_t number, bint counted, vector[DraftC]* out
 ) noexcept nogil

@@ -1,10 +1,11 @@
 """Free text with triggers as one automaton: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t
+from libcpp.algorithm cimport binary_search
 from libcpp.map cimport map as cmap
 from libcpp.vector cimport vector
 
-from .automata cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, DraftC, SymbolEdgeC
+from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .flat cimport NO_RULE, ArmC, DispatchC, FlatIR
 
 ctypedef cmap[uint32_t, uint32_t] Moves
@@ -24,21 +25,6 @@ cdef struct TrieC:
     vector[uint8_t] excluded         # an exclude completes on entering q
     vector[uint8_t] hopeless         # a pattern completes whose arm can't be finished
     vector[uint8_t] arm_prefix       # q is a proper prefix of an arm's pattern
-
-
-cdef struct PieceC:
-    # a range of bytes from one place within a character to the next
-    uint8_t low, high, place
-
-
-# Places within a UTF-8 character: 0 a boundary; 1, 2, 3 that many continuation bytes to come; then
-# the four lead bytes whose first continuation byte is narrowed (RFC 3629, section 4).
-cdef enum:
-    BOUNDARY = 0
-    AFTER_E0 = 4
-    AFTER_ED = 5
-    AFTER_F0 = 6
-    AFTER_F4 = 7
 
 
 cdef void piece(vector[PieceC]* out, uint8_t low, uint8_t high, uint8_t place) noexcept nogil:
@@ -188,6 +174,7 @@ cdef uint32_t new_state(WorkC* work, vector[DraftC]* out, uint32_t key) noexcept
     out.resize(out.size() + 1)
     out.back().held = 0
     out.back().flags = 0
+    out.back().is_plain_text = 0
     work.keys.push_back(key)
     return <uint32_t>out.size() - 1
 
@@ -272,7 +259,8 @@ cdef bint is_free(FlatIR ir, DispatchC* dispatch, uint32_t token) noexcept nogil
     """Whether free text may hold the token outside patterns."""
     if dispatch.specials == NO_RULE:
         return False
-    return ir.has_token(dispatch.specials, token)
+    return binary_search(
+        ir.token_sets[dispatch.specials].begin(), ir.token_sets[dispatch.specials].end(), token)
 
 
 cdef void token_edges(
@@ -327,6 +315,7 @@ cdef void build_dispatch(
     while state < out.size():
         key = work.keys[state]
         if key != NOTHING:
+            out[0][state].is_plain_text = key >> 3 == 0
             out[0][state].held = trie.held[key >> 11]
             byte_edges(&work, out, &trie, dispatch, state, key)
             if (key & 7) == BOUNDARY:

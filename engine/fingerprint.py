@@ -180,6 +180,8 @@ def _content(node: NodeTuple) -> tuple[object, ...]:
         return (kind, [(arm[0], arm[2]) for arm in node[1]], *node[2:])
     if kind == ir.CAPTURE:
         return (kind,)
+    if kind == ir.OTHER_TEXT:
+        return (kind, node[2])
     return node
 
 

@@ -13,6 +13,7 @@ Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1
                      TOKENS              a = token set
                      CAPTURE             a = node, b = label, c = role
                      DISPATCH            a = index into dispatches
+                     OTHER_TEXT          a = rule of any text; for each text its length and code points
 
                  rules[r] names the node of rule r and how its automaton is made. Behind the
                  grammar's own rules come made ones: each CAPTURE, DISPATCH, arm and counted
@@ -42,6 +43,7 @@ cdef enum:
     GRAPH = 11
     DISPATCH = 12
     CAPTURE = 13
+    OTHER_TEXT = 14
 
 cdef enum:
     NO_MAXIMUM = 0xFFFFFFFF
@@ -51,6 +53,10 @@ cdef enum:
     PLAIN_RULE = 0
     COUNTED_RULE = 1
     DISPATCH_RULE = 2
+    OTHER_TEXT_RULE = 3
+
+cdef enum:
+    WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary
 
 cdef enum:
     ROLE_NONE = 0
@@ -96,6 +102,7 @@ cdef class FlatIR:
     cdef vector[uint8_t] nullable
     cdef vector[uint8_t] productive
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *
+    cdef uint32_t widest(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil
     cdef uint32_t weight(self, uint32_t node) noexcept nogil
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil

@@ -30,6 +30,13 @@ cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END, "text"
 cdef enum:
     UNROLLED_EDGES = 16
 
+# A short repetition of few characters (digits of a date, hexadecimal ones) is unrolled up to a larger
+# size: then the rule refers to nothing, and its automaton and masks are shared by all grammars.
+# Each copy of a wide class would have costly masks of its own.
+cdef enum:
+    UNROLLED_COPIES = 16
+    UNROLLED_NARROW_EDGES = 16384
+
 
 cdef class FlatIR:
     """The IR of one grammar, loaded once, read by the automaton builder without the GIL."""
@@ -61,6 +68,8 @@ cdef class FlatIR:
         for rule in self.rules:
             if rule.kind == COUNTED_RULE:
                 largest = max(largest, self.weights[self.nodes[rule.node].a])
+            elif rule.kind == OTHER_TEXT_RULE:
+                largest = max(largest, 8 * self.nodes[rule.node].n)
             elif rule.kind == PLAIN_RULE:
                 largest = max(largest, self.weights[rule.node])
         return largest
@@ -118,6 +127,9 @@ cdef class FlatIR:
                 self.labels.append(node[1])
         elif kind == ir.DISPATCH:
             out.a = self._dispatch(node, set_ids, vocabulary)
+        elif kind == ir.OTHER_TEXT:
+            out.a = node[1]
+            out.off, out.n = self._append([x for text in node[2] for x in (len(text), *map(ord, text))])
         self.nodes.push_back(out)
         if kind == ir.CAPTURE:
             self.rule_of_node[number] = self.made_rule(out.a, PLAIN_RULE)
@@ -128,6 +140,8 @@ cdef class FlatIR:
             self.rules.back().minimum = node[5]
             self.rules.back().maximum = NO_MAXIMUM if node[6] < 0 else node[6]
             self.rules.back().counted = node[5] > 0 or node[6] >= 0
+        elif kind == ir.OTHER_TEXT:
+            self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
 
     def _token_set(self, ids, set_ids):
         cdef vector[uint32_t] values
@@ -196,11 +210,34 @@ cdef class FlatIR:
     cdef bint is_counted(self, uint32_t i) noexcept nogil:
         """Whether a repetition is kept in a register instead of being unrolled."""
         cdef uint32_t high = self.nodes[i].b, copies = self.nodes[i].b
+        cdef unsigned long long size
         if self.nodes[i].c != NO_MAXIMUM:
             copies = high = max(high, self.nodes[i].c)
         if high <= 1:
             return False
-        return copies * <unsigned long long>self.weights[self.nodes[i].a] > UNROLLED_EDGES
+        size = copies * <unsigned long long>self.weights[self.nodes[i].a]
+        if copies <= UNROLLED_COPIES and self.widest(self.nodes[i].a) <= WIDE_CHARS:
+            return size > UNROLLED_NARROW_EDGES
+        return size > UNROLLED_EDGES
+
+    cdef uint32_t widest(self, uint32_t i) noexcept nogil:
+        """How many characters the largest class has that is written out in a node; 0: there is none."""
+        cdef NodeC* node = &self.nodes[i]
+        cdef uint32_t k, found = 0
+        if self.rule_of_node[i] != NO_RULE:
+            return 0
+        if node.kind == CHARS or node.kind == JSON_CHARS:
+            for k in range(node.n // 2):
+                found += self.pool[node.off + 2 * k + 1] - self.pool[node.off + 2 * k] + 1
+        elif node.kind == SEQ or node.kind == ALT:
+            for k in range(node.n):
+                found = max(found, self.widest(self.pool[node.off + k]))
+        elif node.kind == GRAPH:
+            for k in range(node.n // 3):
+                found = max(found, self.widest(self.pool[node.off + 3 * k + 1]))
+        elif node.kind == REPEAT:
+            return self.widest(node.a)
+        return found
 
     cdef uint32_t weight(self, uint32_t i) noexcept nogil:
         """About how many edges the node takes when it is written out.
@@ -320,6 +357,8 @@ cdef class FlatIR:
             return self.graph_reaches(node, self.nullable.data())
         if node.kind == DISPATCH:
             return self.dispatches[node.a].open_end and self.rules[self.rule_of_node[i]].minimum == 0
+        if node.kind == OTHER_TEXT:
+            return not (node.n and self.pool[node.off] == 0)
         return False
 
     cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
@@ -386,7 +425,7 @@ cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept 
             below.push_back(flat.pool[node.off + 3 * k + 1])
     elif node.kind == REPEAT or node.kind == CAPTURE:
         below.push_back(node.a)
-    elif node.kind == REF:
+    elif node.kind == REF or node.kind == OTHER_TEXT:
         below.push_back(flat.rules[node.a].node)
     elif node.kind == DISPATCH:
         for k in range(<uint32_t>flat.dispatches[node.a].arms.size()):

@@ -22,6 +22,8 @@ A ``Grammar`` is a table of hash-consed nodes plus named rules. A node is an ``i
                                       start 0; an edge with node EMPTY is an empty move
     (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars)
                                       free text with triggers, see below
+    (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
+                                      in any spelling; ``rule`` is that of any string's inside
     (CAPTURE, label, role, node)      the same language as node; marks a region for the event
                                       parser
 
@@ -77,7 +79,8 @@ from .limits import Limits
     GRAPH,
     DISPATCH,
     CAPTURE,
-) = range(14)
+    OTHER_TEXT,
+) = range(15)
 
 Node = int
 #: a node: its kind, then what the header lists for it
@@ -114,6 +117,15 @@ class Grammar:
         self.nodes.append(node)
         return number
 
+    def kind(self, node: Node) -> int:
+        return int(self.nodes[node][0])
+
+    def is_fail(self, node: Node) -> bool:
+        return node == self._fail
+
+    def is_empty_word(self, node: Node) -> bool:
+        return node == self._empty
+
     # -- leaves ------------------------------------------------------------------------------------
     def empty(self) -> Node:
         return self._empty
@@ -137,6 +149,13 @@ class Grammar:
     def _set(self, kind: int, ranges: Iterable[tuple[int, int]]) -> Node:
         ranges = tuple(ranges)
         return self._add((kind, ranges)) if ranges else self._fail
+
+    def other_text(self, rule: int, texts: Iterable[str]) -> Node:
+        """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
+        body = self.nodes[self.rules[rule]]
+        if body[0] != REPEAT or body[2:] != (0, -1) or self.nodes[body[1]] != (JSON_CHARS, ANY_CHAR):
+            raise InternalError("other_text needs the rule of any string's inside")
+        return self._add((OTHER_TEXT, rule, tuple(sorted(set(texts)))))
 
     def tokens(self, ids: Iterable[int]) -> Node:
         ids = tuple(sorted(set(ids)))

@@ -5,14 +5,24 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
-from .flat cimport NO_MAXIMUM, RuleC
+from .draft cimport FINAL_STATE
+from .flat cimport DISPATCH_RULE, NO_MAXIMUM, RuleC
+from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena, ItemC, RowC
-from .triplemaker cimport TripleMaker
-from .triples cimport TripleC, TripleKeyC, TriplePtr, TripleTable
+from .rests cimport rest_of
+from .triplemaker cimport HUB_BYTES, TripleMaker
+from .triples cimport RestC, RestNodeC, RestPtr, TripleC, TripleKeyC, TriplePtr, TripleTable
 from .vocabulary cimport TrieNode, Vocabulary
 
 cdef uint32_t STOP = 2
+
+# Subtrees of the token trie from this many nodes on go item by item. Below it a walk over rows costs
+# less than looking up triples.
+cdef uint32_t LARGE = 64
+
+# The digest, twice this word, of the triple of plain text: no hash has it but by an accident of 2^-128.
+cdef uint64_t PLAIN_TEXT = 0x0A0A0A0A0A0A0A0A
 
 
 cdef class Masks:
@@ -25,14 +35,14 @@ cdef class Masks:
         self.arena = arena
         self.vocabulary = vocabulary
         self.table = table
-        self.maker = TripleMaker(arena, vocabulary)
+        self.maker = TripleMaker(arena.automata, vocabulary)
         self.keep = keep
         self.max_bytes = max_bytes
         self.held = 0
         self.made = self.reused = 0
         self.digests = digests
         self.walk_stack.resize(vocabulary.max_token_bytes + 2)
-        self.scratch_words.resize(vocabulary.words)
+        self.rest_stack.resize(vocabulary.max_token_bytes + 2)
 
     def stats(self):
         """Masks made and reused, and bytes of kept masks."""
@@ -40,81 +50,108 @@ cdef class Masks:
 
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil:
         """Writes the mask of an instance, ``vocabulary.words`` words."""
-        cdef uint32_t number, t
-        cdef MaskC* mask
+        cdef uint32_t number
         instance = self.arena.instances[instance].rep
         number = map_get(&self.mask_ids, instance)
-        if number == MISSING:
-            self.compute(instance)
-            memcpy(out, self.scratch_words.data(), 4 * self.vocabulary.words)
+        if number != MISSING:
+            self.reused += 1
+            self.render(&self.kept[number], out)
             return
-        self.reused += 1
-        mask = &self.kept[number]
-        if mask.words.size():
-            memcpy(out, mask.words.data(), 4 * self.vocabulary.words)
-            return
-        memset(out, 0, 4 * self.vocabulary.words)
-        for t in mask.ids:
-            out[t >> 5] |= (<uint32_t>1) << (t & 31)
+        self.compute(instance)
+        self.render(&self.scratch, out)
+        if self.keep and self.arena.error == NO_ERROR:
+            self.remember(instance)
 
     cdef void fill_stop(self, uint32_t* out) noexcept nogil:
         """The mask of a terminated matcher: stop tokens only."""
         cdef uint32_t t
         memset(out, 0, 4 * self.vocabulary.words)
-        for t in range(self.vocabulary.size):
-            if self.vocabulary.kind[t] == STOP:
-                out[t >> 5] |= (<uint32_t>1) << (t & 31)
+        for t in self.vocabulary.stops:
+            out[t >> 5] |= (<uint32_t>1) << (t & 31)
+
+    cdef void render(self, MaskC* mask, uint32_t* out) noexcept nogil:
+        cdef uint32_t k, words = self.vocabulary.words
+        cdef bint filled = False
+        cdef TripleC* triple
+        if mask.words.size():
+            memcpy(out, mask.words.data(), 4 * words)
+            filled = True
+        for k in mask.triples:
+            triple = self.triples[k].get()
+            if triple.words.size() == 0:
+                continue
+            if filled:
+                or_words(out, triple.words.data(), words)
+            else:
+                memcpy(out, triple.words.data(), 4 * words)
+                filled = True
+        if not filled:
+            memset(out, 0, 4 * words)
+        for k in mask.triples:
+            triple = self.triples[k].get()
+            if triple.words.size() == 0:
+                set_bits(out, triple.ids.data(), triple.ids.size())
+        for k in mask.lists:
+            set_bits(out, self.shared[k].data(), self.shared[k].size())
+        set_bits(out, mask.ids.data(), mask.ids.size())
 
     cdef void compute(self, uint32_t instance) noexcept nogil:
-        """The mask of a saturated instance, into scratch_words, and kept."""
+        """The mask of a saturated instance, into ``scratch``."""
         cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
-        cdef uint32_t k, t
-        cdef MaskC mask
+        cdef uint32_t k
+        cdef bint others = False
+        cdef ItemC item
         self.made += 1
-        memset(self.scratch_words.data(), 0, 4 * self.vocabulary.words)
+        self.scratch.triples.clear()
+        self.scratch.lists.clear()
+        self.scratch.ids.clear()
+        self.scratch.words.clear()
         for k in range(row.item_off, row.item_off + row.n_items):
-            self.add_item(instance, self.arena.items[k])
+            item = self.arena.items[k]
+            if self.arena.automata.states[item.state].n_tokens:
+                self.add_tokens(instance, item.state)
+            if self.has_triple(instance, &item):
+                self.add_whole(instance, item)
+            else:
+                others = True
+        if others:
+            self.walk_others(instance, 0, &self.scratch.ids)
         if row.accept:
-            for t in range(self.vocabulary.size):
-                if self.vocabulary.kind[t] == STOP:
-                    self.scratch_words[t >> 5] |= (<uint32_t>1) << (t & 31)
-        if not self.keep or self.arena.error != NO_ERROR:
-            return
-        list_bits(&self.scratch_words, &mask.ids)
-        if mask.ids.size() > self.vocabulary.words // 2:
-            mask.ids.clear()
-            mask.ids.shrink_to_fit()
-            mask.words = self.scratch_words
-        if self.held + 4 * self.vocabulary.words > self.max_bytes:
+            self.scratch.ids.insert(
+                self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
+
+    cdef void remember(self, uint32_t instance) noexcept nogil:
+        cdef size_t size
+        if self.scratch.ids.size() > self.vocabulary.words:
+            if self.scratch.words.size() == 0:
+                self.scratch.words.assign(self.vocabulary.words, 0)
+            set_bits(self.scratch.words.data(), self.scratch.ids.data(), self.scratch.ids.size())
+            self.scratch.ids.clear()
+        size = sizeof(MaskC) + 4 * (
+            self.scratch.triples.size() + self.scratch.lists.size() + self.scratch.ids.size() + self.scratch.words.size())
+        if self.held + size > self.max_bytes:
             self.mask_ids.keys.clear()
             self.mask_ids.used = 0
             self.kept.clear()
+            self.list_ids.keys.clear()
+            self.list_ids.used = 0
+            self.shared.clear()
             self.held = 0
-        self.held += 4 * (mask.ids.size() + mask.words.size())
+            return
+        self.held += size
         map_put(&self.mask_ids, instance, <uint32_t>self.kept.size())
-        self.kept.push_back(mask)
+        self.kept.push_back(self.scratch)
 
-    cdef void add_item(self, uint32_t instance, ItemC item) noexcept nogil:
-        """One item's tokens, into scratch_words."""
-        cdef uint32_t number, k, outside, rule = self.arena.automata.states[item.state].rule
-        cdef TriplePtr held
-        if self.arena.automata.states[item.state].n_tokens:
-            self.add_tokens(instance, item.state)
-        if self.arena.automata.states[item.state].n_bytes == 0:
-            return
-        outside = self.arena.completion(self.arena.origin_of(instance, &item), item.goal)
-        if self.maker.is_filtered(rule) and not (outside != DEAD and self.splits(rule, outside)):
-            self.add_filtered(instance, item, outside)
-            return
-        number = self.triple(item.state, self.arena.value_of(instance, &item), False)
-        held = self.triples[number]
-        for k in range(<uint32_t>held.get().words.size()):
-            self.scratch_words[k] |= held.get().words[k]
-        self.set_bits(&held.get().ids)
-        if outside != DEAD and held.get().exits.size():
-            self.add_exits(number, outside, 0, NO_MAXIMUM)
-        if held.get().triggers.size():
-            self.add_triggers(instance, held.get())
+    # -- items of tabled rules ---------------------------------------------------------------------
+    cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil:
+        """Whether the item's bytes are left to its rule's triples."""
+        cdef uint32_t rule = self.arena.automata.states[item.state].rule, outside
+        if not self.arena.automata.tabled[rule]:
+            return False
+        if not self.arena.automata.ir.rules[rule].counted:
+            return True
+        outside = self.outside(instance, item)
+        return outside == DEAD or not self.splits(rule, outside)
 
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
         """Whether a byte that begins an iteration could also begin what follows the rule."""
@@ -125,46 +162,280 @@ cdef class Masks:
                 return True
         return False
 
-    cdef void add_filtered(self, uint32_t instance, ItemC item, uint32_t outside) noexcept nogil:
-        """A counted item: its triple, as far as the bounds leave room."""
-        cdef uint32_t count = self.arena.value_of(instance, &item)
+    cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil:
+        """The instance that the item's completion leaves behind, DEAD if there is none."""
+        return self.arena.completion(self.arena.origin_of(instance, item), item.goal)
+
+    cdef BoundsC bounds(self, uint32_t instance, ItemC* item, TripleC* triple) noexcept nogil:
+        """What is left of a counted item; counts beyond what one token can reach are all alike."""
+        cdef BoundsC out
+        cdef uint32_t count, reach = <uint32_t>triple.need_ends.size()
         cdef RuleC* rule = &self.arena.automata.ir.rules[self.arena.automata.states[item.state].rule]
-        cdef uint32_t room = NO_MAXIMUM if rule.maximum == NO_MAXIMUM else rule.maximum - count
-        cdef uint32_t least = rule.minimum - count if count < rule.minimum else 0
-        cdef uint32_t number = self.triple(item.state, 0, True)
+        out.least, out.most, out.counted = 0, NO_MAXIMUM, False
+        if rule.counted:
+            count = self.arena.value_of(instance, item)
+            out.counted = True
+            out.least = min(rule.minimum - count, reach) if count < rule.minimum else 0
+            if rule.maximum != NO_MAXIMUM:
+                out.most = min(rule.maximum - count, reach)
+        return out
+
+    cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil:
+        """The number of a state's triple: from this arena, from the table, or made."""
+        cdef uint64_t local = <uint64_t>state << 32 | node
+        cdef uint32_t found = map_get(&self.triple_ids, local)
+        cdef uint32_t rule = self.arena.automata.states[state].rule
+        cdef bint filtered = self.arena.automata.ir.rules[rule].counted
+        cdef TripleKeyC key
+        cdef TriplePtr made
+        cdef bint shared = self.table is not None and (
+            self.digests[2 * rule] or self.digests[2 * rule + 1]
+        )
+        if found != MISSING:
+            return found
+        key.high, key.low = self.digests[2 * rule], self.digests[2 * rule + 1]
+        key.state, key.node = state - self.arena.automata.first[rule], node
+        if shared:
+            made = self.table.find(key)
+        if made.get() == NULL:
+            made = self.make(state, node, rule, filtered)
+            made.get().key = key
+            if shared:
+                self.table.add(made, True)
+        found = <uint32_t>self.triples.size()
+        map_put(&self.triple_ids, local, found)
+        self.triples.push_back(made)
+        return found
+
+    cdef TriplePtr make(
+        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
+    ) noexcept nogil:
+        cdef uint32_t hub = 0
+        cdef TriplePtr made
+        if node == 0 and state == self.arena.automata.first[rule] and (
+                self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE and not filtered):
+            made = self.plain_text()
+            return free_text_triple(self.arena.automata, state, self.vocabulary, made.get())
+        if not filtered and self.vocabulary.nodes[node].end - node > LARGE:
+            hub = self.maker.hub(rule)
+        if hub and hub != state and self.maker.width(state) >= HUB_BYTES:
+            made = self.maker.make_like(state, hub, node, self.triples[self.triple(hub, node)].get())
+        if made.get() == NULL:
+            made = self.maker.make(state, node, filtered)
+        return made
+
+    cdef TriplePtr plain_text(self) noexcept nogil:
+        """The triple of plain text, shared by all grammars."""
+        cdef TripleKeyC key
+        cdef TriplePtr made
+        key.high = key.low = PLAIN_TEXT
+        key.state = key.node = 0
+        if self.table is not None:
+            made = self.table.find(key)
+        if made.get() == NULL:
+            made = plain_text_triple(self.vocabulary)
+            made.get().key = key
+            if self.table is not None:
+                self.table.add(made, False)
+        return made
+
+    cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:
+        """An item's tokens, into ``scratch``."""
+        cdef uint32_t like = self.arena.automata.states[item.state].like, taken
+        cdef uint32_t number = self.triple(like or item.state, 0), outside = self.outside(instance, &item)
         cdef TriplePtr held = self.triples[number]
-        cdef uint32_t needs = <uint32_t>held.get().need_ends.size()
-        self.add_needs(held.get(), room)
+        cdef BoundsC bounds = self.bounds(instance, &item, held.get())
+        if bounds.counted:
+            self.add_fitting(held.get(), bounds)
+        else:
+            self.scratch.triples.push_back(number)
+        self.list_closed(item.state, 0)
         if outside != DEAD and held.get().exits.size():
-            # counts beyond the most that one token can reach are all alike
-            self.add_exits(number, outside, min(least, needs), min(room, needs))
+            if bounds.counted or self.closed.size():
+                self.add_exits(held.get(), outside, bounds, &self.scratch.ids)
+            else:
+                taken = self.exits_taken(number, outside)
+                if self.shared[taken].size():
+                    self.scratch.lists.push_back(taken)
+        self.add_triggers(instance, 0, held.get(), &self.scratch.ids)
 
-    cdef void add_needs(self, TripleC* triple, uint32_t room) noexcept nogil:
-        """The accepted tokens that begin at most ``room`` iterations."""
-        cdef uint32_t k, fit
-        if room + 1 >= triple.need_ends.size() or room == NO_MAXIMUM:
-            for k in range(<uint32_t>triple.words.size()):
-                self.scratch_words[k] |= triple.words[k]
+    cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil:
+        """The accepted tokens that begin at most ``bounds.most`` iterations."""
+        cdef uint32_t k, fit = <uint32_t>triple.ids.size()
+        cdef vector[uint32_t] words
+        if <size_t>bounds.most + 1 < triple.need_ends.size():
+            fit = triple.need_ends[bounds.most]
+        if fit < self.vocabulary.words:
+            self.scratch.ids.insert(self.scratch.ids.end(), triple.ids.begin(), triple.ids.begin() + fit)
             return
-        fit = triple.need_ends[room]
+        if self.scratch.words.size() == 0:
+            self.scratch.words.assign(self.vocabulary.words, 0)
         if fit < triple.ids.size() // 2:
-            for k in range(fit):
-                self.scratch_words[triple.ids[k] >> 5] |= (<uint32_t>1) << (triple.ids[k] & 31)
+            set_bits(self.scratch.words.data(), triple.ids.data(), fit)
             return
-        self.filtered_words = triple.words
+        words = triple.words
         for k in range(fit, <uint32_t>triple.ids.size()):
-            self.filtered_words[triple.ids[k] >> 5] &= ~((<uint32_t>1) << (triple.ids[k] & 31))
-        for k in range(<uint32_t>self.filtered_words.size()):
-            self.scratch_words[k] |= self.filtered_words[k]
+            words[triple.ids[k] >> 5] &= ~((<uint32_t>1) << (triple.ids[k] & 31))
+        or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
 
-    cdef void add_triggers(self, uint32_t instance, TripleC* triple) noexcept nogil:
-        """Tokens in which a pattern completes: the real rows follow their bytes."""
-        cdef uint32_t node
-        self.scratch_ids.clear()
+    cdef void add_below(
+        self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """An item's tokens below a node, as ids."""
+        cdef uint32_t like = self.arena.automata.states[item.state].like, fit
+        cdef uint32_t number = self.triple(like or item.state, node), outside = self.outside(instance, &item)
+        cdef TriplePtr held = self.triples[number]
+        cdef BoundsC bounds = self.bounds(instance, &item, held.get())
+        fit = <uint32_t>held.get().ids.size()
+        if bounds.counted and <size_t>bounds.most + 1 < held.get().need_ends.size():
+            fit = held.get().need_ends[bounds.most]
+        ids.insert(ids.end(), held.get().ids.begin(), held.get().ids.begin() + fit)
+        if not bounds.counted:
+            list_bits(&held.get().words, ids)
+        self.list_closed(item.state, node)
+        if outside != DEAD and held.get().exits.size():
+            self.add_exits(held.get(), outside, bounds, ids)
+        self.add_triggers(instance, node, held.get(), ids)
+
+    cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil:
+        """The uncertain tokens of a triple that the rows outside take: an index into ``shared``."""
+        cdef uint64_t key = <uint64_t>outside << 32 | number
+        cdef uint32_t found = map_get(&self.list_ids, key)
+        cdef vector[uint32_t] ids
+        cdef BoundsC bounds
+        cdef TriplePtr held = self.triples[number]
+        if found != MISSING:
+            return found
+        bounds.least, bounds.most, bounds.counted = 0, NO_MAXIMUM, False
+        self.add_exits(held.get(), outside, bounds, &ids)
+        found = <uint32_t>self.shared.size()
+        if self.arena.error == NO_ERROR:
+            map_put(&self.list_ids, key, found)
+        self.held += 4 * ids.size()
+        self.shared.push_back(ids)
+        return found
+
+    cdef void add_exits(
+        self, TripleC* triple, uint32_t outside, BoundsC bounds, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below exits that the rows outside take from there on; not those in ``closed``."""
+        cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
+        cdef uint32_t g, k, instance
+        cdef vector[uint32_t] closed = self.closed
+        cdef RestPtr rest
+        self.closed.clear()
+        for g in range(<uint32_t>triple.groups.size()):
+            k = triple.groups[g].byte
+            if not (row.live[k >> 6] >> (k & 63)) & 1:
+                continue
+            instance = self.arena.step(outside, <uint8_t>k)
+            if instance == DEAD:
+                continue
+            rest = rest_of(triple, g, self.vocabulary, self.table)
+            if rest.get() != NULL:
+                self.add_rest(rest.get(), instance, bounds, &closed, ids)
+                for k in rest.get().large:
+                    self.add_exit(triple, k, instance, bounds, &closed, ids)
+                continue
+            for k in range(triple.groups[g].start, triple.groups[g].end):
+                self.add_exit(triple, k, instance, bounds, &closed, ids)
+
+    cdef void add_exit(
+        self, TripleC* triple, uint32_t number, uint32_t instance, BoundsC bounds,
+        vector[uint32_t]* closed, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below one exit; ``instance`` stands behind the byte of its group."""
+        if bounds.counted and not bounds.least <= triple.exit_counts[number] <= bounds.most:
+            return
+        if contains(closed, triple.exits[2 * number]):
+            return
+        self.visit(triple.exits[2 * number + 1], ids)
+        self.go_on(instance, triple.exits[2 * number + 1], ids)
+
+    cdef void add_rest(
+        self, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
+        vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens of a trie of rests; ``instance`` stands behind the byte of its group."""
+        cdef RestNodeC* nodes = rest.nodes.data()
+        cdef uint32_t* stack = self.rest_stack.data()
+        cdef uint32_t node = 0, k, t, x
+        while node + 1 < rest.nodes.size():
+            if node:
+                instance = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
+            if instance == DEAD:
+                node = nodes[node].end
+                continue
+            stack[nodes[node].depth] = instance
+            for k in range(nodes[node].first, nodes[node + 1].first):
+                t = rest.tokens[k]
+                if bounds.counted and not bounds.least <= rest.counts[k] <= bounds.most:
+                    continue
+                if closed.size():
+                    x = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - nodes[node].depth
+                    if self.is_below(t, x, closed):
+                        continue
+                ids.push_back(t)
+            node += 1
+
+    cdef bint is_below(
+        self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
+    ) noexcept nogil:
+        """Whether the token passes through one of these nodes at a depth."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t node, rank
+        for node in closed[0]:
+            if nodes[node].depth != depth:
+                continue
+            for rank in range(nodes[node].first, nodes[nodes[node].end].first):
+                if self.vocabulary.order[rank] == token:
+                    return True
+        return False
+
+    cdef void list_closed(self, uint32_t state, uint32_t top) noexcept nogil:
+        """Fills ``closed``: the nodes below ``top`` where the state it is like could end, and this can't."""
+        cdef StateC* s = &self.arena.automata.states[state]
+        cdef vector[uint32_t] states, at
+        cdef uint32_t node, e, target
+        self.closed.clear()
+        if s.like == 0:
+            return
+        states.push_back(state)
+        at.push_back(top)
+        while at.size():
+            s = &self.arena.automata.states[states.back()]
+            top = at.back()
+            states.pop_back()
+            at.pop_back()
+            for e in range(s.byte_off, s.byte_off + s.n_bytes):
+                node = self.vocabulary.child(top, self.arena.automata.byte_edges[e].low)
+                if node == 0:
+                    continue
+                target = self.arena.automata.byte_edges[e].target
+                states.push_back(target)
+                at.push_back(node)
+                if not self.arena.automata.states[target].flags & FINAL_STATE and (
+                        self.arena.automata.states[self.arena.automata.states[target].like].flags & FINAL_STATE):
+                    self.closed.push_back(node)
+
+    cdef void add_triggers(
+        self, uint32_t instance, uint32_t top, TripleC* triple, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """Tokens in which a pattern completes: the rows follow their bytes from ``top`` on."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint8_t* text
+        cdef uint32_t k, node, at
         for node in triple.triggers:
-            self.try_exit(instance, 0, node, &self.scratch_ids)
-        self.set_bits(&self.scratch_ids)
+            at = instance
+            text = self.vocabulary.data.data() + self.vocabulary.offsets[self.vocabulary.order[nodes[node].first]]
+            for k in range(nodes[top].depth, nodes[node].depth):
+                at = self.arena.step(at, text[k])
+                if at == DEAD:
+                    break
+            if at != DEAD:
+                self.go_on(at, node, ids)
 
+    # -- everything else ---------------------------------------------------------------------------
     cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil:
         """Token edges; a stop token only where the text may end behind it."""
         cdef StateC* s = &self.arena.automata.states[state]
@@ -175,95 +446,69 @@ cdef class Masks:
                 ids.push_back(t)
         for t in ids:
             if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
-                self.scratch_words[t >> 5] |= (<uint32_t>1) << (t & 31)
+                self.scratch.ids.push_back(t)
 
-    cdef void add_exits(
-        self, uint32_t number, uint32_t outside, uint32_t least, uint32_t most
-    ) noexcept nogil:
-        """The uncertain tokens of a triple that the rows outside take.
-
-        Only exits with ``least`` to ``most`` iterations count. Where there is no such filter the
-        tokens are remembered by (outside, triple), else they are found anew.
-        """
-        cdef uint64_t key = <uint64_t>outside << 32 | number
-        cdef uint32_t found = MISSING, k
-        cdef bint counted = most != NO_MAXIMUM
-        cdef TriplePtr held = self.triples[number]
-        cdef TripleC* t = held.get()
-        if not counted:
-            found = map_get(&self.exit_ids, key)
-        if found == MISSING:
-            self.scratch_ids.clear()
-            for k in range(<uint32_t>t.exits.size() // 2):
-                if not counted or least <= t.exit_counts[k] <= most:
-                    self.try_exit(outside, t.exits[2 * k], t.exits[2 * k + 1], &self.scratch_ids)
-            if self.arena.error != NO_ERROR:
-                return
-            if counted:
-                self.set_bits(&self.scratch_ids)
-                return
-            found = <uint32_t>self.exit_tokens.size()
-            map_put(&self.exit_ids, key, found)
-            self.exit_tokens.push_back(self.scratch_ids)
-        self.set_bits(&self.exit_tokens[found])
-
-    cdef void try_exit(
-        self, uint32_t outside, uint32_t x, uint32_t c, vector[uint32_t]* ids
-    ) noexcept nogil:
-        """The tokens at or below trie node c that ``outside`` takes from node x on.
-
-        With c = x, only those below.
-        """
-        cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint8_t* text
+    cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens below a node that an instance takes, item by item."""
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
         cdef uint32_t k
-        if c != x:
-            text = self.vocabulary.data.data() + self.vocabulary.offsets[self.vocabulary.order[nodes[c].first]]
-            for k in range(nodes[x].depth, nodes[c].depth):
-                outside = self.arena.step(outside, text[k])
-                if outside == DEAD:
-                    return
-            self.visit(c, ids)
-        self.walk(outside, c, ids)
+        cdef bint others = False
+        cdef ItemC item
+        for k in range(row.item_off, row.item_off + row.n_items):
+            item = self.arena.items[k]
+            if self.has_triple(instance, &item):
+                self.add_below(instance, item, node, ids)
+            else:
+                others = True
+        if others:
+            self.walk_others(instance, node, ids)
 
-    cdef void set_bits(self, vector[uint32_t]* ids) noexcept nogil:
-        cdef uint32_t t
-        for t in ids[0]:
-            self.scratch_words[t >> 5] |= (<uint32_t>1) << (t & 31)
+    cdef void walk_others(
+        self, uint32_t instance, uint32_t node, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that begin with a byte taken by an item without triples."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef uint32_t child = node + 1, end = nodes[node].end, k, j
+        cdef uint64_t live[4]
+        cdef ItemC item
+        for k in range(4):
+            live[k] = 0
+        for k in range(row.item_off, row.item_off + row.n_items):
+            item = self.arena.items[k]
+            if not self.has_triple(instance, &item):
+                for j in range(4):
+                    live[j] |= self.arena.automata.states[item.state].live[j]
+        if node == 0:
+            for k in range(256):
+                child = self.vocabulary.first_nodes[k]
+                if child and (live[k >> 6] >> (k & 63)) & 1:
+                    self.enter(instance, child, ids)
+            return
+        while child < end:
+            if (live[nodes[child].byte >> 6] >> (nodes[child].byte & 63)) & 1:
+                self.enter(instance, child, ids)
+            child = nodes[child].end
 
-    # -- triples -----------------------------------------------------------------------------------
-    cdef uint32_t triple(self, uint32_t state, uint32_t count, bint filtered) noexcept nogil:
-        """The number of a state's triple: from this arena, from the table, or made."""
-        cdef uint64_t local = <uint64_t>state << 33 | <uint64_t>filtered << 32 | count
-        cdef uint32_t found = map_get(&self.triple_ids, local)
-        cdef uint32_t rule = self.arena.automata.states[state].rule
-        cdef TripleKeyC key
-        cdef TriplePtr made
-        cdef bint shared = self.table is not None and (
-            self.digests[2 * rule] or self.digests[2 * rule + 1]
-        )
-        if found != MISSING:
-            return found
-        key.high, key.low = self.digests[2 * rule], self.digests[2 * rule + 1]
-        key.state, key.count = state - self.arena.automata.first[rule], count
-        # the digest of a rule that counts says nothing of its bounds
-        if self.arena.automata.ir.rules[rule].counted and not filtered:
-            shared = False
-        if shared:
-            made = self.table.find(key)
-        if made.get() == NULL:
-            made = self.maker.make(state, count, filtered)
-            made.get().key = key
-            if shared and self.arena.error == NO_ERROR:
-                self.table.add(made, True)
-        found = <uint32_t>self.triples.size()
-        map_put(&self.triple_ids, local, found)
-        self.triples.push_back(made)
-        return found
+    cdef void enter(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens at and below a node, over its byte from the instance above."""
+        instance = self.arena.step(instance, self.vocabulary.nodes[node].byte)
+        if instance != DEAD:
+            self.visit(node, ids)
+            self.go_on(instance, node, ids)
 
-    # -- walks over rows ---------------------------------------------------------------------------
+    cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens below a node that an instance takes, the cheaper way."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        if nodes[node].end == node + 1:
+            return
+        if nodes[node].end - node > LARGE and self.arena.rows[self.arena.instances[instance].row].has_tabled:
+            self.below(instance, node, ids)
+        else:
+            self.walk(instance, node, ids)
+
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
-        """All tokens below node ``top`` that the instance takes; a rejected byte skips a subtree."""
+        """As ``go_on``, over rows; a rejected byte skips a subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* stack = self.walk_stack.data()
         cdef uint32_t node = top + 1, end = nodes[top].end
@@ -273,8 +518,12 @@ cdef class Masks:
             if instance == DEAD:
                 node = nodes[node].end
                 continue
-            stack[nodes[node].depth] = instance
             self.visit(node, ids)
+            if nodes[node].end - node > LARGE:
+                self.go_on(instance, node, ids)
+                node = nodes[node].end
+                continue
+            stack[nodes[node].depth] = instance
             node += 1
 
     cdef void visit(self, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
@@ -283,6 +532,26 @@ cdef class Masks:
         cdef uint32_t k
         for k in range(nodes[node].first, nodes[node + 1].first):
             ids.push_back(self.vocabulary.order[k])
+
+
+cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
+    cdef uint32_t k
+    for k in values[0]:
+        if k == value:
+            return True
+    return False
+
+
+cdef void or_words(uint32_t* out, const uint32_t* words, uint32_t n) noexcept nogil:
+    cdef uint32_t k
+    for k in range(n):
+        out[k] |= words[k]
+
+
+cdef void set_bits(uint32_t* out, const uint32_t* ids, size_t n) noexcept nogil:
+    cdef size_t k
+    for k in range(n):
+        out[ids[k] >> 5] |= (<uint32_t>1) << (ids[k] & 31)
 
 
 cdef void list_bits(vector[uint32_t]* words, vector[uint32_t]* ids) noexcept nogil:

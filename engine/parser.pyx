@@ -3,7 +3,8 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from .automata cimport FINAL_STATE, LOOP_STATE, NO_ERROR, TRIGGER_STATE, StateC
+from .automata cimport NO_ERROR, StateC
+from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from .flat cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC
 from .hashing cimport MISSING, map_get, map_put, mix
 
@@ -184,6 +185,7 @@ cdef class Parser:
             if (out[0][k].state == thread.state and out[0][k].stack == thread.stack
                     and out[0][k].count == thread.count and out[0][k].back == thread.back):
                 return
+        self.automata.visit(thread.state)
         out.push_back(thread)
 
     cdef void move(self, vector[ThreadC]* out, ThreadC thread, uint32_t target) noexcept nogil:
@@ -258,7 +260,7 @@ cdef class Parser:
         for thread in self.closed:
             if not self.may_go_on(&thread):
                 continue
-            s = &self.automata.states[thread.state]
+            s = &self.automata.states[self.automata.edges_of(thread.state, byte)]
             for e in range(s.byte_off, s.byte_off + s.n_bytes):
                 if self.automata.byte_edges[e].low <= byte <= self.automata.byte_edges[e].high:
                     thread.back = 0

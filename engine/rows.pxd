@@ -69,7 +69,7 @@ cdef struct RowC:
     uint32_t waiter_off, n_waiters
     uint32_t key_off, key_len
     uint16_t n_slots, n_parents
-    uint8_t accept, has_tokens
+    uint8_t accept, has_tokens, has_tabled      # has_tabled: an item takes bytes in a tabled rule
 
 cdef struct InstanceC:
     uint32_t row, frame, rep
@@ -106,7 +106,6 @@ cdef class Arena:
 
     cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil
     cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil
-    cdef uint32_t step_state(self, uint32_t state, uint32_t value, uint8_t byte) noexcept nogil
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil
     cdef void seed_kernel(self, uint32_t instance) noexcept nogil
     cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil

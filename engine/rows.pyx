@@ -5,9 +5,8 @@ from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from .automata cimport (
-    FINAL_STATE, LOOP_STATE, NO_ERROR, ROW_ITEMS_EXCEEDED, ROWS_EXCEEDED, Automata, StateC, SymbolEdgeC,
-)
+from .automata cimport NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
+from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from .flat cimport NO_MAXIMUM, RuleC
 from .hashing cimport MISSING, hash_words, map_get, map_put
 
@@ -112,6 +111,8 @@ cdef class Arena:
             state = &self.automata.states[item.state]
             if not (state.live[byte >> 6] >> (byte & 63)) & 1:
                 continue
+            if state.like:
+                state = &self.automata.states[self.automata.edges_of(item.state, byte)]
             for e in range(state.byte_off, state.byte_off + state.n_bytes):
                 if self.automata.byte_edges[e].low <= byte <= self.automata.byte_edges[e].high:
                     self.advance(self.automata.byte_edges[e].target, item.goal,
@@ -145,19 +146,6 @@ cdef class Arena:
         if self.error == NO_ERROR:
             map_put(&self.token_memo, key, found)
         return found
-
-    cdef uint32_t step_state(self, uint32_t state, uint32_t value, uint8_t byte) noexcept nogil:
-        """A byte taken by one state's own byte edges: an automaton on its own.
-
-        The origin is BOTTOM.
-        """
-        cdef StateC s = self.automata.states[state]
-        cdef uint32_t e
-        self.begin()
-        for e in range(s.byte_off, s.byte_off + s.n_bytes):
-            if self.automata.byte_edges[e].low <= byte <= self.automata.byte_edges[e].high:
-                self.advance(self.automata.byte_edges[e].target, s.rule, BOTTOM, value)
-        return self.finish()
 
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil:
         """The instance that an item with this goal and origin leaves behind when it is completed.
@@ -211,6 +199,7 @@ cdef class Arena:
         """
         cdef SeedC* other
         cdef uint32_t k
+        self.automata.visit(state)
         cdef bint no_minimum = self.automata.ir.rules[self.automata.states[state].rule].minimum == 0
         for k in range(<uint32_t>self.seeds.size()):
             other = &self.seeds[k]
@@ -247,7 +236,8 @@ cdef class Arena:
 
     cdef void close_seed(self, SeedC seed) noexcept nogil:
         """Completion, empty moves and nullable references of one item."""
-        cdef StateC* s = &self.automata.states[seed.state]
+        cdef StateC state = self.automata.states[seed.state]
+        cdef StateC* s = &state
         cdef uint32_t k
         if self.may_end(s, seed.value):
             self.complete(seed.goal, seed.origin)
@@ -298,7 +288,7 @@ cdef class Arena:
         for at in range(<uint32_t>self.seeds.size()):
             seed = self.seeds[at]
             s = &self.automata.states[seed.state]
-            if s.n_bytes + s.n_refs + s.n_tokens and self.may_go_on(s, seed.value):
+            if s.n_bytes + s.n_refs + s.n_tokens + s.like and self.may_go_on(s, seed.value):
                 self.seeds[n] = seed
                 n += 1
         self.seeds.resize(n)
@@ -376,7 +366,7 @@ cdef class Arena:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = 0
+        row.has_tokens = row.has_tabled = 0
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
         row.item_off = <uint32_t>self.items.size()
@@ -413,6 +403,8 @@ cdef class Arena:
                 row.live[k] |= s.live[k]
             if s.n_tokens:
                 row.has_tokens = 1
+            if s.n_bytes + s.like and self.automata.tabled[s.rule]:
+                row.has_tabled = 1
             at += 1
             if self.items.size() - row.item_off > self.item_limit:
                 self.fail(ROW_ITEMS_EXCEEDED, <uint32_t>self.items.size() - row.item_off)
@@ -455,6 +447,7 @@ cdef class Arena:
     cdef void predict_behind(self, RowC* row, ItemC item, uint32_t target) noexcept nogil:
         """A predicted item moves on over nothing; an iteration over nothing is no iteration."""
         if not (self.automata.states[target].flags & LOOP_STATE):
+            self.automata.visit(target)
             item.state = target
             self.predict_item(row, &item)
 

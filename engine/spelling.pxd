@@ -10,6 +10,7 @@ from libc.stdint cimport uint32_t
 
 from .nfa cimport NfaC
 
+cdef uint32_t short_escape(uint32_t c) noexcept nogil
 cdef void emit_utf8(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil
 cdef void emit_json_char(
     NfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t

@@ -1,40 +1,61 @@
-"""Making triples: walking the token trie over one automaton, with nothing outside it.
+"""Making triples: walking the token trie over one rule by tables, with nothing outside it.
 
-Two walks give the same answer. Over *rows* (origin BOTTOM): any automaton, references included.
-Over *states*: rules that are deterministic and refer to nothing (string bodies, patterns, free
-text), by dense tables of 256 targets; these are the automata that visit most of the trie, and a
-table step is several times cheaper than a row's.
+Tabled rules are those that were built whole and are deterministic: string bodies, patterns, numbers,
+white space, free text. These visit most of the trie, and what they say is the same in every
+grammar. At a state that refers to another rule the rows take over (triggers). Everything else is
+walked by rows from the start (masks).
 
-Cost      one step for each trie node visited; a rejected byte skips its subtree.
+Two ways  *whole*: one table look-up for each trie node visited; a rejected byte skips its subtree.
+          *by difference*: most states of a dense automaton do with most bytes what one of them, its
+          hub, does (the middle of a pattern, free text between triggers). Then both are walked
+          together from the hub's triple, and where they are in the same state the rest of the
+          subtree is the same, too.
 Threads   under the arena's mutex.
 Not here  what a triple means (triples), the rows outside (masks).
 """
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from .automata cimport Automata
 from .hashing cimport U64MapC
-from .rows cimport Arena
 from .triples cimport TripleC, TriplePtr
 from .vocabulary cimport Vocabulary
 
+cdef enum:
+    # a hub, and what is made from it, takes at least so many bytes; narrower states visit little anyway
+    HUB_BYTES = 64
+
 cdef class TripleMaker:
-    cdef Arena arena
+    cdef Automata automata
     cdef Vocabulary vocabulary
     cdef U64MapC table_ids                # state -> number of its dense table
-    cdef vector[uint32_t] tables          # 256 targets each, 0: none
-    cdef vector[uint8_t] pure             # by rule: 0 unknown, 1 no, 2 yes
+    cdef vector[uint32_t] tables          # 256 targets each, 0: none; table 0 is that of no state
     # one path of a walk, by depth
-    cdef vector[uint32_t] instances, nodes_at, tables_at, counts
+    cdef vector[uint32_t] nodes_at, tables_at, counts, noted
     cdef vector[uint8_t] is_exit
     cdef vector[uint32_t] needs           # of the accepted ids, in order
-    cdef bint is_pure(self, uint32_t rule) noexcept nogil
-    cdef bint is_plain_state(self, uint32_t s) noexcept nogil
-    cdef bint is_filtered(self, uint32_t rule) noexcept nogil
-    cdef TriplePtr make(self, uint32_t state, uint32_t count, bint filtered) noexcept nogil
-    cdef void walk_rows(self, uint32_t state, uint32_t count, TripleC* out) noexcept nogil
-    cdef void walk_states(self, uint32_t state, TripleC* out) noexcept nogil
+    cdef bint by_need
+    cdef U64MapC hubs                     # rule -> hub, 0: none
+    # a difference: nodes where the two states differ, as a set of bits and in order
+    cdef vector[uint64_t] differing_bits
+    cdef vector[uint32_t] differing
+    cdef vector[uint32_t] gone            # subtrees that only the hub's walk enters
+    cdef vector[uint32_t] hub_tables_at
+    cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil
+    cdef uint32_t hub(self, uint32_t rule) noexcept nogil
+    cdef TriplePtr make_like(self, uint32_t state, uint32_t hub, uint32_t node, TripleC* base) noexcept nogil
+    cdef bint walk_both(self, uint32_t state, uint32_t hub, uint32_t top, TripleC* out) noexcept nogil
+    cdef void keep_base(self, TripleC* base, TripleC* out) noexcept nogil
+    cdef bint is_differing(self, uint32_t node) noexcept nogil
+    cdef uint32_t width(self, uint32_t state) noexcept nogil
+    cdef bint is_gone(self, uint32_t node) noexcept nogil
+    cdef void walk(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil
+    cdef void begin(self, TripleC* out, bint by_need) noexcept nogil
     cdef void take(self, uint32_t node, uint32_t need, TripleC* out) noexcept nogil
-    cdef void leave(self, uint32_t node, uint32_t depth, TripleC* out) noexcept nogil
+    cdef void leave(self, uint32_t node, uint32_t top_depth, TripleC* out) noexcept nogil
     cdef uint32_t table(self, uint32_t state) noexcept nogil
     cdef void pack(self, TripleC* out, bint by_need) noexcept nogil
+
+cdef void sort_exits(TripleC* out, Vocabulary vocabulary) noexcept nogil
+cdef void pack_bits(TripleC* out, Vocabulary vocabulary) noexcept nogil

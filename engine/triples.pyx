@@ -1,6 +1,6 @@
 """TripleTable: see the header file."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport make_shared
 from libcpp.vector cimport vector
 
@@ -11,11 +11,11 @@ from .vocabulary cimport Vocabulary
 
 cdef inline uint64_t key_hash(TripleKeyC key) noexcept nogil:
     """64 bits to find a triple by; equality is checked on the whole key."""
-    return mix(key.high ^ mix(key.low ^ mix(<uint64_t>key.state << 32 | key.count))) | 1
+    return mix(key.high ^ mix(key.low ^ mix(<uint64_t>key.state << 32 | key.node))) | 1
 
 
 cdef inline bint same_key(TripleKeyC a, TripleKeyC b) noexcept nogil:
-    return a.high == b.high and a.low == b.low and a.state == b.state and a.count == b.count
+    return a.high == b.high and a.low == b.low and a.state == b.state and a.node == b.node
 
 
 cdef class TripleTable:
@@ -84,7 +84,7 @@ cdef class TripleTable:
             t = taken[at].get()
             digest = int(t.key.high).to_bytes(8, "little") + int(t.key.low).to_bytes(8, "little")
             by_rule.setdefault(digest, []).append(artifact.Triple(
-                t.key.state, t.key.count, tuple(t.words), tuple(t.ids), tuple(t.need_ends),
+                t.key.state, t.key.node, tuple(t.words), tuple(t.ids), tuple(t.need_ends),
                 tuple(t.exits), tuple(t.exit_counts), tuple(t.triggers)))
         return by_rule
 
@@ -99,7 +99,7 @@ cdef class TripleTable:
             made = make_shared[TripleC]()
             made.get().key.high = int.from_bytes(digest[:8], "little")
             made.get().key.low = int.from_bytes(digest[8:], "little")
-            made.get().key.state, made.get().key.count = triple.state, triple.saturated
+            made.get().key.state, made.get().key.node = triple.state, triple.node
             made.get().words, made.get().ids = triple.words, triple.ids
             made.get().need_ends, made.get().exits = triple.need_ends, triple.exits
             made.get().exit_counts, made.get().triggers = triple.exit_counts, triple.triggers
@@ -119,16 +119,18 @@ cdef class TripleTable:
 
 
 cdef size_t triple_bytes(TripleC* t) noexcept nogil:
-    return sizeof(TripleC) + 4 * (
+    return sizeof(TripleC) + sizeof(ExitGroupC) * t.groups.size() + 4 * (
         t.words.size() + t.ids.size() + t.need_ends.size() + t.exits.size() + t.exit_counts.size() + t.triggers.size())
 
 
 cdef bint is_sound(TripleC* t, Vocabulary vocabulary) noexcept nogil:
     """Whether every index of a triple from outside lies where a walk may follow it."""
-    cdef uint32_t k, x, c, last = 0, nodes = <uint32_t>vocabulary.nodes.size() - 1
+    cdef uint32_t k, x, last = 0, nodes = <uint32_t>vocabulary.nodes.size() - 1
     if t.words.size() and t.words.size() != vocabulary.words:
         return False
     if t.exits.size() % 2 or (t.exit_counts.size() and 2 * t.exit_counts.size() != t.exits.size()):
+        return False
+    if t.key.node >= nodes:
         return False
     for k in t.ids:
         if k >= vocabulary.size:
@@ -138,10 +140,31 @@ cdef bint is_sound(TripleC* t, Vocabulary vocabulary) noexcept nogil:
             return False
         last = k
     for k in t.triggers:
-        if k == 0 or k >= nodes:
+        if k <= t.key.node or k >= vocabulary.nodes[t.key.node].end:
             return False
     for k in range(<uint32_t>t.exits.size() // 2):
-        x, c = t.exits[2 * k], t.exits[2 * k + 1]
-        if x == 0 or x > c or c >= nodes or c >= vocabulary.nodes[x].end:
+        x = t.exits[2 * k]
+        if x <= t.key.node or x >= vocabulary.nodes[t.key.node].end or not is_child(vocabulary, x, t.exits[2 * k + 1]):
             return False
+    return group_exits(t, vocabulary)
+
+
+cdef bint is_child(Vocabulary vocabulary, uint32_t x, uint32_t k) noexcept nogil:
+    return x < k < vocabulary.nodes[x].end and vocabulary.nodes[k].depth == vocabulary.nodes[x].depth + 1
+
+
+cdef bint group_exits(TripleC* t, Vocabulary vocabulary) noexcept nogil:
+    """Fills ``groups``; False if the exits are not sorted by the byte of k."""
+    cdef uint32_t k, n = <uint32_t>t.exits.size() // 2
+    cdef uint8_t byte
+    cdef ExitGroupC group
+    t.groups.clear()
+    for k in range(n):
+        byte = vocabulary.nodes[t.exits[2 * k + 1]].byte
+        if t.groups.size() and byte < t.groups.back().byte:
+            return False
+        if t.groups.size() == 0 or byte != t.groups.back().byte:
+            group.byte, group.start, group.uses = byte, k, 0
+            t.groups.push_back(group)
+        t.groups.back().end = k + 1
     return True

@@ -31,9 +31,16 @@ cdef class Vocabulary:
     cdef readonly uint32_t words              # int32 words of a mask row
     cdef readonly uint32_t max_token_bytes
     cdef vector[TrieNode] nodes
+    cdef uint32_t first_nodes[256]            # child of the root by byte, 0: none
+    cdef vector[uint32_t] parents             # by node
+    cdef uint32_t byte_offs[257]              # nodes by byte: byte_nodes[byte_offs[b] ..]
+    cdef vector[uint32_t] byte_nodes
     cdef vector[uint32_t] order
     cdef vector[uint8_t] data
     cdef vector[uint32_t] offsets
+    cdef vector[uint32_t] stops               # stop_token_ids
     cdef vector[uint8_t] kind                 # by token id: ORDINARY, SPECIAL, STOP or EMPTY
     cdef uint32_t max_count[256]              # most occurrences of a byte in one ordinary token
     cdef void build_trie(self) noexcept nogil
+    cdef void index_bytes(self) noexcept nogil
+    cdef uint32_t child(self, uint32_t node, uint8_t byte) noexcept nogil

@@ -100,6 +100,7 @@ cdef class Vocabulary:
             self.kind[number] = SPECIAL
         for number in self.stop_token_ids:
             self.kind[number] = STOP
+            self.stops.push_back(number)
         self.offsets.reserve(self.size + 1)
         self.max_token_bytes = 0
         for i in range(256):
@@ -128,6 +129,15 @@ cdef class Vocabulary:
         for number in sorted((n for n in range(self.size) if self.kind[n] == ORDINARY),
                              key=tokens.__getitem__):
             self.order.push_back(number)
+
+    cdef uint32_t child(self, uint32_t node, uint8_t byte) noexcept nogil:
+        """The child of a node by its byte, 0 if there is none."""
+        cdef uint32_t at = node + 1, end = self.nodes[node].end
+        if node == 0:
+            return self.first_nodes[byte]
+        while at < end and self.nodes[at].byte < byte:
+            at = self.nodes[at].end
+        return at if at < end and self.nodes[at].byte == byte else 0
 
     cdef void build_trie(self) noexcept nogil:
         """One pass over the sorted tokens; a node is closed when a token leaves its prefix."""
@@ -166,3 +176,33 @@ cdef class Vocabulary:
         node.first = <uint32_t>self.order.size()
         node.depth = 0
         self.nodes.push_back(node)
+        for depth in range(256):
+            self.first_nodes[depth] = 0
+        rank = 1
+        while rank < self.nodes[0].end:
+            self.first_nodes[self.nodes[rank].byte] = rank
+            rank = self.nodes[rank].end
+        self.index_bytes()
+
+    cdef void index_bytes(self) noexcept nogil:
+        """Parents, and the nodes sorted by their bytes."""
+        cdef uint32_t k, n = <uint32_t>self.nodes.size() - 1
+        cdef uint32_t at[256]
+        cdef vector[uint32_t] path
+        path.assign(self.max_token_bytes + 2, 0)
+        self.parents.assign(n, 0)
+        for k in range(1, n):
+            self.parents[k] = path[self.nodes[k].depth - 1]
+            path[self.nodes[k].depth] = k
+        for k in range(257):
+            self.byte_offs[k] = 0
+        for k in range(1, n):
+            self.byte_offs[self.nodes[k].byte + 1] += 1
+        for k in range(256):
+            self.byte_offs[k + 1] += self.byte_offs[k]
+        for k in range(256):
+            at[k] = self.byte_offs[k]
+        self.byte_nodes.resize(n - 1)
+        for k in range(1, n):
+            self.byte_nodes[at[self.nodes[k].byte]] = k
+            at[self.nodes[k].byte] += 1

@@ -29,6 +29,7 @@ from .reference_letters import (
     bytes_machine,
     char_machine,
     meet,
+    other_text_machine,
     read_char,
     read_json_char,
     text_machine,
@@ -216,6 +217,8 @@ class Recogniser:
             return text_machine(node[1])
         if kind in (ir.CHARS, ir.JSON_CHARS):
             return char_machine(node[1], read_char if kind == ir.CHARS else read_json_char)
+        if kind == ir.OTHER_TEXT:
+            return other_text_machine(node[2])
         if kind == ir.TOKENS:
             return tokens_machine(node[1])
         if kind == ir.REPEAT:
@@ -245,6 +248,8 @@ class Recogniser:
             return bool(node[4] and not node[5])
         if kind in (ir.BYTES, ir.TEXT):
             return not node[1]
+        if kind == ir.OTHER_TEXT:
+            return "" not in node[2]
         if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS):
             return False
         return self._is_made_of(node, nullable)
@@ -253,7 +258,7 @@ class Recogniser:
         kind = node[0]
         if kind == ir.DISPATCH:
             return node[4] or any(arm[1] in productive and not arm[2] for arm in node[1])
-        if kind in (ir.BYTES, ir.TEXT):
+        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT):
             return True
         if kind in (ir.CHARS, ir.JSON_CHARS):
             return bool(meet(node[1], ir.ANY_CHAR))

@@ -4,6 +4,7 @@ Nothing here refers to other nodes, apart from the arms of a DISPATCH. A letter 
 and 256 + id for a token; a machine's ``scan`` gives the next position or None.
 """
 
+import json
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
@@ -135,6 +136,30 @@ def char_machine(ranges: Ranges, read: Read) -> Letters:
         return read(scalars, at + bytes([letter]))
 
     return Letters(b"", DONE, scan)
+
+
+def other_text_machine(texts: Sequence[str]) -> Letters:
+    """Any string's inside but some texts: what was read, as long as one of them starts so (None:
+    none does), and the bytes of a character that is not whole.
+    """
+
+    class Machine(Letters):
+        def done(self, at: tuple[str | None, bytes]) -> bool:
+            return not at[1] and at[0] not in texts
+
+    def scan(at: tuple[str | None, bytes], letter: int) -> Position | None:
+        if letter >= TOKEN:
+            return None
+        spelled = at[1] + bytes([letter])
+        read = read_json_char(ir.ANY_CHAR, spelled)
+        if read is None or read != DONE:
+            return None if read is None else (at[0], spelled)
+        if at[0] is None:
+            return None, b""
+        text = at[0] + json.loads(b'"' + spelled + b'"')
+        return (text if any(each.startswith(text) for each in texts) else None), b""
+
+    return Machine(("", b""), None, scan)
 
 
 def text_machine(text: str) -> Letters:

@@ -295,6 +295,7 @@ def compiled_from(grammar) -> engine.Compiled:  # type: ignore[no-untyped-def]
         limits=engine.Limits(),
         features=engine.Features(),
         table=None,
+        automata_table=None,
         digests=lambda ir: [NONE] * len(ir.rule_shapes()),
     )
 

@@ -1,34 +1,37 @@
-"""Whether a rule has any text at all: recursion without a way out has none."""
+"""Rules without any text: see the header file."""
 
-from ...ir import ALT, EMPTY, FAIL, GRAPH, REF, REPEAT, SEQ, Grammar, Node
+from libc.stdint cimport uint32_t
+
+from ...ir import ALT, EMPTY, FAIL, GRAPH, REF, REPEAT, SEQ
 
 
-def is_productive(grammar: Grammar, node: Node) -> bool:
+cdef bint is_productive(grammar, uint32_t node) except -1:
     """A least fixpoint over what ``node`` refers to. Linear for schemas, whose inner rules come
     after the outer ones.
     """
-    order = _reachable(grammar, node)
-    known: set[int] = set()
-    before = -1
+    cdef set known = set()
+    cdef Py_ssize_t before = -1
+    nodes, rules = grammar.nodes, grammar.rules
+    order = reachable(nodes, rules, node)
     while before < len(known):
         before = len(known)
         for rule in reversed(order):
-            if rule not in known and _has_word(grammar, grammar.rules[rule], known):
+            if rule not in known and has_word(nodes, rules[rule], known):
                 known.add(rule)
-    return _has_word(grammar, node, known)
+    return has_word(nodes, node, known)
 
 
-def _reachable(grammar: Grammar, node: Node) -> list[int]:
+cdef list reachable(nodes, rules, node):
     """The rules below a node, outer ones first."""
-    found: dict[int, None] = {}
+    cdef dict found = {}
     seen, todo = {node}, [node]
     for at in todo:
-        kind, *fields = grammar.nodes[at]
-        below: list[Node] = []
+        kind, *fields = nodes[at]
+        below = []
         if kind == REF:
             if fields[0] not in found:
                 found[fields[0]] = None
-                below.append(grammar.rules[fields[0]])
+                below.append(rules[fields[0]])
         elif kind in (SEQ, ALT):
             below += fields[0]
         elif kind == REPEAT:
@@ -41,34 +44,35 @@ def _reachable(grammar: Grammar, node: Node) -> list[int]:
     return list(found)
 
 
-def _has_word(grammar: Grammar, node: Node, known: set[int]) -> bool:
-    kind, *fields = grammar.nodes[node]
+cdef bint has_word(nodes, node, set known) except -1:
+    kind, *fields = nodes[node]
     if kind == REF:
         return fields[0] in known
     if kind == SEQ:
-        return all(_has_word(grammar, part, known) for part in fields[0])
+        for part in fields[0]:
+            if not has_word(nodes, part, known):
+                return False
+        return True
     if kind == ALT:
-        return any(_has_word(grammar, part, known) for part in fields[0])
+        for part in fields[0]:
+            if has_word(nodes, part, known):
+                return True
+        return False
     if kind == REPEAT:
-        return fields[1] == 0 or _has_word(grammar, fields[0], known)
+        return fields[1] == 0 or has_word(nodes, fields[0], known)
     if kind == GRAPH:
-        return _reaches(grammar, fields[1], fields[2], known)
+        return reaches(nodes, fields[1], fields[2], known)
     return bool(kind == EMPTY or kind != FAIL)
 
 
-def _reaches(
-    grammar: Grammar,
-    edges: tuple[tuple[int, Node, int], ...],
-    finals: tuple[int, ...],
-    known: set[int],
-) -> bool:
-    leaving: dict[int, list[tuple[Node, int]]] = {}
+cdef bint reaches(nodes, edges, finals, set known) except -1:
+    cdef dict leaving = {}
     for source, node, target in edges:
         leaving.setdefault(source, []).append((node, target))
     seen, todo = {0}, [0]
     for state in todo:
         for node, target in leaving.get(state, ()):
-            if target not in seen and _has_word(grammar, node, known):
+            if target not in seen and has_word(nodes, node, known):
                 seen.add(target)
                 todo.append(target)
     return not seen.isdisjoint(finals)

@@ -1,28 +1,23 @@
-"""``$ref`` inside one document. Nothing is ever fetched."""
+"""References inside a document: see the header file."""
 
-from typing import Any
+from .keywords cimport escape
+from .shapes cimport Located, root_place
+
 from urllib.parse import unquote
 
 from ...errors import SpecError, UnsupportedSchema
-from .keywords import escape
-from .shapes import Located
 
 
-class References:
-    """The document that references point into. ``pointer`` is where its root stands in what the
-    caller sent.
-    """
-
-    def __init__(self, root: Any, pointer: str) -> None:
+cdef class References:
+    def __init__(self, root, str pointer):
         self.root, self.pointer = root, pointer
         own = root.get("$id", root.get("id", "")) if isinstance(root, dict) else ""
         self.base = own.rstrip("#") if isinstance(own, str) else ""
         dialect = root.get("$schema") if isinstance(root, dict) else None
         self.dialect = dialect if isinstance(dialect, str) else ""
-        #: whether the document says that it is of a draft before 2020-12
         self.is_older = "draft-0" in self.dialect or "draft/2019" in self.dialect
 
-    def resolve(self, reference: Any, pointer: str) -> Located:
+    cdef Located resolve(self, reference, str pointer):
         """The schema that a $ref names.
 
         Raises:
@@ -31,30 +26,30 @@ class References:
         """
         if not isinstance(reference, str):
             raise SpecError("$ref must be a string", pointer)
-        local = self._local(reference)
+        local = self.local(reference)
         if not local.startswith("#/") and local != "#":
             message = f"the reference {reference!r} leaves the document or names an anchor"
             raise UnsupportedSchema(pointer, "$ref", message)
         found, place = self.root, self.pointer
         for part in unquote(local[1:]).split("/")[1:]:
             key = part.replace("~1", "/").replace("~0", "~")
-            found = _member(found, key)
+            found = member(found, key)
             if found is None:
                 raise SpecError(f"the reference {reference!r} names nothing", pointer)
             place = f"{place}/{escape(key)}"
-            self.check_base(found, place)
-        if not isinstance(found, dict | bool):
+            self.check_base(found, root_place(found, place))
+        if not isinstance(found, (dict, bool)):
             raise SpecError(f"the reference {reference!r} names no schema", pointer)
-        return Located(found, place)
+        return root_place(found, place)
 
-    def _local(self, reference: str) -> str:
+    cdef str local(self, str reference):
         """The fragment, where the rest names this document."""
         rest = reference[len(self.base) :]
         if self.base and reference.startswith(self.base) and rest[:1] in ("", "#"):
             return rest or "#"
         return reference
 
-    def check_base(self, schema: Any, pointer: str) -> None:
+    cdef int check_base(self, schema, Located where) except -1:
         """An inner $id makes a document of its own, whose references would have to be resolved in
         it.
 
@@ -62,7 +57,7 @@ class References:
             UnsupportedSchema: there are such references.
         """
         if schema is self.root or not isinstance(schema, dict):
-            return
+            return 0
         for keyword in ("$id", "id"):
             own = schema.get(keyword)
             if (
@@ -71,12 +66,13 @@ class References:
                 or (keyword == "id" and "draft-0" not in self.dialect)
             ):
                 continue
-            if _has_reference(schema):
+            if has_reference(schema):
                 message = f"references below an inner {keyword} can't be resolved"
-                raise UnsupportedSchema(f"{pointer}/{keyword}", keyword, message)
+                raise UnsupportedSchema(where.at(keyword), keyword, message)
+        return 0
 
 
-def _member(value: Any, key: str) -> Any:
+cdef member(value, str key):
     """The member of an object or an array, None if there is none."""
     if isinstance(value, dict):
         return value.get(key)
@@ -85,7 +81,7 @@ def _member(value: Any, key: str) -> Any:
     return None
 
 
-def _has_reference(schema: Any) -> bool:
+cdef bint has_reference(schema) except -1:
     todo = [schema]
     while todo:
         item = todo.pop()

@@ -1,0 +1,29 @@
+from typing import Any
+
+from ...ir import Grammar, Node
+
+def build_json_schema(
+    grammar: Grammar,
+    schema: dict[str, Any] | bool,
+    *,
+    pointer: str = "",
+    any_order: bool = False,
+    whitespace: str = "flexible",
+    unknown_formats: str = "annotate",
+    extra_keys: str = "anywhere",
+) -> Node:
+    """A JSON value that the schema accepts, without white space around it.
+
+    Args:
+        pointer: where the schema stands in what the caller sent; errors name places below it.
+        any_order: listed keys may stand in any order (objects with few of them only).
+        whitespace: "flexible" or "compact" (none at all).
+        unknown_formats: "annotate" or "refuse".
+        extra_keys: where additional keys may stand, "anywhere" or "last", that is, behind all
+            listed ones. "last" is for generation: it is what models write, and a text can't put off
+            a required key for ever.
+
+    Raises:
+        UnsupportedSchema: a keyword that can't be enforced; SpecError: an ill-formed schema, or one
+            that nothing can satisfy; LimitExceeded: too deep, too large.
+    """

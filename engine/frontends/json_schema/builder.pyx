@@ -1,0 +1,223 @@
+"""Places -> rules: see the header file."""
+
+from libc.stdint cimport uint32_t
+from libcpp.vector cimport vector
+
+from .arrays cimport build_array
+from .document cimport check_document
+from .numbers cimport any_integer, any_number, build_integer, build_number
+from .objects cimport build_object
+from .places cimport Places
+from .productive cimport is_productive
+from .reader cimport Reader
+from .references cimport References
+from .shapes cimport (
+    ANYTHING, ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING,
+    Arrays, Located, Numbers, Objects, Shape, Strings, root_place,
+)
+from .strings cimport build_string
+from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, NO_NODE, text_of
+from .values cimport add_values
+
+from ...errors import SpecError
+
+
+def build_json_schema(
+    grammar,
+    schema,
+    *,
+    str pointer="",
+    bint any_order=False,
+    str whitespace="flexible",
+    str unknown_formats="annotate",
+    str extra_keys="anywhere",
+):
+    cdef Builder builder
+    cdef uint32_t node
+    if whitespace not in ("flexible", "compact"):
+        raise ValueError(f"whitespace must be 'flexible' or 'compact', not {whitespace!r}")
+    if unknown_formats not in ("annotate", "refuse"):
+        raise ValueError(f"unknown_formats must be 'annotate' or 'refuse', not {unknown_formats!r}")
+    if extra_keys not in ("anywhere", "last"):
+        raise ValueError(f"extra_keys must be 'anywhere' or 'last', not {extra_keys!r}")
+    schema = check_document(schema, grammar.limits.spec_depth, pointer)
+    builder = Builder.__new__(Builder)
+    builder.reader = Reader(
+        References(schema, pointer), grammar.limits, refuse_unknown=unknown_formats == "refuse")
+    builder.text = text_of(grammar, whitespace)
+    builder.any_order, builder.extra_last = any_order, extra_keys == "last"
+    node = builder.place((root_place(schema, pointer),))
+    builder.finish()
+    doubtful = builder.reader.followed or builder.failed
+    if node == builder.text.fail or (doubtful and not is_productive(grammar, node)):
+        raise SpecError("nothing can satisfy this schema", pointer)
+    return node
+
+
+cdef class Builder(Places):
+    def __cinit__(self):
+        self.failed, self.several, self.queue, self.defined = False, {}, [], 0
+
+    cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:
+        cdef Located where
+        cdef uint32_t made
+        if not place:
+            return self.any_value()
+        if len(place) == 1:
+            where = self.reader.target(<Located>place[0])
+            if self.single.count(<size_t><void*>where.schema):
+                return self.single[<size_t><void*>where.schema]
+            made = self.node(self.reader.read(where), where)
+            self.single[<size_t><void*>where.schema] = made
+            return made
+        place = tuple([self.reader.target(<Located>each) for each in place])
+        key = tuple([<size_t><void*>(<Located>each).schema for each in place])
+        if key not in self.several:
+            self.several[key] = self.node(self.reader.shapes_at(place), <Located>place[0])
+        return self.several[key]
+
+    cdef uint32_t node(self, tuple shapes, Located where) except? 0xFFFFFFFF:
+        cdef Shape shape
+        cdef uint32_t rule, body
+        if len(shapes) == 1 and shapes[0] is ANYTHING:
+            return self.any_value()
+        for shape in shapes:
+            if shape.types & (ARRAY | OBJECT) and shape.values is None:
+                rule = self.text.grammar.declare(where.pointer() or "/")
+                self.queue.append((rule, shapes, where))
+                return self.text.grammar.ref(rule)
+        body = self.alternatives(shapes, where)
+        rule = self.text.rule_of(body)
+        return rule if rule != NO_NODE else self.text.new_rule(where.pointer() or "/", body)
+
+    cdef int finish(self) except -1:
+        """Defines all rules that wait."""
+        cdef uint32_t node
+        while self.defined < <size_t>len(self.queue):
+            rule, shapes, where = self.queue[self.defined]
+            self.queue[self.defined] = None
+            self.defined += 1
+            node = self.alternatives(shapes, where)
+            self.failed = self.failed or node == self.text.fail
+            self.text.define(rule, node)
+        return 0
+
+    cdef uint32_t any_value(self) except? 0xFFFFFFFF:
+        """Any JSON value; one rule for the whole grammar."""
+        cdef uint32_t rule
+        if self.text.shared[ANY_VALUE] == NO_NODE:
+            rule = self.text.declare_shared(ANY_VALUE)
+            self.text.define(rule, self.alternatives(ANYTHING_ONLY, None))
+        return self.text.shared[ANY_VALUE]
+
+    # -- alternatives -----------------------------------------------------------------------------
+    cdef uint32_t alternatives(self, tuple shapes, Located where) except? 0xFFFFFFFF:
+        """All alternatives of a place, type by type; an unconstrained type makes its constrained
+        twins superfluous.
+        """
+        cdef Shape shape
+        cdef vector[uint32_t] nodes
+        cdef list free = [], values = [], objects
+        cdef int types = 0
+        for shape in shapes:
+            shape.check(shape.types)
+            if shape.values is None:
+                free.append(shape)
+                types |= shape.types
+            else:
+                values.extend(shape.values)
+        if len(free) == 1 and not values and is_single(types):
+            return self.one(<Shape>free[0])
+        objects = facets_of(free, OBJECT)
+        for n, facet in enumerate(objects):
+            nodes.push_back(self.object(facet))
+            if len(objects) > 1:
+                self.name_part(&nodes.back(), where, n)
+        for facet in facets_of(free, ARRAY):
+            nodes.push_back(self.array(facet))
+        for facet in facets_of(free, STRING):
+            nodes.push_back(build_string(self.text, facet, self.reader))
+        self.add_numbers(free, &nodes)
+        if types & BOOLEAN:
+            nodes.push_back(self.text.bytes(b"true"))
+            nodes.push_back(self.text.bytes(b"false"))
+        if types & NULL_TYPE:
+            nodes.push_back(self.text.bytes(b"null"))
+        add_values(self.text, values, &nodes)
+        return self.text.alt(nodes.data(), nodes.size())
+
+    cdef uint32_t one(self, Shape shape) except? 0xFFFFFFFF:
+        """The values of a shape of one type."""
+        if shape.types == STRING:
+            return build_string(self.text, shape.strings, self.reader)
+        if shape.types == OBJECT:
+            return self.object(shape.objects)
+        if shape.types == ARRAY:
+            return self.array(shape.arrays)
+        if shape.types == INTEGER:
+            return build_integer(self.text, shape.numbers)
+        return build_number(self.text, shape.numbers)
+
+    cdef uint32_t object(self, Objects facet) except? 0xFFFFFFFF:
+        cdef uint32_t rule
+        if facet is not None:
+            return build_object(self, facet)
+        if self.text.shared[ANY_OBJECT] == NO_NODE:
+            rule = self.text.declare_shared(ANY_OBJECT)
+            self.text.define(rule, build_object(self, None))
+        return self.text.shared[ANY_OBJECT]
+
+    cdef uint32_t array(self, Arrays facet) except? 0xFFFFFFFF:
+        cdef uint32_t rule
+        if facet is not None:
+            return build_array(self, facet)
+        if self.text.shared[ANY_ARRAY] == NO_NODE:
+            rule = self.text.declare_shared(ANY_ARRAY)
+            self.text.define(rule, build_array(self, None))
+        return self.text.shared[ANY_ARRAY]
+
+    cdef int name_part(self, uint32_t* node, Located where, n) except -1:
+        """One of several alternatives becomes a rule of its own."""
+        cdef uint32_t rule = self.text.rule_of(node[0])
+        if rule == NO_NODE:
+            rule = self.text.new_rule(where.at(str(n)), node[0])
+        node[0] = rule
+        return 0
+
+    cdef int add_numbers(self, list shapes, vector[uint32_t]* nodes) except -1:
+        cdef list numbers, integers
+        cdef Shape shape
+        numbers = facets_of([shape for shape in shapes if (<Shape>shape).types & FRACTION], NUMBER)
+        integers = facets_of([shape for shape in shapes if not (<Shape>shape).types & FRACTION], NUMBER)
+        if None in numbers:
+            nodes.push_back(any_number(self.text))
+            return 0
+        for facet in numbers:
+            nodes.push_back(build_number(self.text, facet))
+        if None in integers:
+            nodes.push_back(any_integer(self.text))
+            return 0
+        for facet in integers:
+            nodes.push_back(build_integer(self.text, facet))
+        return 0
+
+
+cdef inline bint is_single(int types):
+    """Whether ``Builder.one`` knows these types."""
+    return types in (STRING, OBJECT, ARRAY, INTEGER, NUMBER)
+
+
+cdef list facets_of(list shapes, int kind):
+    """What the shapes say of one type; just None where one of them allows all of it."""
+    cdef Shape shape
+    cdef list found = []
+    for shape in shapes:
+        if shape.types & kind:
+            facet = (
+                shape.strings if kind == STRING else shape.objects if kind == OBJECT
+                else shape.arrays if kind == ARRAY else shape.numbers
+            )
+            if facet is None:
+                return [None]
+            found.append(facet)
+    return found

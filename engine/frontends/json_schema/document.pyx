@@ -1,0 +1,106 @@
+"""A look at the whole document: see the header file."""
+
+from cpython.dict cimport PyDict_CheckExact, PyDict_Next
+from cpython.float cimport PyFloat_CheckExact
+from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
+from cpython.long cimport PyLong_CheckExact
+from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_CheckExact
+
+from .keywords cimport escape
+
+from ...errors import LimitExceeded, SpecError
+
+# levels that the quick look takes C's stack down to
+cdef Py_ssize_t QUICK_LEVELS = 500
+
+
+cdef check_document(root, Py_ssize_t maximum, str pointer):
+    """The document, made of plain dicts, lists, strings and numbers.
+
+    Raises:
+        LimitExceeded: nested deeper than ``maximum`` (``spec_depth``).
+        SpecError: a value that JSON does not have, or a key that is no string.
+    """
+    if not is_plain(<PyObject*>root, min(maximum, QUICK_LEVELS)):
+        check_by_levels(root, maximum, pointer)
+        return plain(root)
+    return root
+
+
+cdef bint is_plain(PyObject* item, Py_ssize_t levels):
+    """Whether the document is certainly fine. Looks at everything once and makes nothing."""
+    cdef PyObject *key
+    cdef PyObject *value
+    cdef Py_ssize_t at = 0
+    cdef object value_of = <object>item
+    if PyUnicode_CheckExact(value_of) or value_of is None or value_of is True or value_of is False:
+        return True
+    if PyDict_CheckExact(value_of):
+        if levels == 0:
+            return False
+        while PyDict_Next(value_of, &at, &key, &value):
+            if not PyUnicode_CheckExact(<object>key) or not is_plain(value, levels - 1):
+                return False
+        return True
+    if PyList_CheckExact(value_of):
+        if levels == 0:
+            return False
+        for at in range(PyList_GET_SIZE(value_of)):
+            if not is_plain(<PyObject*>PyList_GET_ITEM(value_of, at), levels - 1):
+                return False
+        return True
+    return PyLong_CheckExact(value_of) or PyFloat_CheckExact(value_of)
+
+
+cdef plain(item):
+    """A copy without subclasses (an enumeration's member, an ordered dict)."""
+    if isinstance(item, dict):
+        return {plain(key): plain(value) for key, value in item.items()}
+    if isinstance(item, list):
+        return [plain(each) for each in item]
+    if isinstance(item, str):
+        return item if type(item) is str else str.__getitem__(item, slice(None))
+    if isinstance(item, float):
+        return float.__add__(item, 0.0)
+    return int.__add__(item, 0) if isinstance(item, int) and not isinstance(item, bool) else item
+
+
+cdef int check_by_levels(root, Py_ssize_t maximum, str pointer) except -1:
+    """The same with the place of the first flaw. An entry is a container, the entry of the container
+    that holds it, and under which key.
+    """
+    cdef list level = [(root, None, "")] if isinstance(root, (dict, list)) else []
+    cdef list below
+    cdef Py_ssize_t depth = 0
+    while level:
+        depth += 1
+        if depth > maximum:
+            raise LimitExceeded("spec_depth", maximum, depth, pointer + path(level[0]))
+        below = []
+        for entry in level:
+            check_container(entry, below, pointer)
+        level = below
+    return 0
+
+
+cdef int check_container(tuple entry, list below, str pointer) except -1:
+    """Looks at what the container holds, and adds the containers among it to ``below``."""
+    value = entry[0]
+    for key, child in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(child, (dict, list)):
+            below.append((child, entry, key))
+        elif child is not None and not isinstance(child, (str, int, float)):
+            place = pointer + path((child, entry, key))
+            raise SpecError(f"a value of type {type(child).__name__} is not JSON", place)
+    if isinstance(value, dict) and not all([isinstance(key, str) for key in value]):
+        raise SpecError("a key must be a string", pointer + path(entry))
+    return 0
+
+
+cdef str path(tuple entry):
+    cdef list parts = []
+    while entry[1] is not None:
+        parts.append(escape(str(entry[2])))
+        entry = entry[1]
+    return "".join([f"/{part}" for part in reversed(parts)])

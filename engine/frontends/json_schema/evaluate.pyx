@@ -1,0 +1,313 @@
+"""Values and shapes: see the header file."""
+
+from .keywords cimport decimal_at
+from .shapes cimport (
+    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Judge, Located,
+    Named, Numbers, Objects, Shape, Strings, meet_numbers, new_numbers, new_objects,
+)
+
+from decimal import Decimal
+
+from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ..char_automaton import Bound
+from ..regex import search_automaton
+from ..regex_syntax import parse
+from . import formats
+
+# levels of properties that are looked into for a difference between two branches of oneOf
+cdef int DISTANCE = 3
+# comparisons of two branches of one oneOf; a few hundred branches, some tenths of a second
+cdef Py_ssize_t PAIRS = 200_000
+
+
+cdef int type_of(value) except -1:
+    """The bit of a value's type; 1.0 is a whole number."""
+    if isinstance(value, str):
+        return STRING
+    if isinstance(value, bool):
+        return BOOLEAN
+    if isinstance(value, int):
+        return INTEGER
+    if isinstance(value, float):
+        return INTEGER if value.is_integer() else FRACTION
+    return NULL_TYPE if value is None else ARRAY if isinstance(value, list) else OBJECT
+
+
+cdef identity(value):
+    """Equal for equal JSON values: 1 and 1.0 are, 1 and true are not; the order of keys does not
+    count.
+    """
+    if isinstance(value, list):
+        return ARRAY, tuple([identity(item) for item in value])
+    if isinstance(value, dict):
+        return OBJECT, frozenset([(key, identity(item)) for key, item in value.items()])
+    return type_of(value), value
+
+
+cdef bint has_surrogate(str text):
+    cdef Py_UCS4 c
+    if text.isascii():
+        return False
+    for c in text:
+        if 0xD800 <= c <= 0xDFFF:
+            return True
+    return False
+
+
+class CircularReference(SpecError):
+    """A schema whose meaning at one place depends on itself."""
+
+
+cdef class Evaluator(Judge):
+    def __init__(self, limits):
+        self.limits, self.checks_limit = limits, limits.value_checks
+        self.checks = self.depth = 0
+        self._automata, self._listed = {}, {}
+
+    cdef tuple shapes_at(self, tuple place):
+        """The alternatives of a place."""
+        raise NotImplementedError
+
+    cdef void place(self, Located where, str keyword):
+        self.where, self.keyword = where, keyword
+
+    # -- values -----------------------------------------------------------------------------------
+    cdef int check_value(self, value, Located where, str keyword, Py_ssize_t number) except -1:
+        """``number`` -1: the keyword's whole value.
+
+        Raises:
+            SpecError: no JSON value, or one that no JSON text can spell (a lone surrogate, an
+            infinite number).
+        """
+        cdef list todo
+        if isinstance(value, str) and not has_surrogate(value):
+            return 0
+        todo = [value]
+        pointer = where.at(keyword)
+        if number >= 0:
+            pointer = f"{pointer}/{number}"
+        while todo:
+            item = todo.pop()
+            if isinstance(item, dict):
+                todo += [*item, *item.values()]
+            elif isinstance(item, list):
+                todo += item
+            elif isinstance(item, str):
+                if has_surrogate(item):
+                    raise SpecError("a lone surrogate is not text", pointer)
+            elif isinstance(item, float) or (isinstance(item, int) and not isinstance(item, bool)):
+                decimal_at(item, pointer, None)
+            elif item is not None and not isinstance(item, bool):
+                raise SpecError(f"a value of type {type(item).__name__} is not JSON", pointer)
+        return 0
+
+    cdef bint fits(self, tuple place, value) except -1:
+        """Whether the value fits some shape of the place.
+
+        Raises:
+            UnsupportedSchema: a keyword decides that can't be enforced.
+        """
+        cdef Shape shape
+        try:
+            shapes = self.shapes_at(place)
+        except CircularReference as error:
+            message = "values that are judged by the schema they are listed in can't be enforced"
+            raise UnsupportedSchema(error.pointer, "enum", message) from None
+        self.depth += 1
+        try:
+            for shape in shapes:
+                if self.fits_shape(shape, value):
+                    return True
+            return False
+        finally:
+            self.depth -= 1
+
+    cdef bint fits_shape(self, Shape shape, value) except -1:
+        cdef int kind = type_of(value)
+        self.checks += 1
+        if self.checks > self.checks_limit:
+            pointer = self.where.pointer() if self.keyword is None else self.where.at(self.keyword)
+            raise LimitExceeded("value_checks", self.checks_limit, self.checks, pointer)
+        if not shape.types & kind:
+            return False
+        shape.check(kind)
+        if shape.values is not None:
+            return identity(value) in self.identities(shape.values)
+        if kind == STRING:
+            return shape.strings is None or self.string(shape.strings, value)
+        if kind & NUMBER:
+            return shape.numbers is None or is_within(shape.numbers, value)
+        if kind == ARRAY:
+            return shape.arrays is None or self.array(shape.arrays, value)
+        return kind != OBJECT or shape.objects is None or self.members(shape.objects, value)
+
+    cdef frozenset identities(self, tuple values):
+        key = <size_t><void*>values
+        if key not in self._listed:
+            self._listed[key] = values, frozenset([identity(value) for value in values])
+        return self._listed[key][1]
+
+    cdef bint string(self, Strings strings, str value) except -1:
+        cdef Named each
+        if len(value) < strings.minimum or (strings.maximum is not None and len(value) > strings.maximum):
+            return False
+        for each in strings.patterns:
+            if not self.pattern(each).accepts(value):
+                return False
+        for each in strings.formats:
+            if not self.format(each, False).accepts(value):
+                return False
+        return True
+
+    cdef bint array(self, Arrays arrays, list value) except -1:
+        cdef Py_ssize_t number
+        if len(value) < arrays.minimum or (arrays.maximum is not None and len(value) > arrays.maximum):
+            return False
+        for number in range(len(value)):
+            place = arrays.prefix[number] if number < len(arrays.prefix) else arrays.rest
+            if not self.fits(place, value[number]):
+                return False
+        return True
+
+    cdef bint members(self, Objects objects, dict value) except -1:
+        if len(value) < objects.minimum or (objects.maximum is not None and len(value) > objects.maximum):
+            return False
+        for name in objects.required:
+            if name not in value:
+                return False
+        for name, item in value.items():
+            if not self.fits(objects.place_of(name), item):
+                return False
+        return True
+
+    cdef pattern(self, Named named):
+        """The automaton of a searched pattern.
+
+        Raises:
+            as ``regex.build_search``.
+        """
+        return self.automaton(named.text, named)
+
+    cdef format(self, Named named, bint short):
+        """The automaton of a format, or of its short form."""
+        return self.automaton((formats.SHORT if short else formats.PATTERNS)[named.text], named)
+
+    cdef automaton(self, str pattern, Named named):
+        if pattern not in self._automata:
+            pointer = named.pointer()
+            tree = parse(pattern, pointer=pointer, limits=self.limits)
+            automaton = search_automaton(tree, Bound(self.limits.pattern_states, pointer))
+            self._automata[pattern] = automaton.minimal()
+        return self._automata[pattern]
+
+    # -- differences ------------------------------------------------------------------------------
+    cdef bint are_disjoint(self, list groups) except -1:
+        """Whether no value fits two of the groups, as far as ``PAIRS`` comparisons can tell."""
+        cdef set seen = set(), own
+        cdef Shape left, right
+        cdef tuple group
+        cdef list free = [], all_of = []
+        cdef Py_ssize_t number = 0
+        for group in groups:
+            own = set()
+            for left in group:
+                if left.values:
+                    own |= self.identities(left.values)
+            if not seen.isdisjoint(own):
+                return False
+            seen |= own
+        for group in groups:
+            for left in group:
+                all_of.append((number, left))
+                if left.values is None:
+                    free.append((number, left))
+            number += 1
+        if <Py_ssize_t>len(free) * <Py_ssize_t>len(all_of) > PAIRS:
+            return False
+        for a, left in free:
+            for b, right in all_of:
+                if a != b and not self.apart(left, right, DISTANCE):
+                    return False
+        return True
+
+    cdef bint apart(self, Shape a, Shape b, int distance) except -1:
+        cdef int common = a.types & b.types
+        cdef Shape some, other
+        if not common:
+            return True
+        if a.values is not None or b.values is not None:
+            some, other = (a, b) if a.values is not None else (b, a)
+            for value in some.values:
+                if self.fits_shape(other, value):
+                    return False
+            return True
+        if common & (NULL_TYPE | BOOLEAN):
+            return False
+        if common & STRING and not strings_apart(a.strings, b.strings):
+            return False
+        if common & NUMBER and not numbers_apart(a.numbers, b.numbers):
+            return False
+        if common & ARRAY and not arrays_apart(a.arrays, b.arrays):
+            return False
+        return not common & OBJECT or self.objects_apart(a.objects, b.objects, distance)
+
+    cdef bint objects_apart(self, Objects a, Objects b, int distance) except -1:
+        """A name that either side requires, and at which both sides have nothing in common, tells
+        them apart.
+        """
+        cdef Objects nothing = new_objects({}, (), (), 0, None, None)
+        if distance == 0:
+            return False
+        a, b = a or nothing, b or nothing
+        for name in dict.fromkeys(a.required + b.required):
+            if self.places_apart(a.place_of(name), b.place_of(name), distance - 1):
+                return True
+        return False
+
+    cdef bint places_apart(self, tuple a, tuple b, int distance) except -1:
+        cdef Shape left, right
+        try:
+            lefts, rights = self.shapes_at(a), self.shapes_at(b)
+        except CircularReference:
+            return False
+        for left in lefts:
+            for right in rights:
+                if not self.apart(left, right, distance):
+                    return False
+        return True
+
+
+cdef bint is_within(Numbers numbers, value) except -1:
+    """Against the bounds as they are read most tightly, see ``keywords.decimal``."""
+    for number in (
+        {Decimal(repr(value)), Decimal(value)} if abs(value) >= 2**53 else {Decimal(repr(value))}
+    ):
+        if numbers.low is not None and (
+            number < numbers.low or (numbers.low_open and number == numbers.low)
+        ):
+            return False
+        if numbers.high is not None and (
+            number > numbers.high or (numbers.high_open and number == numbers.high)
+        ):
+            return False
+    return True
+
+
+cdef bint lengths_apart(least_a, most_a, least_b, most_b) except -1:
+    return (most_a is not None and most_a < least_b) or (most_b is not None and most_b < least_a)
+
+
+cdef bint strings_apart(Strings a, Strings b) except -1:
+    return a is not None and b is not None and lengths_apart(a.minimum, a.maximum, b.minimum, b.maximum)
+
+
+cdef bint arrays_apart(Arrays a, Arrays b) except -1:
+    return a is not None and b is not None and lengths_apart(a.minimum, a.maximum, b.minimum, b.maximum)
+
+
+cdef bint numbers_apart(Numbers a, Numbers b) except -1:
+    cdef Numbers nothing = new_numbers(None, False, None, False)
+    cdef Numbers met = meet_numbers(a or nothing, b or nothing)
+    if met.low is None or met.high is None:
+        return False
+    return met.low > met.high or (met.low == met.high and (met.low_open or met.high_open))

@@ -1,0 +1,228 @@
+"""Objects: see the header file."""
+
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from .evaluate cimport has_surrogate
+from .places cimport Places
+from .shapes cimport Objects
+from .text cimport NO_NODE, Text
+
+from ...errors import UnsupportedSchema
+
+# listed keys that may stand in any order; the automaton has a state for each set of them
+cdef size_t ANY_ORDER_KEYS = 8
+
+
+cdef struct MembersC:
+    # the nodes of the listed members that some value fits, and whether each is required
+    vector[uint32_t] nodes
+    vector[uint8_t] required
+
+
+cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
+    """``objects`` None: any object.
+
+    Raises:
+        UnsupportedSchema: bounds on the number of members that the required ones don't settle.
+    """
+    cdef Text text = places.text
+    cdef MembersC members
+    cdef list names = []
+    cdef uint32_t extra, additional
+    cdef bint is_empty = True, only_required = False
+    if objects is None:
+        additional = additional_member(text, names, places.place(()))
+        return text.bracketed(b"{", members_node(places, &members, additional, True), b"}")
+    if not listed_members(places, objects, &members, names, &extra):
+        return text.fail
+    additional = text.fail if extra == text.fail else additional_member(text, names, extra)
+    if objects.minimum or objects.maximum is not None:
+        most = None if additional != text.fail else <Py_ssize_t>members.nodes.size()
+        bounds = member_bounds(objects, most)
+        if bounds is None:
+            return text.fail
+        is_empty, only_required = bounds
+    if only_required:
+        drop_optional(&members)
+        additional = text.fail
+    if places.any_order and members.nodes.size() > ANY_ORDER_KEYS:
+        message = f"{members.nodes.size()} keys in any order can't be enforced; {ANY_ORDER_KEYS} can"
+        raise UnsupportedSchema(objects.where.at("properties"), "properties", message)
+    return text.bracketed(b"{", members_node(places, &members, additional, is_empty), b"}")
+
+
+cdef uint32_t members_node(
+    Places places, MembersC* members, uint32_t additional, bint is_empty
+) except? 0xFFFFFFFF:
+    if places.any_order:
+        return in_any_order(places, members, additional, is_empty)
+    return in_order(places, members, additional, is_empty)
+
+
+cdef bint listed_members(
+    Places places, Objects objects, MembersC* members, list names, uint32_t* extra
+) except -1:
+    """Collects the members and the names of all listed keys that text can spell, and the node of what
+    is not listed. False: a required member has no value.
+    """
+    cdef Text text = places.text
+    cdef vector[uint32_t] values
+    cdef dict properties = objects.properties
+    cdef set required = set(objects.required) if objects.required else None
+    cdef list unlisted = []
+    cdef str name
+    cdef size_t n = 0
+    cdef bint is_required
+    for name, place in properties.items():
+        values.push_back(places.place(<tuple>place))
+    extra[0] = places.place(objects.rest)
+    for name in objects.required:
+        if name not in properties:
+            unlisted.append(name)
+            values.push_back(extra[0])
+    # nothing is made for an object that has no value at all
+    for name in properties:
+        if required is not None and name in required and (values[n] == text.fail or has_surrogate(name)):
+            return False
+        n += 1
+    for name in unlisted:
+        if extra[0] == text.fail or has_surrogate(name):
+            return False
+    n = 0
+    for name in [*properties, *unlisted] if unlisted else properties:
+        is_required = required is not None and name in required
+        if not has_surrogate(name):
+            names.append(name)
+            if values[n] != text.fail:
+                members.nodes.push_back(listed_member(text, name, values[n]))
+                members.required.push_back(is_required)
+        n += 1
+    return True
+
+
+cdef void drop_optional(MembersC* members):
+    cdef size_t k, kept = 0
+    for k in range(members.nodes.size()):
+        if members.required[k]:
+            members.nodes[kept] = members.nodes[k]
+            members.required[kept] = True
+            kept += 1
+    members.nodes.resize(kept)
+    members.required.resize(kept)
+
+
+cdef tuple member_bounds(Objects objects, most):
+    """(whether no member at all is enough, whether only the required ones may be written); None:
+    nothing fits.
+
+    ``most`` is the largest number of members that the keys allow. All that takes counting is
+    refused.
+
+    Raises:
+        UnsupportedSchema
+    """
+    required, minimum, maximum = len(objects.required), objects.minimum, objects.maximum
+    if maximum is not None and maximum < max(minimum, required):
+        return None
+    if most is not None and most < minimum:
+        return None
+    if minimum > max(required, 1):
+        raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties")
+    if maximum is None or (most is not None and most <= maximum):
+        return minimum == 0, False
+    if maximum > required:
+        raise UnsupportedSchema(objects.where.at("maxProperties"), "maxProperties")
+    return minimum == 0, True
+
+
+cdef uint32_t listed_member(Text text, str name, uint32_t value) except? 0xFFFFFFFF:
+    cdef uint32_t node = text.pair(text.text(name), value)
+    cdef uint32_t rule = text.rule_of(node)
+    return rule if rule != NO_NODE else text.new_rule("member " + name, node)
+
+
+cdef uint32_t additional_member(Text text, list listed, uint32_t value) except? 0xFFFFFFFF:
+    """A member whose key is not listed. The key is a rule, so that its masks are made once."""
+    cdef uint32_t node = text.pair(text.other_body(listed) if listed else text.any_body(), value)
+    cdef uint32_t rule = text.rule_of(node)
+    return rule if rule != NO_NODE else text.new_rule("additional member", node)
+
+
+cdef inline void add_edge(vector[uint32_t]* edges, uint32_t s, uint32_t node, uint32_t t):
+    edges.push_back(s)
+    edges.push_back(node)
+    edges.push_back(t)
+
+
+cdef uint32_t in_order(Places places, MembersC* members, uint32_t additional, bint is_empty) except? 0xFFFFFFFF:
+    """What stands between the braces, white space before the closing one included."""
+    cdef Text text = places.text
+    cdef vector[uint32_t] edges
+    cdef uint32_t[2] finals
+    cdef uint32_t n = <uint32_t>members.nodes.size(), i, at = 0, more, space = text.space()
+    cdef bint is_open = additional != text.fail
+    # F_0, K_0 and S_0; only where additional members may stand between, S differs from K
+    cdef uint32_t skip = n + 1, some = 2 * (n + 1) if is_open else n + 1, end = some + n + 1
+    if is_open:
+        more = text.after_comma(additional)
+        at = n if places.extra_last else 0
+        add_edge(&edges, at, additional, some + at)
+        for i in range(at, n + 1):
+            add_edge(&edges, some + i, more, some + i)
+        if places.extra_last:
+            add_edge(&edges, skip + n, more, some + n)
+    for i in range(n):
+        more = text.after_comma(members.nodes[i])
+        add_edge(&edges, i, members.nodes[i], some + i + 1)
+        add_edge(&edges, some + i, more, some + i + 1)
+        if is_open:
+            add_edge(&edges, skip + i, more, some + i + 1)
+        if not members.required[i]:
+            add_edge(&edges, i, text.empty, i + 1)
+            add_edge(&edges, some + i, text.empty, skip + i + 1)
+            if is_open:
+                add_edge(&edges, skip + i, text.empty, skip + i + 1)
+    add_edge(&edges, some + n, space, end)
+    if is_open:
+        add_edge(&edges, skip + n, space, end)
+    finals[0], finals[1] = n, end
+    return text.graph(
+        end + 1, edges.data(), edges.size() // 3, &finals[0] if is_empty else &finals[1], 2 if is_empty else 1)
+
+
+cdef uint32_t in_any_order(
+    Places places, MembersC* members, uint32_t additional, bint is_empty
+) except? 0xFFFFFFFF:
+    """As ``in_order``; state 0 is the start, 1 + s: some member written, and of the listed ones those
+    in the bits of s; the last but one: additional ones that must stand last.
+    """
+    cdef Text text = places.text
+    cdef vector[uint32_t] edges
+    cdef uint32_t[2] finals
+    cdef uint32_t n = <uint32_t>members.nodes.size(), i, seen, required = 0, space = text.space(), more = text.fail
+    cdef uint32_t extra = (1 << n) + 1, end = (1 << n) + 2
+    cdef bint last = places.extra_last, is_open = additional != text.fail, enough
+    for i in range(n):
+        required |= <uint32_t>members.required[i] << i
+    if is_open:
+        more = text.after_comma(additional)
+        if not (last and required):
+            add_edge(&edges, 0, additional, extra if last else 1)
+        add_edge(&edges, extra, more, extra)
+    add_edge(&edges, extra, space, end)
+    for seen in range(<uint32_t>1 << n):
+        enough = seen & required == required
+        if is_open and (enough or not last):
+            add_edge(&edges, 1 + seen, more, extra if last else 1 + seen)
+        for i in range(n):
+            if not seen >> i & 1:
+                add_edge(&edges, 1 + seen, text.after_comma(members.nodes[i]), 1 + (seen | 1 << i))
+                if seen == 0:
+                    add_edge(&edges, 0, members.nodes[i], 1 + (1 << i))
+        if enough:
+            add_edge(&edges, 1 + seen, space, end)
+    finals[0], finals[1] = 0, end
+    is_empty = is_empty and not required
+    return text.graph(
+        end + 1, edges.data(), edges.size() // 3, &finals[0] if is_empty else &finals[1], 2 if is_empty else 1)

@@ -1,0 +1,38 @@
+"""Schemas -> shapes. References, allOf, anyOf and oneOf are worked in here; properties and items
+stay places.
+
+What is read is remembered by the identity of the schema object, so that a schema that is referred
+to often is read once.
+
+Invariants   I1 nothing is dropped: a keyword is an annotation, or it is in the shape, or it is
+             refused by name.
+             I2 $ref, allOf and anyOf lead from schema to schema at one place; one that leads back
+             to itself is an error.
+Cost         linear in the schema, but for meetings of several anyOf at one place, which multiply:
+             at most ``SHAPES``.
+"""
+
+from .evaluate cimport Evaluator
+from .facets cimport Dialect
+from .keywords cimport KeywordsC
+from .references cimport References
+from .shapes cimport Located
+
+
+cdef class Reader(Evaluator):
+    cdef References references
+    cdef Py_ssize_t depth_limit
+    cdef Dialect dialect
+    cdef readonly bint followed     # whether a $ref was met
+    cdef dict _read, _open, _targets
+    # places are remembered by identity: what merging made must live as long
+    cdef dict _places
+
+    cdef Located target(self, Located where)
+    cdef tuple read(self, Located where)
+    cdef tuple schema(self, Located where)
+    cdef tuple composed(self, KeywordsC* found, Located where, tuple shapes)
+    cdef list branches(self, KeywordsC* found, int slot, str keyword, Located where)
+    cdef tuple negated(self, schema, Located where, tuple shapes)
+    cdef tuple meetings(self, tuple left, tuple right, Located where, str keyword)
+    cdef tuple listed_values(self, given, str keyword, Located where, tuple shapes)

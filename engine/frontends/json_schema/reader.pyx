@@ -1,0 +1,226 @@
+"""Schemas -> shapes: see the header file."""
+
+from cpython.dict cimport PyDict_GetItem
+from cpython.ref cimport PyObject
+
+from .evaluate cimport Evaluator
+from .facets cimport Dialect, own_shape
+from .keywords cimport (
+    ALL_OF, ANY_OF, BASE, COMPOSED, CONST, ENUM, LISTED, NOT, ONE_OF, REFERENCE, KeywordsC,
+    is_reference, is_true, kind_of, scan,
+)
+from .references cimport References
+from .shapes cimport (
+    ALL, ANYTHING, ANYTHING_ONLY, Located, Shape, listed, located, meet, new_shape, refusal,
+)
+
+from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from .evaluate import CircularReference
+
+# alternatives that one place may fall apart into
+cdef Py_ssize_t SHAPES = 1_000
+
+
+cdef class Reader(Evaluator):
+    def __init__(self, References references, limits, *, bint refuse_unknown):
+        Evaluator.__init__(self, limits)
+        self.references, self.depth_limit = references, limits.spec_depth
+        self.dialect = Dialect(references.is_older, refuse_unknown)
+        self.followed = False
+        self._read, self._open, self._targets, self._places = {}, {}, {}, {}
+
+    cdef tuple shapes_at(self, tuple place):
+        """The alternatives of a place.
+
+        Raises:
+            SpecError, UnsupportedSchema, LimitExceeded: see ``build_json_schema``.
+        """
+        cdef Located each
+        cdef tuple shapes
+        if not place:
+            return ANYTHING_ONLY
+        if len(place) == 1:
+            return self.read(<Located>place[0])
+        key = tuple([<size_t><void*>(<Located>each).schema for each in place])
+        if key not in self._places:
+            shapes = ANYTHING_ONLY
+            for each in place:
+                shapes = self.meetings(shapes, self.read(each), each, None)
+            self._places[key] = place, shapes
+        return self._places[key][1]
+
+    cdef Located target(self, Located where):
+        """Where a schema leads that is nothing but a reference; so all such places are one."""
+        cdef dict passed
+        if not is_reference(where.schema):
+            return where
+        passed = {}
+        while is_reference(where.schema):
+            key = <size_t><void*>where.schema
+            if key in passed:
+                raise CircularReference("the reference leads back here", where.pointer())
+            passed[key] = None
+            self.followed = True
+            if key not in self._targets:
+                self._targets[key] = self.references.resolve(where.schema["$ref"], where.at("$ref"))
+            where = self._targets[key]
+        self._targets.update(dict.fromkeys(passed, where))
+        return where
+
+    cdef tuple read(self, Located where):
+        cdef PyObject* known
+        cdef tuple shapes
+        where = self.target(where)
+        schema = where.schema
+        if isinstance(schema, bool):
+            return ANYTHING_ONLY if schema else ()
+        if not isinstance(schema, dict):
+            raise SpecError(f"a schema must be an object or a boolean, not {kind_of(schema)}", where.pointer())
+        key = <size_t><void*>schema
+        known = PyDict_GetItem(self._read, key)
+        if known != NULL:
+            return <tuple>known
+        if key in self._open:
+            raise CircularReference("the reference leads back here", where.pointer())
+        # a value that is judged may lead to schemas that nobody has read yet
+        depth = len(self._open) + self.depth + 1
+        if depth > self.depth_limit:
+            raise LimitExceeded("spec_depth", self.limits.spec_depth, depth, where.pointer())
+        self._open[key] = None
+        try:
+            shapes = self._read[key] = self.schema(where)
+        finally:
+            del self._open[key]
+        return shapes
+
+    cdef tuple schema(self, Located where):
+        cdef KeywordsC found
+        cdef tuple shapes
+        scan(<dict>where.schema, &found)
+        if found.seen >> BASE & 1:
+            self.references.check_base(where.schema, where)
+        shapes = (own_shape(&found, where, self.dialect),)
+        if found.seen & COMPOSED:
+            shapes = self.composed(&found, where, shapes)
+        if found.seen & LISTED:
+            if found.seen >> ENUM & 1:
+                shapes = self.listed_values(<object>found.value[ENUM], "enum", where, shapes)
+            if found.seen >> CONST & 1:
+                shapes = self.listed_values(<object>found.value[CONST], "const", where, shapes)
+        return shapes
+
+    # -- composition ------------------------------------------------------------------------------
+    cdef tuple composed(self, KeywordsC* found, Located where, tuple shapes):
+        cdef Located branch
+        cdef list groups
+        cdef tuple group
+        if found.seen >> REFERENCE & 1:
+            self.followed = True
+            branch = self.references.resolve(<object>found.value[REFERENCE], where.at("$ref"))
+            shapes = self.meetings(shapes, self.read(branch), where, "$ref")
+        if found.seen >> NOT & 1:
+            shapes = self.negated(<object>found.value[NOT], where, shapes)
+        for branch in self.branches(found, ALL_OF, "allOf", where):
+            shapes = self.meetings(shapes, self.read(branch), branch, None)
+        for slot, keyword in ((ANY_OF, "anyOf"), (ONE_OF, "oneOf")):
+            if not found.seen >> <int>slot & 1:
+                continue
+            groups = []
+            for branch in self.branches(found, slot, keyword, where):
+                groups.append(self.meetings(shapes, self.read(branch), where, keyword))
+            if slot == ONE_OF and not self.are_disjoint(groups):
+                message = "the branches of oneOf are not seen to exclude one another"
+                raise UnsupportedSchema(where.at(keyword), "oneOf", message)
+            shapes = united([shape for group in groups for shape in group])
+            check_bound(len(shapes), where, keyword)
+        return shapes
+
+    cdef list branches(self, KeywordsC* found, int slot, str keyword, Located where):
+        cdef Py_ssize_t number
+        cdef list made = []
+        if not found.seen >> slot & 1:
+            return made
+        value = <object>found.value[slot]
+        if not isinstance(value, list) or not value:
+            raise SpecError(f"{keyword} must be a non-empty array", where.at(keyword))
+        for number in range(len(<list>value)):
+            made.append(located((<list>value)[number], where, keyword, number))
+        return made
+
+    cdef tuple negated(self, schema, Located where, tuple shapes):
+        """``not`` of everything and of nothing; all else is refused."""
+        cdef tuple refused
+        if schema is False:
+            return shapes
+        if is_true(schema):
+            return ()
+        refused = (refusal(ALL, where, "not", ""),)
+        return self.meetings(shapes, (new_shape(ALL, None, None, None, None, None, refused),), where, None)
+
+    cdef tuple meetings(self, tuple left, tuple right, Located where, str keyword):
+        """Errors name ``where``, or its keyword."""
+        cdef Shape a, b, met
+        cdef list found = []
+        check_bound(len(left) * len(right), where, keyword)
+        self.place(where, keyword)
+        for a in left:
+            for b in right:
+                met = meet(a, b, self)
+                if met is not None:
+                    found.append(met)
+        return united(found)
+
+    # -- enum and const ---------------------------------------------------------------------------
+    cdef tuple listed_values(self, given, str keyword, Located where, tuple shapes):
+        """One shape of the values that fit what the schema says besides; values may be listed
+        twice.
+        """
+        cdef list fitting = []
+        cdef bint is_enum = keyword == "enum", is_free = len(shapes) == 1 and shapes[0] is ANYTHING
+        cdef Py_ssize_t number = 0
+        cdef Shape shape
+        values = given if is_enum else [given]
+        if not isinstance(values, list):
+            raise SpecError("enum must be an array", where.at(keyword))
+        if len(values) > self.limits.enum_values:
+            raise LimitExceeded("enum_values", self.limits.enum_values, len(values), where.at(keyword))
+        self.place(where, keyword)
+        for value in <list>values:
+            self.check_value(value, where, keyword, number if is_enum else -1)
+            number += 1
+            if is_free:
+                fitting.append(value)
+                continue
+            for shape in shapes:
+                if self.fits_shape(shape, value):
+                    fitting.append(value)
+                    break
+        return (listed(tuple(fitting)),) if fitting else ()
+
+
+cdef int check_bound(Py_ssize_t shapes, Located where, str keyword) except -1:
+    if shapes > SHAPES:
+        message = (
+            f"{shapes:,} combinations of alternatives at one place; {SHAPES:,} can be enforced"
+        )
+        raise UnsupportedSchema(where.pointer() if keyword is None else where.at(keyword), "anyOf", message)
+    return 0
+
+
+cdef tuple united(list shapes):
+    """Shapes without repetitions; all listed values in one."""
+    cdef Shape shape
+    cdef dict kept = {}
+    cdef list values = []
+    if len(shapes) < 2:
+        return tuple(shapes)
+    for shape in shapes:
+        if shape.values is not None:
+            values.extend(shape.values)
+        else:
+            kept[<size_t><void*>shape] = shape
+    if <size_t><void*>ANYTHING in kept:
+        kept = {0: ANYTHING}
+    if values:
+        kept[1] = listed(tuple(values))
+    return tuple(kept.values())

@@ -1,0 +1,126 @@
+"""What a schema says, sorted by type: the form in which schemas are combined.
+
+    place     a tuple of Located: schemas that must all hold at one place of a value; () holds
+              always
+    Shape     one alternative: the types it allows, and for each type a facet (None: no constraint)
+    schema    a tuple of Shapes, of which one must hold; none means that nothing fits
+
+A type is a bit. Whole numbers are INTEGER whatever the schema calls them; "number" is INTEGER |
+FRACTION, so that types meet by &. ``values`` (enum and const) are those that all other constraints
+of the shape allow; they stand for the whole. ``refused`` holds keywords that can't be enforced,
+each for the types it constrains: they are raised when a text of such a type would have to be
+described, and not where the type is ruled out anyway.
+
+Pointers are for errors and names only: a ``Located`` knows the schema that it stands in, and its
+pointer is written when somebody asks for it.
+
+Invariants   I1 meet() is exact: a value fits the meeting if and only if it fits both.
+             I2 a facet is kept only while its type is allowed.
+             I3 a shape without any constraint is ANYTHING itself.
+             I4 nothing is changed once it is made.
+Not here     reading schemas (reader), what a value fits (evaluate), IR (builder).
+"""
+
+cdef enum:
+    NULL_TYPE = 1
+    BOOLEAN = 2
+    INTEGER = 4
+    FRACTION = 8
+    NUMBER = 12
+    STRING = 16
+    ARRAY = 32
+    OBJECT = 64
+    ALL = 127
+
+
+cdef class Located:
+    """A schema and its place in what the caller sent: a pointer, or a keyword (and a key) of the
+    schema ``above``.
+    """
+    cdef object schema
+    cdef Located above
+    cdef str keyword
+    cdef object key     # str, int, or None where the keyword's value is the schema
+    cdef str known      # the pointer, once somebody asked
+
+    cdef str pointer(self)
+    cdef str at(self, str keyword)
+
+
+cdef class Named:
+    """A pattern's source or a format's name, and the schema that asks for it."""
+    cdef str text
+    cdef Located where
+    cdef str keyword
+
+    cdef str pointer(self)
+
+
+cdef class Refusal:
+    cdef int types
+    cdef Located where
+    cdef str keyword
+    cdef str message
+
+
+cdef class Strings:
+    cdef object minimum, maximum    # int; maximum None: no bound
+    cdef tuple patterns, formats    # of Named
+
+
+cdef class Numbers:
+    """Bounds (Decimal or None), each with whether it is excluded itself."""
+    cdef object low, high
+    cdef bint low_open, high_open
+
+
+cdef class Arrays:
+    cdef tuple prefix   # of places
+    cdef tuple rest     # the place of all other items
+    cdef object minimum, maximum
+
+
+cdef class Objects:
+    cdef dict properties    # name -> place
+    cdef tuple required
+    cdef tuple rest         # the place of what is not listed
+    cdef object minimum, maximum
+    cdef Located where
+
+    cdef tuple place_of(self, name)
+
+
+cdef class Shape:
+    cdef int types
+    cdef tuple values       # None: not listed
+    cdef Strings strings
+    cdef Numbers numbers
+    cdef Arrays arrays
+    cdef Objects objects
+    cdef tuple refused
+
+    cdef int check(self, int types) except -1
+
+
+cdef class Judge:
+    """Says whether single values fit: what ``meet`` needs to know of an ``Evaluator``."""
+    cdef bint fits_shape(self, Shape shape, value) except -1
+
+
+cdef Shape ANYTHING
+cdef tuple ANYTHING_ONLY
+
+cdef Located root_place(schema, str pointer)
+cdef Located located(schema, Located above, str keyword, key)
+cdef Named named(str text, Located where, str keyword)
+cdef Refusal refusal(int types, Located where, str keyword, str message)
+cdef Strings new_strings(minimum, maximum, tuple patterns, tuple formats)
+cdef Numbers new_numbers(low, bint low_open, high, bint high_open)
+cdef Arrays new_arrays(tuple prefix, tuple rest, minimum, maximum)
+cdef Objects new_objects(dict properties, tuple required, tuple rest, minimum, maximum, Located where)
+cdef Shape new_shape(
+    int types, tuple values, Strings strings, Numbers numbers, Arrays arrays, Objects objects, tuple refused)
+cdef Shape listed(tuple values)
+cdef Shape meet(Shape a, Shape b, Judge judge)
+cdef Numbers meet_numbers(Numbers a, Numbers b)
+cdef least(a, b)

@@ -1,0 +1,129 @@
+"""Strings: see the header file."""
+
+from libc.stdint cimport uint32_t
+
+from ..fragment cimport Fragment, Fragments
+from .evaluate cimport Evaluator
+from .shapes cimport Named, Strings, least
+from .text cimport Text
+
+from ...ir import ANY_CHAR, Grammar
+from ..char_automaton import Bound, intersection, with_length
+from ..regex import emit_search, whole
+from ..regex_syntax import parse
+from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
+from . import formats
+
+#: nodes of patterns and formats kept in the process, at about 100 bytes
+cdef Py_ssize_t KEPT_NODES = 200_000
+cdef Fragments KEPT = Fragments(KEPT_NODES)
+
+
+cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
+    """``strings`` None: any string."""
+    if strings is None:
+        return text.any_string()
+    minimum, maximum = strings.minimum, strings.maximum
+    if maximum is not None and maximum < minimum:
+        return text.fail
+    if not strings.patterns and not strings.formats:
+        return any_of_length(text, minimum, maximum)
+    return patterned(text, strings, evaluator)
+
+
+cdef uint32_t any_of_length(Text text, minimum, maximum) except? 0xFFFFFFFF:
+    if minimum == 0 and maximum is None:
+        return text.any_string()
+    return text.quoted(text.repeat(text.grammar.json_chars(ANY_CHAR), minimum, maximum))
+
+
+cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
+    cdef Named each
+    cdef Fragment fragment
+    cdef list asked = []
+    limits = text.grammar.limits
+    key = (
+        strings.minimum,
+        strings.maximum,
+        tuple([each.text for each in strings.patterns]),
+        tuple([each.text for each in strings.formats]),
+        (limits.pattern_chars, limits.pattern_states, limits.spec_depth, limits.ir_nodes),
+    )
+    fragment = KEPT.get(key)
+    if fragment is None:
+        for each in strings.patterns:
+            add_tree(each.text, each, limits, asked)
+        for each in strings.formats:
+            add_tree(formats.PATTERNS[each.text], each, limits, asked)
+        if not asked:
+            return any_of_length(text, strings.minimum, strings.maximum)
+        grammar = Grammar(limits)
+        fragment = Fragment(grammar, body(grammar, strings, asked, evaluator))
+        KEPT.keep(key, fragment)
+    return text.quoted(fragment.put_into(text.grammar))
+
+
+cdef int add_tree(str pattern, Named named, limits, list asked) except -1:
+    """Adds the pattern's tree and its pointer, unless it takes any text."""
+    pointer = named.pointer()
+    tree = parse(pattern, pointer=pointer, limits=limits)
+    if whole(tree, search=True) != ANYTHING:
+        asked.append((tree, pointer))
+    return 0
+
+
+cdef body(grammar, Strings strings, list asked, Evaluator evaluator):
+    """The inside of a string for which more is asked than a length."""
+    cdef Named each
+    cdef list automata = []
+    minimum, maximum = strings.minimum, strings.maximum
+    if len(asked) == 1:
+        tree, pointer = asked[0]
+        bounded = bounded_tree(tree, minimum, maximum)
+        if bounded is not None:
+            return emit_search(grammar, bounded, pointer)
+    for each in strings.patterns:
+        automata.append(evaluator.pattern(each))
+    for each in strings.formats:
+        automata.append(evaluator.format(each, minimum > 0 or maximum is not None))
+    bound = Bound(grammar.limits.pattern_states, asked[0][1])
+    found = automata[0]
+    for other in automata[1:]:
+        found = intersection(found, other, bound)
+    return with_length(found, minimum, maximum, bound).to_node(grammar)
+
+
+cdef bounded_tree(tree, minimum, maximum):
+    """A tree to be searched for, whose matches have no other lengths; None where that takes an
+    automaton.
+    """
+    if minimum == 0 and maximum is None:
+        return tree
+    plain = whole(tree, search=True)
+    if plain is None:
+        return None
+    if minimum <= plain.least and (
+        maximum is None or (plain.most is not None and plain.most <= maximum)
+    ):
+        return tree
+    return counted_tree(plain, minimum, maximum)
+
+
+cdef counted_tree(plain, minimum, maximum):
+    """The tree with the bounds in the counts of the one repeated class that makes its length vary,
+    anchored.
+    """
+    parts = list(plain.parts) if isinstance(plain, Cat) else [plain]
+    varying = [n for n, part in enumerate(parts) if part.least != part.most]
+    if len(varying) != 1:
+        return None
+    part = parts[varying[0]]
+    if not isinstance(part, Repeat) or not isinstance(part.body, Chars):
+        return None
+    fixed = sum([other.least for other in parts]) - part.least
+    low = max(part.minimum, minimum - fixed)
+    high = least(part.maximum, None if maximum is None else maximum - fixed)
+    if high is not None and high < low:
+        return Chars(())
+    parts[varying[0]] = repeat(part.body, low, high)
+    return cat([START, *parts, END])

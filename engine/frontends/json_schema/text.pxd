@@ -1,0 +1,69 @@
+"""What all kinds of values are written with: white space, quotes, commas, and rules shared by a
+whole grammar.
+
+All nodes of schemas are made through a ``Text``. A part that nobody has asked for is not there:
+``shared`` holds the references to the rules made so far, ``ruled`` those by their bodies.
+"""
+
+from libc.stdint cimport uint32_t
+from libcpp.unordered_map cimport unordered_map
+
+cdef enum:
+    # in place of a node: none
+    NO_NODE = 0xFFFFFFFF
+
+cdef enum:
+    WHITE_SPACE
+    STRING_BODY
+    ANY_STRING
+    ANY_INTEGER
+    ANY_NUMBER
+    ANY_OBJECT
+    ANY_ARRAY
+    ANY_VALUE
+    SHARED_RULES
+
+
+cdef class Text:
+    """The shared rules of one grammar for one way of writing white space; see ``text_of``."""
+    cdef readonly object grammar
+    cdef bint flexible
+    cdef uint32_t empty, fail
+    cdef uint32_t shared[SHARED_RULES]
+    cdef unordered_map[uint32_t, uint32_t] ruled
+    cdef uint32_t body_rule      # the number of the rule STRING_BODY, once it is there
+    cdef uint32_t _quote, _comma, _colon
+
+    # leaves and composition, as in ir.Grammar
+    cdef uint32_t bytes(self, bytes data) except? NO_NODE
+    cdef uint32_t text(self, str text) except? NO_NODE
+    cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE
+    cdef uint32_t alt(self, const uint32_t* parts, size_t n) except? NO_NODE
+    cdef uint32_t repeat(self, uint32_t node, minimum, maximum) except? NO_NODE
+    cdef uint32_t json_chars(self, const uint32_t* bounds, size_t n) except? NO_NODE
+    cdef uint32_t graph(
+        self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
+    ) except? NO_NODE
+
+    # rules
+    cdef uint32_t declare_shared(self, int which) except? NO_NODE
+    cdef int define(self, uint32_t rule, uint32_t node) except -1
+    cdef uint32_t rule_of(self, uint32_t node) except? NO_NODE
+    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE
+
+    # parts of JSON
+    cdef uint32_t space(self) except? NO_NODE
+    cdef uint32_t comma(self) except? NO_NODE
+    cdef uint32_t colon(self) except? NO_NODE
+    cdef uint32_t quote(self) except? NO_NODE
+    cdef uint32_t quoted(self, uint32_t body) except? NO_NODE
+    cdef uint32_t literal(self, str text) except? NO_NODE
+    cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE
+    cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE
+    cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE
+    cdef uint32_t any_body(self) except? NO_NODE
+    cdef uint32_t other_body(self, list texts) except? NO_NODE
+    cdef uint32_t any_string(self) except? NO_NODE
+
+
+cdef Text text_of(grammar, str whitespace)

@@ -1,0 +1,172 @@
+"""White space, quotes and shared rules: see the header file."""
+
+from libc.stdint cimport uint32_t
+
+from .evaluate cimport has_surrogate
+
+from ... import ir
+
+#: spaces or tabs behind a newline; more would let a model run away in white space
+cdef int INDENT = 20
+cdef tuple SPACE_OR_TAB = ((0x09, 0x09), (0x20, 0x20))
+
+#: by number, for people
+cdef tuple NAMES = (
+    "white space", "string body", "string", "integer", "number", "any object", "any array", "any value",
+)
+
+
+cdef class Text:
+    def __init__(self, grammar, *, bint flexible):
+        cdef int k
+        self.grammar, self.flexible = grammar, flexible
+        self.empty, self.fail = grammar.empty(), grammar.fail()
+        self._quote = self._comma = self._colon = NO_NODE
+        for k in range(SHARED_RULES):
+            self.shared[k] = NO_NODE
+
+    # -- leaves and composition -------------------------------------------------------------------
+    cdef uint32_t bytes(self, bytes data) except? NO_NODE:
+        return self.grammar.bytes(data)
+
+    cdef uint32_t text(self, str text) except? NO_NODE:
+        return self.grammar.text(text)
+
+    cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE:
+        cdef size_t k
+        return self.grammar.seq(*[parts[k] for k in range(n)])
+
+    cdef uint32_t alt(self, const uint32_t* parts, size_t n) except? NO_NODE:
+        cdef size_t k
+        return parts[0] if n == 1 else self.grammar.alt(*[parts[k] for k in range(n)])
+
+    cdef uint32_t repeat(self, uint32_t node, minimum, maximum) except? NO_NODE:
+        return self.grammar.repeat(node, minimum, maximum)
+
+    cdef uint32_t json_chars(self, const uint32_t* bounds, size_t n) except? NO_NODE:
+        """One character out of n ranges, given as 2n bounds."""
+        cdef size_t k
+        return self.grammar.json_chars([(bounds[2 * k], bounds[2 * k + 1]) for k in range(n)])
+
+    cdef uint32_t graph(
+        self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
+    ) except? NO_NODE:
+        """Edges are given as triples."""
+        cdef size_t k
+        return self.grammar.graph(
+            states,
+            [(edges[3 * k], edges[3 * k + 1], edges[3 * k + 2]) for k in range(n_edges)],
+            [finals[k] for k in range(n_finals)],
+        )
+
+    # -- rules ------------------------------------------------------------------------------------
+    cdef uint32_t declare_shared(self, int which) except? NO_NODE:
+        """The number of a new shared rule, which may refer to itself; who asks defines it."""
+        cdef uint32_t rule = self.grammar.declare(NAMES[which])
+        self.shared[which] = self.grammar.ref(rule)
+        return rule
+
+    cdef int define(self, uint32_t rule, uint32_t node) except -1:
+        self.grammar.define(rule, node)
+        return 0
+
+    cdef uint32_t rule_of(self, uint32_t node) except? NO_NODE:
+        """A reference to the rule with this body, NO_NODE if there is none; literals need none."""
+        cdef int kind
+        if self.ruled.count(node):
+            return self.ruled[node]
+        kind = self.grammar.kind(node)
+        return node if kind in (ir.EMPTY, ir.FAIL, ir.BYTES, ir.REF) else NO_NODE
+
+    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE:
+        cdef uint32_t made = self.grammar.ref(self.grammar.rule(name, node))
+        self.ruled[node] = made
+        return made
+
+    # -- parts of JSON ----------------------------------------------------------------------------
+    cdef uint32_t space(self) except? NO_NODE:
+        """Between JSON tokens: nothing, one space, or a newline with at most ``INDENT`` spaces or
+        tabs.
+        """
+        cdef uint32_t rule
+        if not self.flexible:
+            return self.empty
+        if self.shared[WHITE_SPACE] == NO_NODE:
+            g = self.grammar
+            rule = self.declare_shared(WHITE_SPACE)
+            indent = g.repeat(g.chars(SPACE_OR_TAB), 0, INDENT)
+            self.define(rule, g.alt(self.empty, g.bytes(b" "), g.seq(g.bytes(b"\n"), indent)))
+        return self.shared[WHITE_SPACE]
+
+    cdef uint32_t comma(self) except? NO_NODE:
+        """The byte alone."""
+        if self._comma == NO_NODE:
+            self._comma = self.bytes(b",")
+        return self._comma
+
+    cdef uint32_t colon(self) except? NO_NODE:
+        """The byte alone."""
+        if self._colon == NO_NODE:
+            self._colon = self.bytes(b":")
+        return self._colon
+
+    cdef uint32_t quote(self) except? NO_NODE:
+        if self._quote == NO_NODE:
+            self._quote = self.bytes(b'"')
+        return self._quote
+
+    cdef uint32_t quoted(self, uint32_t body) except? NO_NODE:
+        cdef uint32_t[3] parts = [self.quote(), body, self.quote()]
+        return self.seq(parts, 3)
+
+    cdef uint32_t literal(self, str text) except? NO_NODE:
+        """A JSON string with this decoded value, in any spelling; a lone surrogate has none."""
+        return self.fail if has_surrogate(text) else self.quoted(self.text(text))
+
+    cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
+        """``inside`` behind white space; that before the end is its own."""
+        cdef uint32_t[4] parts = [self.bytes(begin), self.space(), inside, self.bytes(end)]
+        return self.seq(parts, 4)
+
+    cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE:
+        """A member: the inside of its key, and its value."""
+        cdef uint32_t quote = self.quote(), space = self.space()
+        cdef uint32_t[7] parts = [quote, key, quote, space, self.colon(), space, value]
+        return self.seq(parts, 7)
+
+    cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE:
+        cdef uint32_t space = self.space()
+        cdef uint32_t[4] parts = [space, self.comma(), space, node]
+        return self.seq(parts, 4)
+
+    cdef uint32_t any_body(self) except? NO_NODE:
+        """The inside of any JSON string."""
+        if self.shared[STRING_BODY] == NO_NODE:
+            self.body_rule = self.declare_shared(STRING_BODY)
+            self.define(self.body_rule, self.repeat(self.grammar.json_chars(ir.ANY_CHAR), 0, None))
+        return self.shared[STRING_BODY]
+
+    cdef uint32_t other_body(self, list texts) except? NO_NODE:
+        """The inside of a JSON string that is none of these."""
+        cdef uint32_t node, made
+        self.any_body()
+        node = self.grammar.other_text(self.body_rule, texts)
+        made = self.rule_of(node)
+        return made if made != NO_NODE else self.new_rule("key", node)
+
+    cdef uint32_t any_string(self) except? NO_NODE:
+        cdef uint32_t rule
+        if self.shared[ANY_STRING] == NO_NODE:
+            rule = self.declare_shared(ANY_STRING)
+            self.define(rule, self.quoted(self.any_body()))
+        return self.shared[ANY_STRING]
+
+
+cdef Text text_of(grammar, str whitespace):
+    """The one ``Text`` of a grammar and a way of writing white space, so that all schemas of the
+    grammar share it.
+    """
+    cdef dict known = vars(grammar).setdefault("json_texts", {})
+    if whitespace not in known:
+        known[whitespace] = Text(grammar, flexible=whitespace == "flexible")
+    return known[whitespace]

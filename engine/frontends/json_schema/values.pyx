@@ -1,0 +1,77 @@
+"""Values of enum and const: see the header file."""
+
+from libc.stdint cimport uint32_t
+from libcpp.vector cimport vector
+
+from .evaluate cimport identity
+from .text cimport Text
+
+
+cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) except -1:
+    """Adds alternatives, one for all strings, so that they share their quotes."""
+    cdef vector[uint32_t] strings
+    cdef list others = []
+    for value in unique(values) if len(values) > 1 else values:
+        if isinstance(value, str):
+            strings.push_back(text.text(value))
+        else:
+            others.append(value)
+    if strings.size():
+        alternatives.push_back(text.quoted(text.alt(strings.data(), strings.size())))
+    for value in others:
+        alternatives.push_back(value_node(text, value))
+    return 0
+
+
+cdef list unique(list values):
+    """The last of equal values, at the place of the first."""
+    for value in values:
+        if not isinstance(value, str):
+            return list({identity(value): value for value in values}.values())
+    return list(dict.fromkeys(values))
+
+
+cdef uint32_t value_node(Text text, value) except? 0xFFFFFFFF:
+    cdef vector[uint32_t] parts
+    if isinstance(value, str):
+        return text.literal(value)
+    if value is None or isinstance(value, bool):
+        return text.bytes(b"null" if value is None else b"true" if value else b"false")
+    if isinstance(value, (int, float)):
+        return number_node(text, value)
+    if isinstance(value, list):
+        for item in value:
+            parts.push_back(value_node(text, item))
+        return listed(text, b"[", &parts, b"]")
+    for key, item in value.items():
+        parts.push_back(member(text, key, value_node(text, item)))
+    return listed(text, b"{", &parts, b"}")
+
+
+cdef uint32_t member(Text text, str key, uint32_t value) except? 0xFFFFFFFF:
+    cdef uint32_t space = text.space()
+    cdef uint32_t[5] parts = [text.literal(key), space, text.colon(), space, value]
+    return text.seq(parts, 5)
+
+
+cdef uint32_t number_node(Text text, value) except? 0xFFFFFFFF:
+    cdef uint32_t[2] parts
+    if isinstance(value, float) and value.is_integer():
+        parts[0], parts[1] = text.bytes(str(int(value)).encode()), text.bytes(repr(value).encode())
+        return text.alt(parts, 2)
+    return text.bytes(repr(value).encode())
+
+
+cdef uint32_t listed(Text text, bytes begin, vector[uint32_t]* items, bytes end) except? 0xFFFFFFFF:
+    cdef vector[uint32_t] parts
+    cdef uint32_t space = text.space()
+    cdef size_t k
+    for k in range(items.size()):
+        if k:
+            parts.push_back(space)
+            parts.push_back(text.comma())
+            parts.push_back(space)
+        parts.push_back(items[0][k])
+    if items.size():
+        parts.push_back(space)
+    return text.bracketed(begin, text.seq(parts.data(), parts.size()), end)
