@@ -4,8 +4,8 @@ Representation   states of all built rules lie in one array; state 0 is unused (
                  A state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
                  token_edges, empty_edges likewise. `live` has a bit for every byte that some
                  byte edge takes.
-                 A counted rule has one LOOP state, which is its start: an edge that leads there
-                 ends an iteration.
+                 An edge that leads to a LOOP state ends an iteration. A counted rule has one, its
+                 start; counted free text has one for every boundary between characters.
                  A state that is `like` another has only the edges that differ (other_text).
                  A state that is UNBUILT has no edges yet: `visit` makes them.
                  `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out

@@ -90,7 +90,7 @@ cdef class Automata:
                 self.append(rule, &drafts)
                 return True
         if kind == DISPATCH_RULE:
-            build_dispatch(self.ir, self.ir.nodes[node].a, &drafts)
+            build_dispatch(self.ir, self.ir.nodes[node].a, self.ir.rules[rule].counted, &drafts)
         elif kind == OTHER_TEXT_RULE:
             build_other_text(self, rule)
             return self.first[rule] != 0
@@ -123,6 +123,8 @@ cdef class Automata:
         if kind == COUNTED_RULE:
             self.make_counted(&drafts)
             self.span[rule] = self.iteration_span(rule, &drafts)
+        elif self.ir.rules[rule].counted:
+            self.span[rule] = self.vocabulary.max_token_bytes
         self.append(rule, &drafts)
         return True
 

@@ -91,8 +91,12 @@ cdef class Digests:
         cdef NodeC* node = &self.ir.nodes[number]
         cdef uint32_t k
         cdef vector[uint32_t] below
+        cdef RuleC* rule
         if node.kind == DISPATCH:
+            rule = &self.ir.rules[self.ir.rule_of_node[number]]
             self.write_patterns(number)
+            self.write(rule.minimum)
+            self.write(rule.maximum)
         else:
             self.begin(node.kind)
         if node.kind == REPEAT:
@@ -123,6 +127,7 @@ cdef class Digests:
         cdef uint32_t k
         self.begin(PATTERNS)
         self.write(dispatch.open_end)
+        self.write(self.ir.rules[self.ir.rule_of_node[number]].counted)
         self.write(<uint32_t>dispatch.arms.size())
         for arm in dispatch.arms:
             self.write_pool(arm.off, arm.n)

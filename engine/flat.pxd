@@ -70,9 +70,10 @@ cdef struct NodeC:
 
 cdef struct RuleC:
     uint32_t node             # body; for COUNTED_RULE the REPEAT, for DISPATCH_RULE the DISPATCH
-    uint32_t minimum, maximum
+    uint32_t minimum, maximum # iterations; of a DISPATCH its characters
     uint32_t label            # index into labels
     uint8_t kind, role, nullable, productive
+    uint8_t counted           # registers hold a count: COUNTED_RULE, and free text with bounds
 
 cdef struct ArmC:
     uint32_t off, n           # letters in pool
@@ -96,7 +97,7 @@ cdef class FlatIR:
     cdef vector[uint32_t] pool
     cdef vector[RuleC] rules
     cdef vector[DispatchC] dispatches
-    cdef vector[vector[uint32_t]] token_sets
+    cdef vector[vector[uint32_t]] token_sets      # each ascending
     cdef cmap[uint32_t, uint32_t] letter_bytes    # bytes of the token behind a pattern's letter
     cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
     cdef vector[uint32_t] weights         # states a node takes when written out, about
@@ -109,6 +110,7 @@ cdef class FlatIR:
     cdef uint32_t widest(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil
     cdef uint32_t weight(self, uint32_t node) noexcept nogil
+    cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil
     cdef void solve(self) noexcept nogil
     cdef bint node_productive(self, uint32_t i) noexcept nogil

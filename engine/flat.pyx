@@ -1,6 +1,7 @@
 """FlatIR: see the header file. One linear pass over an ``ir.Grammar``, then two fixpoints."""
 
 from libc.stdint cimport uint8_t, uint32_t
+from libcpp.algorithm cimport binary_search
 from libcpp.vector cimport vector
 
 from .errors import SpecError
@@ -143,6 +144,9 @@ cdef class FlatIR:
             self.rules.back().role = <uint8_t>out.c
         elif kind == DISPATCH:
             self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
+            self.rules.back().minimum = node[5]
+            self.rules.back().maximum = NO_MAXIMUM if node[6] < 0 else node[6]
+            self.rules.back().counted = node[5] > 0 or node[6] >= 0
         elif kind == OTHER_TEXT:
             self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
 
@@ -156,7 +160,7 @@ cdef class FlatIR:
 
     def _dispatch(self, node, set_ids, vocabulary):
         cdef DispatchC out
-        _, arms, excludes, specials, open_end = node
+        _, arms, excludes, specials, open_end, _, _ = node
         for pattern in (*(arm[0] for arm in arms), *excludes):
             check_tokens([letter - 256 for letter in pattern if letter >= 256], vocabulary.size)
         check_tokens(specials, vocabulary.size)
@@ -194,8 +198,12 @@ cdef class FlatIR:
         cdef RuleC rule = _rule(node, kind)
         if kind == COUNTED_RULE:
             rule.minimum, rule.maximum = self.nodes[node].b, self.nodes[node].c
+            rule.counted = True
         self.rules.push_back(rule)
         return <uint32_t>self.rules.size() - 1
+
+    cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil:
+        return binary_search(self.token_sets[number].begin(), self.token_sets[number].end(), token)
 
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil:
         """The number of a token set; equal sets get one number."""
@@ -355,7 +363,7 @@ cdef class FlatIR:
         if node.kind == GRAPH:
             return self.graph_reaches(node, self.nullable.data())
         if node.kind == DISPATCH:
-            return self.dispatches[node.a].open_end
+            return self.dispatches[node.a].open_end and self.rules[self.rule_of_node[i]].minimum == 0
         if node.kind == OTHER_TEXT:
             return not (node.n and self.pool[node.off] == 0)
         return False
@@ -450,5 +458,5 @@ cdef RuleC _rule(uint32_t node, uint8_t kind):
     rule.label = 0
     rule.kind = kind
     rule.role = ROLE_NONE
-    rule.nullable = rule.productive = 0
+    rule.nullable = rule.productive = rule.counted = 0
     return rule

@@ -20,7 +20,7 @@ A ``Grammar`` is a table of hash-consed nodes plus named rules. A node is an ``i
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
-    (DISPATCH, arms, excludes, specials, open_end)
+    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars)
                                       free text with triggers, see below
     (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
                                       in any spelling; ``rule`` is that of any string's inside
@@ -39,6 +39,9 @@ decides:
                only inside the pattern that completes.
     open_end   whether the DISPATCH may be over while still in free text, at any character
                boundary
+    min_chars, max_chars
+               how many characters the text has; a maximum of -1 is no upper bound. Only text
+               without arms and specials, and with an open end, can be counted
 
 A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between
 characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
@@ -209,14 +212,36 @@ class Grammar:
         excludes: Iterable[Pattern] = (),
         specials: Iterable[int] = (),
         open_end: bool,
+        min_chars: int = 0,
+        max_chars: int | None = None,
     ) -> Node:
         """Free text with triggers; see the module's header."""
+        allowed = tuple(sorted(set(specials)))
+        maximum = -1 if max_chars is None else max_chars
+        if (min_chars or maximum >= 0) and (arms or allowed or not open_end):
+            raise InternalError("only plain text with an open end can be counted")
+        if 0 <= maximum < min_chars:
+            return self._fail
         return self._add(
-            (DISPATCH, tuple(arms), tuple(excludes), tuple(sorted(set(specials))), open_end)
+            (DISPATCH, tuple(arms), tuple(excludes), allowed, open_end, min_chars, maximum)
         )
 
     def capture(self, label: str, role: str, node: Node) -> Node:
         return self._add((CAPTURE, label, role, node))
+
+    # -- questions ---------------------------------------------------------------------------------
+    def kind(self, node: Node) -> int:
+        """The kind of a node, one of the constants above."""
+        kind: int = self.nodes[node][0]
+        return kind
+
+    def is_fail(self, node: Node) -> bool:
+        """Whether the node is FAIL."""
+        return node == self._fail
+
+    def is_empty_word(self, node: Node) -> bool:
+        """Whether the node is EMPTY."""
+        return node == self._empty
 
     # -- rules -------------------------------------------------------------------------------------
     def declare(self, name: str) -> int:

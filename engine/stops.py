@@ -121,5 +121,5 @@ def _is_nullable(grammar: Grammar, node: NodeTuple, found: set[Node]) -> bool:
     if kind == ir.GRAPH:
         return 0 in _nullable_ends(node, found)
     if kind == ir.DISPATCH:
-        return bool(node[4])
+        return bool(node[4] and not node[5])
     return kind == ir.CAPTURE and node[3] in found

@@ -245,7 +245,7 @@ class Recogniser:
     def _is_nullable(self, node: tuple, nullable: set[Node]) -> bool:
         kind = node[0]
         if kind == ir.DISPATCH:
-            return bool(node[4])
+            return bool(node[4] and not node[5])
         if kind in (ir.BYTES, ir.TEXT):
             return not node[1]
         if kind == ir.OTHER_TEXT:

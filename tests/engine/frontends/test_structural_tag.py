@@ -408,7 +408,7 @@ def only(grammar: Grammar, kind: int) -> tuple:
 def test_text_up_to_the_end_of_a_tag_is_one_dispatch():
     """The ends are arms that lead out of the text, so that text and end are never confused."""
     grammar = build(wrap(tag("<a>", text("q"), ["</a>", "<|b|>"])))
-    _, arms, excludes, specials, open_end = only(grammar, ir.DISPATCH)
+    _, arms, excludes, specials, open_end, _, _ = only(grammar, ir.DISPATCH)
     assert [arm[0] for arm in arms] == [tuple(b"</a>"), tuple(b"<|b|>"), (TOKEN + B,)]
     ends = {grammar.nodes[arm[1]] for arm in arms}
     assert ends == {(ir.CAPTURE, "/format", "end", grammar.empty())}
@@ -420,14 +420,14 @@ def test_text_up_to_the_end_of_a_tag_is_one_dispatch():
 
 def test_calls_up_to_the_end_of_a_tag_are_one_dispatch():
     grammar = build(wrap(tag("<r>", CALLS, "</r>")))
-    _, arms, _, _, open_end = only(grammar, ir.DISPATCH)
+    _, arms, _, _, open_end, _, _ = only(grammar, ir.DISPATCH)
     assert [(arm[0], arm[2]) for arm in arms] == [(tuple(b"<f="), True), (tuple(b"</r>"), False)]
     assert not open_end
 
 
 def test_an_arm_holds_all_tags_of_a_trigger_without_the_trigger():
     grammar = build(wrap(CALLS))
-    _, ((pattern, node, returns),), _, _, open_end = only(grammar, ir.DISPATCH)
+    _, ((pattern, node, returns),), _, _, open_end, _, _ = only(grammar, ir.DISPATCH)
     kind, tags = grammar.nodes[node]
     assert (pattern, kind, returns, open_end) == (tuple(b"<f="), ir.ALT, True, True)
     begins = []
