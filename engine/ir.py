@@ -222,6 +222,8 @@ class Grammar:
             raise InternalError("only plain text with an open end can be counted")
         if 0 <= maximum < min_chars:
             return self._fail
+        if maximum == 0:
+            return self._empty
         return self._add(
             (DISPATCH, tuple(arms), tuple(excludes), allowed, open_end, min_chars, maximum)
         )
