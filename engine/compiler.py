@@ -24,9 +24,11 @@ from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
 from .features import Features
 from .frontends.choice import build_choice
+from .frontends.grammar_text import SYNTAXES, build_grammar
 from .frontends.json_schema import build_json_schema
 from .frontends.regex import build_regex
 from .frontends.structural_tag import build_structural_tag
+from .frontends.tag_vocabulary import TagVocabulary
 from .ir import Grammar, Node
 from .limits import Limits
 from .matcher import Matcher
@@ -80,7 +82,7 @@ class Compiler:
         self._store = store
         self._triples = TripleTable(TRIPLE_BYTES) if self.features.cross_grammar else None
         self._automata = DraftTable(AUTOMATON_BYTES) if self.features.cross_grammar else None
-        self._specials = vocabulary.special_texts()
+        self._tags = TagVocabulary.of(vocabulary)
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
         self._asked: set[bytes] = set()
         self._guard = threading.Lock()
@@ -146,6 +148,22 @@ class Compiler:
             "choice", list(choices), lambda grammar, spec: build_choice(grammar, spec)
         )
 
+    def compile_grammar(self, text: str, syntax: str = "ebnf") -> Compiled:
+        """The language of a grammar given as text: "ebnf" (xgrammar's), "gbnf" or "lark"."""
+        if syntax not in SYNTAXES:
+            raise ValueError(f"syntax must be one of {', '.join(SYNTAXES)}, not {syntax!r}")
+
+        def build(grammar: Grammar, spec: str) -> Node:
+            return build_grammar(
+                grammar,
+                spec,
+                syntax=syntax,
+                vocabulary=self._tags,
+                build_schema=build_json_schema,
+            )
+
+        return self._compile(f"grammar {syntax}", text, build)
+
     def compile_structural_tag(self, tag: dict[str, Any] | str) -> Compiled:
         """Text with tagged regions; ``tag`` may be given as JSON text.
 
@@ -156,8 +174,7 @@ class Compiler:
             return build_structural_tag(
                 grammar,
                 spec,
-                special_tokens=self._specials,
-                stop_token_ids=self.vocabulary.stop_token_ids,
+                vocabulary=self._tags,
                 build_schema=build_json_schema,
                 build_regex=build_regex,
             )

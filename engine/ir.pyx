@@ -296,6 +296,8 @@ cdef class Grammar:
         check_count(maximum)
         if 0 <= maximum < min_chars:
             return self.fail_node
+        if maximum == 0:
+            return self.empty_node
         node = (DISPATCH, tuple(arms), tuple(excludes), allowed, open_end, min_chars, maximum)
         number = self.dispatch_ids.setdefault(node, len(self.dispatches))
         if number == len(self.dispatches):
