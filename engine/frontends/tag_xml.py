@@ -295,9 +295,7 @@ class XmlBuilder:
             whitespace=self.made.whitespace,
         )  # fmt: skip
 
-    def _container(
-        self, schema: dict[str, Any], kind: str, types: list[str], place: str
-    ) -> Node:
+    def _container(self, schema: dict[str, Any], kind: str, types: list[str], place: str) -> Node:
         """An object or a list as elements: a rule for each place, since places may recur."""
         key = f"{kind} {place}"
         if not schema or len(types) == len(TYPES):
@@ -326,7 +324,9 @@ class XmlBuilder:
         g = self.g
         least, most = schema.get("minLength", 0), schema.get("maxLength")
         for name, size in (("minLength", least), ("maxLength", most)):
-            if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 0):
+            if size is not None and (
+                not isinstance(size, int) or isinstance(size, bool) or size < 0
+            ):
                 raise SpecError("must be a count", f"{place}/{name}")
         patterns = [schema["pattern"]] if "pattern" in schema else []
         if schema.get("format") in PATTERNS:

@@ -96,7 +96,9 @@ class _Parser:
     def _name(self) -> str:
         start = self.s.at
         if self.s.peek() not in self.dialect.first:
-            raise self.s.error(f"{self.s.peek() or 'the end'!r}, but the name of a rule must stand here")
+            raise self.s.error(
+                f"{self.s.peek() or 'the end'!r}, but the name of a rule must stand here"
+            )
         while self.s.peek() and self.s.peek() in self.dialect.inner:
             self.s.at += 1
         return self.s.text[start : self.s.at]
