@@ -101,7 +101,8 @@ class Digests:
         characters are counted, but not on the bounds.
         """
         *patterns, least, most = _content(self.grammar.nodes[number])
-        return _hash(self.seed, "patterns", *patterns, least > 0 or most >= 0, finishable)
+        counted = (least, most) != (0, -1)
+        return _hash(self.seed, "patterns", *patterns, counted, finishable)
 
     def repeated(self, number: int) -> bytes:
         """The digest of a REPEAT without its bounds.

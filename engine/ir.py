@@ -153,7 +153,11 @@ class Grammar:
     def other_text(self, rule: int, texts: Iterable[str]) -> Node:
         """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
         body = self.nodes[self.rules[rule]]
-        if body[0] != REPEAT or body[2:] != (0, -1) or self.nodes[body[1]] != (JSON_CHARS, ANY_CHAR):
+        if (
+            body[0] != REPEAT
+            or body[2:] != (0, -1)
+            or self.nodes[body[1]] != (JSON_CHARS, ANY_CHAR)
+        ):
             raise InternalError("other_text needs the rule of any string's inside")
         return self._add((OTHER_TEXT, rule, tuple(sorted(set(texts)))))
 
@@ -230,20 +234,6 @@ class Grammar:
 
     def capture(self, label: str, role: str, node: Node) -> Node:
         return self._add((CAPTURE, label, role, node))
-
-    # -- questions ---------------------------------------------------------------------------------
-    def kind(self, node: Node) -> int:
-        """The kind of a node, one of the constants above."""
-        kind: int = self.nodes[node][0]
-        return kind
-
-    def is_fail(self, node: Node) -> bool:
-        """Whether the node is FAIL."""
-        return node == self._fail
-
-    def is_empty_word(self, node: Node) -> bool:
-        """Whether the node is EMPTY."""
-        return node == self._empty
 
     # -- rules -------------------------------------------------------------------------------------
     def declare(self, name: str) -> int:

@@ -109,9 +109,7 @@ def as_text(value: Any, pointer: str, *steps: Place, filled: bool = False) -> st
 
 def as_texts(items: list[Any], pointer: str, *steps: Place) -> tuple[str, ...]:
     """Strings that are not empty."""
-    return tuple(
-        [as_text(value, pointer, *steps, k, filled=True) for k, value in enumerate(items)]
-    )
+    return tuple([as_text(value, pointer, *steps, k, filled=True) for k, value in enumerate(items)])
 
 
 def as_schema(value: Any, pointer: str) -> Any:
