@@ -29,6 +29,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from .determinise cimport ClosureC, LazyC
+from .digests cimport Digests
 from .draft cimport ByteEdgeC, DraftC, SymbolEdgeC
 from .drafttable cimport DraftTable
 from .flat cimport FlatIR
@@ -59,7 +60,7 @@ cdef class Automata:
     cdef Vocabulary vocabulary
     cdef uint32_t edge_limit
     cdef DraftTable table                 # None: nothing is shared between grammars
-    cdef vector[uint64_t] digests         # two words by rule
+    cdef Digests digests                  # None where there is no table
     cdef uint32_t error, error_got
     cdef vector[StateC] states
     cdef vector[ByteEdgeC] byte_edges

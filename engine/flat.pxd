@@ -21,7 +21,7 @@ Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
 Invariants       I1 as in ir.py; nodes, pool and rules never change after load. Token sets may
                     be added while automata are built.
-Not here         automata (automata), identities (fingerprint).
+Not here         automata (automata), identities (digests).
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -87,6 +87,8 @@ cdef struct DispatchC:
     uint32_t specials         # token set, NO_RULE: none
     uint8_t open_end
 
+cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil
+
 cdef class FlatIR:
     cdef readonly list labels
     cdef readonly uint32_t root
@@ -101,6 +103,8 @@ cdef class FlatIR:
     cdef vector[uint32_t] weights         # states a node takes when written out, about
     cdef vector[uint8_t] nullable
     cdef vector[uint8_t] productive
+    cdef int load(self, uint32_t number, grammar, vocabulary) except -1
+    cdef int load_tokens(self, NodeC* node, uint32_t size) except -1
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *
     cdef uint32_t widest(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil

@@ -5,6 +5,7 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
+from .digests cimport DigestC, Digests, is_none
 from .draft cimport FINAL_STATE
 from .flat cimport DISPATCH_RULE, NO_MAXIMUM, RuleC
 from .freetext cimport free_text_triple, plain_text_triple
@@ -29,7 +30,7 @@ cdef class Masks:
     """The masks of one arena over one vocabulary."""
 
     def __cinit__(
-        self, Arena arena, Vocabulary vocabulary, TripleTable table, digests, *, bint keep,
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, *, bint keep,
         size_t max_bytes
     ):
         self.arena = arena
@@ -188,12 +189,15 @@ cdef class Masks:
         cdef bint filtered = self.arena.automata.ir.rules[rule].counted
         cdef TripleKeyC key
         cdef TriplePtr made
-        cdef bint shared = self.table is not None and (
-            self.digests[2 * rule] or self.digests[2 * rule + 1]
-        )
+        cdef DigestC digest
+        cdef bint shared
         if found != MISSING:
             return found
-        key.high, key.low = self.digests[2 * rule], self.digests[2 * rule + 1]
+        digest.high = digest.low = 0
+        if self.table is not None:
+            digest = self.digests.rule(rule)
+        shared = not is_none(digest)
+        key.high, key.low = digest.high, digest.low
         key.state, key.node = state - self.arena.automata.first[rule], node
         if shared:
             made = self.table.find(key)
