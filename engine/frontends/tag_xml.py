@@ -14,8 +14,9 @@ Refused    any_order; keywords beside ``properties``, ``required`` and ``additio
            an object that is written as elements; constants that hold the end of their element.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import SpecError, UnsupportedSchema
@@ -28,14 +29,16 @@ from .regex_tree import Chars, cat
 from .tag_formats import JsonSchema
 from .tag_vocabulary import TagVocabulary
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
 
 class Style(NamedTuple):
     """How one family writes an element. ``{key}`` and ``{type}`` are filled in."""
 
     open: str
     close: str
-    types: dict[str, str] = {}  # what ``{type}`` is for each type of JSON
-    escapes: dict[str, str] = {}  # in keys
+    types: Mapping[str, str] = NOTHING  # what ``{type}`` is for each type of JSON
+    escapes: Mapping[str, str] = NOTHING  # in keys
     glue: str = ""  # where white space may stand in ``open``
     nested: bool = False  # objects and lists are elements, too
     item: str = ""  # opens an element of a list
