@@ -1,7 +1,6 @@
 """Fragments: see the header file."""
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from .. import ir
 
