@@ -4,8 +4,8 @@ Representation   states of all built rules lie in one array; state 0 is unused (
                  A state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
                  token_edges, empty_edges likewise. `live` has a bit for every byte that some
                  byte edge takes.
-                 A counted rule has one LOOP state, which is its start: an edge that leads there
-                 ends an iteration.
+                 An edge that leads to a LOOP state ends an iteration. A counted rule has one, its
+                 start; counted free text has one for every boundary between characters.
                  A state that is `like` another has only the edges that differ (other_text).
                  A state that is UNBUILT has no edges yet: `visit` makes them.
                  `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
@@ -29,6 +29,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from .determinise cimport ClosureC, LazyC
+from .digests cimport Digests
 from .draft cimport ByteEdgeC, DraftC, SymbolEdgeC
 from .drafttable cimport DraftTable
 from .flat cimport FlatIR
@@ -59,7 +60,7 @@ cdef class Automata:
     cdef Vocabulary vocabulary
     cdef uint32_t edge_limit
     cdef DraftTable table                 # None: nothing is shared between grammars
-    cdef vector[uint64_t] digests         # two words by rule
+    cdef Digests digests                  # None where there is no table
     cdef uint32_t error, error_got
     cdef vector[StateC] states
     cdef vector[ByteEdgeC] byte_edges

@@ -6,6 +6,7 @@ from libcpp.vector cimport vector
 from .determinise cimport (
     ClosureC, LazyC, copy_nfa, determinise, lazy_is_final, lazy_start, lazy_state, minimise, trim,
 )
+from .digests cimport DigestC, Digests, is_none
 from .dispatch cimport build_dispatch
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, DraftC
 from .drafttable cimport AutomatonPtr, DraftTable
@@ -27,7 +28,7 @@ cdef class Automata:
     """The rule automata of one generation of one grammar."""
 
     def __cinit__(
-        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, *, DraftTable table, digests
+        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, *, DraftTable table, Digests digests
     ):
         self.ir = ir
         self.table = table
@@ -77,16 +78,19 @@ cdef class Automata:
         cdef uint32_t node = self.ir.rules[rule].node
         cdef uint8_t kind = self.ir.rules[rule].kind
         cdef AutomatonPtr known
-        cdef bint shared = kind == PLAIN_RULE and self.table is not None and (
-            self.digests[2 * rule] or self.digests[2 * rule + 1])
+        cdef DigestC digest
+        cdef bint shared = kind == PLAIN_RULE and self.table is not None and self.ir.widest(node) > 0
         if shared:
-            known = self.table.find(self.digests[2 * rule], self.digests[2 * rule + 1])
+            digest = self.digests.rule(rule)
+            shared = not is_none(digest)
+        if shared:
+            known = self.table.find(digest.high, digest.low)
             if known.get() != NULL:
                 drafts = known.get().drafts
                 self.append(rule, &drafts)
                 return True
         if kind == DISPATCH_RULE:
-            build_dispatch(self.ir, self.ir.nodes[node].a, &drafts)
+            build_dispatch(self.ir, self.ir.nodes[node].a, self.ir.rules[rule].counted, &drafts)
         elif kind == OTHER_TEXT_RULE:
             build_other_text(self, rule)
             return self.first[rule] != 0
@@ -115,10 +119,12 @@ cdef class Automata:
                 copy_nfa(&nfa, &drafts)
                 trim(&drafts)
         if shared:
-            self.table.add(self.digests[2 * rule], self.digests[2 * rule + 1], &drafts)
+            self.table.add(digest.high, digest.low, &drafts)
         if kind == COUNTED_RULE:
             self.make_counted(&drafts)
             self.span[rule] = self.iteration_span(rule, &drafts)
+        elif self.ir.rules[rule].counted:
+            self.span[rule] = self.vocabulary.max_token_bytes
         self.append(rule, &drafts)
         return True
 

@@ -27,7 +27,6 @@ cdef class Compiled:
     cdef FlatIR ir
     cdef DraftTable automata_table
     cdef TripleTable table
-    cdef object digests
     cdef Generation generation
     cdef Generation current(self)
     cdef int raise_limit(self, Arena arena) except -1

@@ -1,6 +1,3 @@
-from collections.abc import Callable
-from typing import Any
-
 from .drafttable import DraftTable
 from .features import Features
 from .ir import Grammar
@@ -23,8 +20,8 @@ class Compiled:
         features: Features,
         table: TripleTable | None,
         automata_table: DraftTable | None,
-        digests: Callable[[Any], list[bytes]],
     ) -> None: ...
+    def costly_digests(self) -> list[bytes]: ...
     def is_satisfiable(self) -> bool: ...
     def parser(self) -> Parser: ...
     def stats(self) -> dict[str, int]: ...

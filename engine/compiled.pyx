@@ -1,6 +1,7 @@
 """Compiled grammars: see the header file."""
 
 from .automata cimport NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
+from .digests cimport Digests
 
 from .errors import LimitExceeded
 
@@ -13,11 +14,14 @@ cdef class Generation:
 
     def __cinit__(self, Compiled compiled):
         limits, features = compiled.limits, compiled.features
+        digests = None
+        if compiled.table is not None:
+            digests = Digests(compiled.ir, count_registers=features.count_registers)
         automata = Automata(compiled.ir, compiled.vocabulary, limits.rule_edges,
-                            table=compiled.automata_table, digests=compiled.digests)
+                            table=compiled.automata_table, digests=digests)
         self.arena = Arena(automata, tail_references=features.tail_references,
                            item_limit=limits.row_items, row_limit=limits.rows)
-        self.masks = Masks(self.arena, compiled.vocabulary, compiled.table, compiled.digests,
+        self.masks = Masks(self.arena, compiled.vocabulary, compiled.table, digests,
                            keep=features.mask_memo, max_bytes=MASK_BYTES)
 
 
@@ -28,7 +32,7 @@ cdef class Compiled:
         LimitExceeded: building the first row already passes a limit.
     """
 
-    def __init__(self, vocabulary, grammar, *, limits, features, table, automata_table, digests):
+    def __init__(self, vocabulary, grammar, *, limits, features, table, automata_table):
         self.vocabulary = vocabulary
         self.grammar = grammar
         self.limits = limits
@@ -37,11 +41,6 @@ cdef class Compiled:
         self.check_weights()
         self.table = table
         self.automata_table = automata_table
-        words = []
-        for digest in digests(self.ir):
-            words.append(int.from_bytes(digest[:8], "little"))
-            words.append(int.from_bytes(digest[8:], "little"))
-        self.digests = words
         self.generation = Generation(self)
         self.raise_limit(self.generation.arena)
 
@@ -63,6 +62,14 @@ cdef class Compiled:
         name = ("rule_edges" if arena.error == RULE_EDGES_EXCEEDED
                 else "row_items" if arena.error == ROW_ITEMS_EXCEEDED else "rows")
         raise LimitExceeded(name, getattr(self.limits, name), arena.error_got)
+
+    def costly_digests(self):
+        """The digests of the rules whose masks cost more to make than to fetch, 16 bytes each."""
+        if self.table is None:
+            return []
+        digests = Digests(self.ir, count_registers=self.features.count_registers)
+        found = [digests.of_rule(rule) for rule in self.ir.costly_rules()]
+        return [digest for digest in found if any(digest)]
 
     def is_satisfiable(self):
         """Whether there is any text that the grammar accepts."""

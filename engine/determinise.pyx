@@ -1,5 +1,6 @@
 """Subset construction, trimming, minimisation: see the header file."""
 
+from cython.operator cimport dereference
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport binary_search, sort
 from libcpp.vector cimport vector
@@ -60,9 +61,10 @@ cdef void close(NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members) noexc
 
 
 cdef uint32_t number_of(SetIds* ids, vector[Set]* sets, Set* members) noexcept nogil:
+    cdef SetIds.iterator found = ids.find(members[0])
     cdef uint32_t fresh
-    if ids.count(members[0]):
-        return ids[0][members[0]]
+    if found != ids.end():
+        return dereference(found).second
     fresh = <uint32_t>sets.size()
     ids[0][members[0]] = fresh
     sets.push_back(members[0])
@@ -193,22 +195,15 @@ cdef void expand_bytes(
     NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, SetIds* ids, vector[Set]* sets, DraftC* draft
 ) noexcept nogil:
     """Cuts 0..255 where an edge starts or ends; every piece leads to the union of its targets."""
-    cdef uint8_t cut[257]
-    cdef uint32_t k, low, high
-    cdef Set targets
+    cdef uint32_t k, c, low, high
+    cdef Set cuts, targets
     cdef ByteEdgeC made
-    if edges.size() == 0:
-        return
-    for k in range(257):
-        cut[k] = 0
     for k in range(<uint32_t>edges.size()):
-        cut[edges[0][k].a] = 1
-        cut[edges[0][k].b + 1] = 1
-    low = 0
-    while low < 256:
-        high = low
-        while high < 255 and not cut[high + 1]:
-            high += 1
+        cuts.push_back(edges[0][k].a)
+        cuts.push_back(edges[0][k].b + 1)
+    unique(&cuts)
+    for c in range(1, <uint32_t>cuts.size()):
+        low, high = cuts[c - 1], cuts[c] - 1
         targets.clear()
         for k in range(<uint32_t>edges.size()):
             if edges[0][k].a <= low and high <= edges[0][k].b:
@@ -222,7 +217,6 @@ cdef void expand_bytes(
                 draft.bytes.back().high = made.high
             else:
                 draft.bytes.push_back(made)
-        low = high + 1
 
 
 cdef void expand_symbols(

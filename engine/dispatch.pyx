@@ -5,7 +5,7 @@ from libcpp.algorithm cimport binary_search
 from libcpp.map cimport map as cmap
 from libcpp.vector cimport vector
 
-from .draft cimport FINAL_STATE, TRIGGER_STATE, ByteEdgeC, DraftC, SymbolEdgeC
+from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .flat cimport NO_RULE, ArmC, DispatchC, FlatIR
 
 ctypedef cmap[uint32_t, uint32_t] Moves
@@ -298,11 +298,15 @@ cdef void token_edge(
         draft.tokens.push_back(edge)
 
 
-cdef void build_dispatch(FlatIR ir, uint32_t number, vector[DraftC]* out) noexcept nogil:
+cdef void build_dispatch(
+    FlatIR ir, uint32_t number, bint counted, vector[DraftC]* out
+) noexcept nogil:
     cdef DispatchC* dispatch = &ir.dispatches[number]
     cdef TrieC trie
     cdef WorkC work
     cdef uint32_t state = 0, key
+    # of counted text every boundary between characters ends an iteration, the start included
+    cdef uint8_t boundary = LOOP_STATE if counted else FINAL_STATE
     build_trie(&trie, ir, dispatch)
     link(&trie)
     out.clear()
@@ -317,5 +321,5 @@ cdef void build_dispatch(FlatIR ir, uint32_t number, vector[DraftC]* out) noexce
             if (key & 7) == BOUNDARY:
                 token_edges(&work, out, &trie, dispatch, ir, state, key)
                 if dispatch.open_end and (key >> 3) & 255 == 0:
-                    out[0][state].flags |= FINAL_STATE
+                    out[0][state].flags |= boundary
         state += 1

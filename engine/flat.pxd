@@ -21,7 +21,7 @@ Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
 Invariants       I1 as in ir.py; nodes, pool and rules never change after load. Token sets may
                     be added while automata are built.
-Not here         automata (automata), identities (fingerprint).
+Not here         automata (automata), identities (digests).
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -70,9 +70,10 @@ cdef struct NodeC:
 
 cdef struct RuleC:
     uint32_t node             # body; for COUNTED_RULE the REPEAT, for DISPATCH_RULE the DISPATCH
-    uint32_t minimum, maximum
+    uint32_t minimum, maximum # iterations; of a DISPATCH its characters
     uint32_t label            # index into labels
     uint8_t kind, role, nullable, productive
+    uint8_t counted           # registers hold a count: COUNTED_RULE, and free text with bounds
 
 cdef struct ArmC:
     uint32_t off, n           # letters in pool
@@ -86,6 +87,8 @@ cdef struct DispatchC:
     uint32_t specials         # token set, NO_RULE: none
     uint8_t open_end
 
+cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil
+
 cdef class FlatIR:
     cdef readonly list labels
     cdef readonly uint32_t root
@@ -94,16 +97,19 @@ cdef class FlatIR:
     cdef vector[uint32_t] pool
     cdef vector[RuleC] rules
     cdef vector[DispatchC] dispatches
-    cdef vector[vector[uint32_t]] token_sets
+    cdef vector[vector[uint32_t]] token_sets      # each ascending
     cdef cmap[uint32_t, uint32_t] letter_bytes    # bytes of the token behind a pattern's letter
     cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
     cdef vector[uint32_t] weights         # states a node takes when written out, about
     cdef vector[uint8_t] nullable
     cdef vector[uint8_t] productive
+    cdef int load(self, uint32_t number, grammar, vocabulary) except -1
+    cdef int load_tokens(self, NodeC* node, uint32_t size) except -1
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *
     cdef uint32_t widest(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil
     cdef uint32_t weight(self, uint32_t node) noexcept nogil
+    cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil
     cdef void solve(self) noexcept nogil
     cdef bint node_productive(self, uint32_t i) noexcept nogil

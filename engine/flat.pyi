@@ -1,16 +1,5 @@
-from typing import NamedTuple
-
 from .ir import Grammar
 from .vocabulary import Vocabulary
-
-PLAIN: int
-COUNTED: int
-FREE_TEXT: int
-
-class RuleShape(NamedTuple):
-    node: int
-    kind: int
-    finishable: tuple[int, ...]
 
 class FlatIR:
     labels: list[str]
@@ -20,6 +9,6 @@ class FlatIR:
         self, grammar: Grammar, vocabulary: Vocabulary, *, count_registers: bool = True
     ) -> None: ...
     def largest_rule(self) -> int: ...
-    def rule_shapes(self) -> list[RuleShape]: ...
+    def costly_rules(self) -> list[int]: ...
 
 def check_tokens(ids: tuple[int, ...], size: int) -> None: ...

@@ -1,28 +1,12 @@
 """FlatIR: see the header file. One linear pass over an ``ir.Grammar``, then two fixpoints."""
 
 from libc.stdint cimport uint8_t, uint32_t
+from libcpp.algorithm cimport binary_search
 from libcpp.vector cimport vector
 
-from typing import NamedTuple
+from .ir cimport Grammar
 
-from . import ir
 from .errors import SpecError
-
-#: kinds of rules, as ``RuleShape.kind`` gives them
-PLAIN = PLAIN_RULE
-COUNTED = COUNTED_RULE
-FREE_TEXT = DISPATCH_RULE
-
-
-class RuleShape(NamedTuple):
-    """What a rule is made of: its node, its kind, and for free text which arms can be finished."""
-
-    node: int
-    kind: int
-    finishable: tuple
-
-
-cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END, "text": ROLE_TEXT}
 
 # A repetition whose unrolled size stays below this many edges is unrolled; a larger one is counted
 # in a register. A few edges cost less than one register frame.
@@ -40,20 +24,20 @@ cdef enum:
 cdef class FlatIR:
     """The IR of one grammar, loaded once, read by the automaton builder without the GIL."""
 
-    def __init__(self, grammar, vocabulary, *, bint count_registers=True):
+    def __init__(self, Grammar grammar, vocabulary, *, bint count_registers=True):
         cdef uint32_t i
         grammar.check()
-        self.labels = [""]
+        self.labels = grammar.labels
         self.root = grammar.root
-        self.own_rules = len(grammar.rules)
-        label_ids = {"": 0}
-        set_ids = {}
-        for number in grammar.rules:
-            self.rules.push_back(_rule(number, PLAIN_RULE))
-        self.rule_of_node.assign(len(grammar.nodes), NO_RULE)
-        for node in grammar.nodes:
-            self._load(node, label_ids, set_ids, vocabulary)
-            i = <uint32_t>self.nodes.size() - 1
+        self.own_rules = <uint32_t>grammar.rule_nodes.size()
+        self.nodes = grammar.node_list
+        self.pool = grammar.pool
+        for i in grammar.rule_nodes:
+            self.rules.push_back(_rule(i, PLAIN_RULE))
+        self.rule_of_node.assign(self.nodes.size(), NO_RULE)
+        self.weights.reserve(self.nodes.size())
+        for i in range(<uint32_t>self.nodes.size()):
+            self.load(i, grammar, vocabulary)
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
             self.weights.push_back(self.weight(i))
@@ -73,18 +57,47 @@ cdef class FlatIR:
                 largest = max(largest, self.weights[rule.node])
         return largest
 
-    def rule_shapes(self):
-        """A ``RuleShape`` for every rule, made ones included."""
-        cdef RuleC rule
-        cdef ArmC arm
-        shapes = []
-        for rule in self.rules:
-            finishable = ()
-            if rule.kind == DISPATCH_RULE:
-                finishable = tuple(
-                    self.rules[arm.rule].productive for arm in self.dispatches[self.nodes[rule.node].a].arms)
-            shapes.append(RuleShape(rule.node, rule.kind, finishable))
-        return shapes
+    def costly_rules(self):
+        """The rules whose masks cost more to make than to fetch: free text, large classes."""
+        cdef uint32_t r, node
+        found = []
+        for r in range(<uint32_t>self.rules.size()):
+            node = self.rules[r].node
+            if self.rules[r].kind == COUNTED_RULE:
+                node = self.nodes[node].a
+            if self.rules[r].kind == DISPATCH_RULE or self.widest(node) > WIDE_CHARS:
+                found.append(r)
+        return found
+
+    cdef int load(self, uint32_t number, grammar, vocabulary) except -1:
+        """Makes the rules and sets of one node; its children have theirs (I1)."""
+        cdef NodeC* node = &self.nodes[number]
+        cdef uint32_t kind = node.kind
+        if kind == TOKENS:
+            self.load_tokens(node, vocabulary.size)
+        elif kind == CAPTURE:
+            self.rule_of_node[number] = self.made_rule(node.a, PLAIN_RULE)
+            self.rules.back().label = node.b
+            self.rules.back().role = <uint8_t>node.c
+        elif kind == DISPATCH:
+            content = (<Grammar>grammar).dispatches[node.a]
+            node.a = self._dispatch(content, vocabulary)
+            self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
+            self.rules.back().minimum = content[5]
+            self.rules.back().maximum = NO_MAXIMUM if content[6] < 0 else content[6]
+            self.rules.back().counted = content[5] > 0 or content[6] >= 0
+        elif kind == OTHER_TEXT:
+            self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
+        return 0
+
+    cdef int load_tokens(self, NodeC* node, uint32_t size) except -1:
+        """A token set of its own: equal ones are one node."""
+        cdef vector[uint32_t] ids
+        ids.assign(self.pool.begin() + node.off, self.pool.begin() + node.off + node.n)
+        check_tokens(ids, size)
+        node.a = <uint32_t>self.token_sets.size()
+        self.token_sets.push_back(ids)
+        return 0
 
     def _append(self, values):
         cdef uint32_t off = <uint32_t>self.pool.size()
@@ -92,64 +105,10 @@ cdef class FlatIR:
             self.pool.push_back(value)
         return off, <uint32_t>self.pool.size() - off
 
-    def _load(self, node, label_ids, set_ids, vocabulary):
-        """Appends one IR node; children are there already (I1)."""
-        cdef NodeC out
-        cdef uint32_t number = <uint32_t>self.nodes.size()
-        out.kind = node[0]
-        out.a = out.b = out.c = out.off = out.n = 0
-        kind = node[0]
-        if kind == ir.BYTES:
-            out.off, out.n = self._append(node[1])
-        elif kind == ir.TEXT:
-            out.off, out.n = self._append(map(ord, node[1]))
-        elif kind in (ir.CHARS, ir.JSON_CHARS):
-            out.off, out.n = self._append([x for pair in node[1] for x in pair])
-        elif kind in (ir.SEQ, ir.ALT):
-            out.off, out.n = self._append(node[1])
-        elif kind == ir.REPEAT:
-            out.a, out.b = node[1], node[2]
-            out.c = NO_MAXIMUM if node[3] < 0 else node[3]
-        elif kind == ir.REF:
-            out.a = node[1]
-        elif kind == ir.TOKENS:
-            check_tokens(node[1], vocabulary.size)
-            out.a = self._token_set(node[1], set_ids)
-        elif kind == ir.GRAPH:
-            out.a = node[1]
-            out.off, out.n = self._append([x for edge in node[2] for x in edge])
-            out.b, out.c = self._append(node[3])
-        elif kind == ir.CAPTURE:
-            out.a, out.c = node[3], ROLES[node[2]]
-            out.b = label_ids.setdefault(node[1], len(self.labels))
-            if out.b == len(self.labels):
-                self.labels.append(node[1])
-        elif kind == ir.DISPATCH:
-            out.a = self._dispatch(node, set_ids, vocabulary)
-        elif kind == ir.OTHER_TEXT:
-            out.a = node[1]
-            out.off, out.n = self._append([x for text in node[2] for x in (len(text), *map(ord, text))])
-        self.nodes.push_back(out)
-        if kind == ir.CAPTURE:
-            self.rule_of_node[number] = self.made_rule(out.a, PLAIN_RULE)
-            self.rules.back().label = out.b
-            self.rules.back().role = <uint8_t>out.c
-        elif kind == ir.DISPATCH:
-            self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
-        elif kind == ir.OTHER_TEXT:
-            self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
-
-    def _token_set(self, ids, set_ids):
-        cdef vector[uint32_t] values
-        number = set_ids.setdefault(ids, len(set_ids))
-        if number == self.token_sets.size():
-            values = ids
-            self.token_sets.push_back(values)
-        return number
-
-    def _dispatch(self, node, set_ids, vocabulary):
+    def _dispatch(self, tuple node, vocabulary):
         cdef DispatchC out
-        _, arms, excludes, specials, open_end = node
+        cdef vector[uint32_t] allowed
+        _, arms, excludes, specials, open_end, _, _ = node
         for pattern in (*(arm[0] for arm in arms), *excludes):
             check_tokens([letter - 256 for letter in pattern if letter >= 256], vocabulary.size)
         check_tokens(specials, vocabulary.size)
@@ -159,7 +118,8 @@ cdef class FlatIR:
             out.arms.back().rule = self._arm_rule(child)
         for pattern in excludes:
             out.excludes.push_back(self._arm(pattern, vocabulary))
-        out.specials = self._token_set(specials, set_ids) if specials else NO_RULE
+        allowed = specials
+        out.specials = self.intern_tokens(&allowed) if allowed.size() else NO_RULE
         out.open_end = open_end
         self.dispatches.push_back(out)
         return self.dispatches.size() - 1
@@ -187,8 +147,12 @@ cdef class FlatIR:
         cdef RuleC rule = _rule(node, kind)
         if kind == COUNTED_RULE:
             rule.minimum, rule.maximum = self.nodes[node].b, self.nodes[node].c
+            rule.counted = True
         self.rules.push_back(rule)
         return <uint32_t>self.rules.size() - 1
+
+    cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil:
+        return binary_search(self.token_sets[number].begin(), self.token_sets[number].end(), token)
 
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil:
         """The number of a token set; equal sets get one number."""
@@ -348,7 +312,7 @@ cdef class FlatIR:
         if node.kind == GRAPH:
             return self.graph_reaches(node, self.nullable.data())
         if node.kind == DISPATCH:
-            return self.dispatches[node.a].open_end
+            return self.dispatches[node.a].open_end and self.rules[self.rule_of_node[i]].minimum == 0
         if node.kind == OTHER_TEXT:
             return not (node.n and self.pool[node.off] == 0)
         return False
@@ -443,5 +407,5 @@ cdef RuleC _rule(uint32_t node, uint8_t kind):
     rule.label = 0
     rule.kind = kind
     rule.role = ROLE_NONE
-    rule.nullable = rule.productive = 0
+    rule.nullable = rule.productive = rule.counted = 0
     return rule

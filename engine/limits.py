@@ -23,6 +23,8 @@ class Limits:
     pattern_chars: int = 20_000
     #: states of one code-point automaton made by intersection or complement
     pattern_states: int = 20_000
+    #: rules of one grammar given as text; SQL takes about 1,000
+    grammar_rules: int = 32_768
     #: values in one enum
     enum_values: int = 100_000
     #: comparisons of values of enum and const with the schemas beside them; these take a second

@@ -29,6 +29,7 @@ Not here         what a triple is (triples), rows (rows).
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from .digests cimport Digests
 from .hashing cimport U64MapC
 from .rows cimport Arena, ItemC
 from .triplemaker cimport TripleMaker
@@ -55,7 +56,7 @@ cdef class Masks:
     cdef readonly size_t max_bytes
     cdef size_t held
     cdef readonly uint64_t made, reused
-    cdef vector[uint64_t] digests             # two words by rule
+    cdef Digests digests                      # None where there is no table
     cdef U64MapC triple_ids, mask_ids, list_ids
     cdef vector[TriplePtr] triples
     cdef vector[MaskC] kept

@@ -5,8 +5,9 @@ from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
+from .digests cimport DigestC, Digests, is_none
 from .draft cimport FINAL_STATE
-from .flat cimport COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, RuleC
+from .flat cimport DISPATCH_RULE, NO_MAXIMUM, RuleC
 from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena, ItemC, RowC
@@ -29,7 +30,7 @@ cdef class Masks:
     """The masks of one arena over one vocabulary."""
 
     def __cinit__(
-        self, Arena arena, Vocabulary vocabulary, TripleTable table, digests, *, bint keep,
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, *, bint keep,
         size_t max_bytes
     ):
         self.arena = arena
@@ -148,7 +149,7 @@ cdef class Masks:
         cdef uint32_t rule = self.arena.automata.states[item.state].rule, outside
         if not self.arena.automata.tabled[rule]:
             return False
-        if self.arena.automata.ir.rules[rule].kind != COUNTED_RULE:
+        if not self.arena.automata.ir.rules[rule].counted:
             return True
         outside = self.outside(instance, item)
         return outside == DEAD or not self.splits(rule, outside)
@@ -172,7 +173,7 @@ cdef class Masks:
         cdef uint32_t count, reach = <uint32_t>triple.need_ends.size()
         cdef RuleC* rule = &self.arena.automata.ir.rules[self.arena.automata.states[item.state].rule]
         out.least, out.most, out.counted = 0, NO_MAXIMUM, False
-        if rule.kind == COUNTED_RULE:
+        if rule.counted:
             count = self.arena.value_of(instance, item)
             out.counted = True
             out.least = min(rule.minimum - count, reach) if count < rule.minimum else 0
@@ -185,15 +186,18 @@ cdef class Masks:
         cdef uint64_t local = <uint64_t>state << 32 | node
         cdef uint32_t found = map_get(&self.triple_ids, local)
         cdef uint32_t rule = self.arena.automata.states[state].rule
-        cdef bint filtered = self.arena.automata.ir.rules[rule].kind == COUNTED_RULE
+        cdef bint filtered = self.arena.automata.ir.rules[rule].counted
         cdef TripleKeyC key
         cdef TriplePtr made
-        cdef bint shared = self.table is not None and (
-            self.digests[2 * rule] or self.digests[2 * rule + 1]
-        )
+        cdef DigestC digest
+        cdef bint shared
         if found != MISSING:
             return found
-        key.high, key.low = self.digests[2 * rule], self.digests[2 * rule + 1]
+        digest.high = digest.low = 0
+        if self.table is not None:
+            digest = self.digests.rule(rule)
+        shared = not is_none(digest)
+        key.high, key.low = digest.high, digest.low
         key.state, key.node = state - self.arena.automata.first[rule], node
         if shared:
             made = self.table.find(key)
@@ -213,7 +217,7 @@ cdef class Masks:
         cdef uint32_t hub = 0
         cdef TriplePtr made
         if node == 0 and state == self.arena.automata.first[rule] and (
-                self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE):
+                self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE and not filtered):
             made = self.plain_text()
             return free_text_triple(self.arena.automata, state, self.vocabulary, made.get())
         if not filtered and self.vocabulary.nodes[node].end - node > LARGE:

@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
-from .flat cimport COUNTED_RULE, NO_MAXIMUM, RuleC
+from .flat cimport NO_MAXIMUM, RuleC
 from .hashing cimport MISSING, hash_words, map_get, map_put
 
 
@@ -90,7 +90,7 @@ cdef class Arena:
         return self.frame_words[self.frame_off[self.instances[instance].frame] + item.slot]
 
     cdef bint is_counted_state(self, uint32_t state) noexcept nogil:
-        return self.automata.ir.rules[self.automata.states[state].rule].kind == COUNTED_RULE
+        return self.automata.ir.rules[self.automata.states[state].rule].counted
 
     # -- transitions -------------------------------------------------------------------------------
     cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil:
@@ -139,11 +139,9 @@ cdef class Arena:
             item = self.items[k]
             state = &self.automata.states[item.state]
             for e in range(state.token_off, state.token_off + state.n_tokens):
-                for found in self.automata.ir.token_sets[self.automata.token_edges[e].symbol]:
-                    if found == token:
-                        self.advance(self.automata.token_edges[e].target, item.goal,
-                                     self.origin_of(instance, &item), self.value_of(instance, &item))
-                        break
+                if self.automata.ir.has_token(self.automata.token_edges[e].symbol, token):
+                    self.advance(self.automata.token_edges[e].target, item.goal,
+                                 self.origin_of(instance, &item), self.value_of(instance, &item))
         found = self.finish()
         if self.error == NO_ERROR:
             map_put(&self.token_memo, key, found)

@@ -177,7 +177,7 @@ class Recogniser:
     """The language of a grammar, letter by letter."""
 
     def __init__(self, grammar: Grammar) -> None:
-        self.nodes = grammar.nodes
+        self.nodes = list(grammar.nodes)
         self.rules = grammar.rules
         self.root = grammar.rules[grammar.root]
         nullable = self._fixpoint(self._is_nullable)
@@ -245,7 +245,7 @@ class Recogniser:
     def _is_nullable(self, node: tuple, nullable: set[Node]) -> bool:
         kind = node[0]
         if kind == ir.DISPATCH:
-            return bool(node[4])
+            return bool(node[4] and not node[5])
         if kind in (ir.BYTES, ir.TEXT):
             return not node[1]
         if kind == ir.OTHER_TEXT:

@@ -192,10 +192,10 @@ def tokens_machine(ids: Sequence[int]) -> Letters:
 class DispatchMachine:
     """Free text with triggers, simulated by looking at its last letters again and again.
 
-    Position   (letters, pending, debt) in free text: the letters read since free text began (no
-               more than the longest pattern has), the bytes of a character that is not whole yet,
-               and how many letters ago the first token came that free text may not hold (1: just
-               now; 0: there was none).
+    Position   (letters, pending, debt, chars) in free text: the letters read since free text began
+               (no more than the longest pattern has), the bytes of a character that is not whole
+               yet, how many letters ago the first token came that free text may not hold (1: just
+               now; 0: there was none), and how many characters there were, if they are counted.
                ("arm", ((node, next position), ...)) after a pattern; DONE at the end.
     Meaning    A pattern is whole characters and tokens, so it completes between characters only.
                A token that is a letter of a pattern goes on with it; one that is in ``specials``
@@ -206,14 +206,16 @@ class DispatchMachine:
     """
 
     def __init__(self, node: tuple, usable: Container[Node]) -> None:
-        _, self.arms, self.excludes, self.specials, self.open_end = node
+        _, self.arms, self.excludes, self.specials, self.open_end, self.least, self.most = node
         self.usable = usable
         self.patterns: list[Pattern] = [*(arm[0] for arm in self.arms), *self.excludes]
         self.longest = max(map(len, self.patterns), default=0)
-        self.start: Position = ((), b"", 0)
+        self.start: Position = ((), b"", 0, 0)
 
     def done(self, at: Position) -> bool:
-        return at == DONE or (self.open_end and at[0] != "arm" and at[1:] == (b"", 0))
+        if at == DONE or at[0] == "arm":
+            return bool(at == DONE)
+        return bool(self.open_end and at[1:3] == (b"", 0) and at[3] >= self.least)
 
     def waits(self, at: Position) -> Iterable[tuple[Node, Position]]:
         return at[1] if at[0] == "arm" else ()
@@ -221,8 +223,12 @@ class DispatchMachine:
     def scan(self, at: Position, letter: int) -> Position | None:
         if at == DONE or at[0] == "arm":
             return None
-        letters, pending, debt = at
+        letters, pending, debt, chars = at
         if letter < TOKEN:
+            if not pending and chars == self.most:
+                return None
+            if not pending and (self.least or self.most >= 0):
+                chars = chars + 1 if self.most >= 0 else min(chars + 1, self.least)
             read = read_char(ir.ANY_CHAR, pending + bytes([letter]))
             if read is None:
                 return None
@@ -232,15 +238,17 @@ class DispatchMachine:
             return None
         elif debt or letter - TOKEN not in self.specials:
             debt += 1
-        return self._settle((*letters, letter), pending, debt)
+        return self._settle((*letters, letter), pending, debt, chars)
 
-    def _settle(self, letters: Pattern, pending: bytes, debt: int) -> Position | None:
+    def _settle(
+        self, letters: Pattern, pending: bytes, debt: int, chars: int
+    ) -> Position | None:
         whole = [p for p in self.patterns if letters[-len(p) :] == p and not pending]
         if whole:
             return self._trigger(whole, debt)
         if debt and not self._is_payable(letters, debt):
             return None
-        return letters[-self.longest :] if self.longest else (), pending, debt
+        return letters[-self.longest :] if self.longest else (), pending, debt, chars
 
     def _trigger(self, whole: list[Pattern], debt: int) -> Position | None:
         longest = max(whole, key=len)

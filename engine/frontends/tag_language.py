@@ -7,25 +7,30 @@ The language is xgrammar's. A document has two spellings:
 
 The second, older one is triggered tags around schemas. Names of tokens are resolved to ids.
 
-Invariants   those of tag_formats; nothing nests deeper than Limits.spec_depth, which is found out
-             without recursion, so that the recursion here is bounded.
+Invariants   those of tag_formats; nothing nests deeper than Limits.spec_depth, so that the
+             recursion here is bounded.
 Refused      what the language knows and the engine can't do, and every unknown field or type, by
              its name (UnsupportedSchema); what makes no sense (SpecError). Nothing is ignored.
+Cost         linear, about 4 us a tag; places are written out only where something is wrong.
 """
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..limits import Limits
+from .tag_fields import Fields, Place, as_schema, as_text, as_texts
 from .tag_formats import (
     AnyText,
     ConstString,
+    Dispatch,
+    Ebnf,
     Format,
     JsonSchema,
     Mark,
     Or,
+    OtherTokens,
     Regex,
     Repeat,
     Sequence,
@@ -35,57 +40,42 @@ from .tag_formats import (
     Triggered,
     is_endless,
     is_text,
-    starts_with,
 )
+from .tag_vocabulary import TagVocabulary
+from .tag_xml import STYLES
 
 #: what a "switchyard" field must name: additions of our own, which other engines refuse by name
 EXTENSION_VERSION = 1
-
-#: what repeats how often
-REPEATS: dict[str, tuple[int, int | None]] = {
-    "optional": (0, 1),
-    "star": (0, None),
-    "plus": (1, None),
-}
-
-#: formats and fields that are refused by name; a field at its default means nothing and passes
-UNSUPPORTED_TYPES = {
-    "any_tokens",
-    "dispatch",
-    "exclude_token",
-    "grammar",
-    "qwen_xml_parameter",
-    "repeat",
-    "token_dispatch",
-}
-UNSUPPORTED_FIELDS: dict[str, dict[str, Any]] = {
-    "json_schema": {
-        "style": "json",
-        "any_order": False,
-        "max_whitespace_cnt": None,
-        "excludes": [],
-    },
-    "any_text": {"max_tokens": None, "max_chars": None},
-}
+#: the largest count; the engine's registers hold 32 bits
+MOST = 2**31 - 1
+#: blanks that follow one another in the white space between JSON tokens: a newline and 20 more
+BLANKS = 21
 
 
-def parse_structural_tag(
-    document: Any, special_tokens: Mapping[str, int], limits: Limits
-) -> Format:
+def parse_structural_tag(document: Any, vocabulary: TagVocabulary, limits: Limits) -> Format:
     """The format of a document in either spelling."""
-    check_depth(document, limits)
-    fields = Fields(document, "")
-    if fields.take("type", "structural_tag") != "structural_tag":
-        raise SpecError('the type of the document must be "structural_tag"', "/type")
-    reader = Reader(special_tokens)
-    is_old = "structures" in fields.left
-    made = reader.legacy(fields) if is_old else reader.format(*fields.item("format"))
-    fields.finish()
+    try:
+        fields = Fields(document, "")
+        if fields.get("type", "structural_tag") != "structural_tag":
+            raise SpecError('the type of the document must be "structural_tag"', "/type")
+        reader = Reader(document, vocabulary, limits)
+        is_old = "structures" in document
+        if is_old:
+            made: Format = reader.legacy(fields)
+        else:
+            made = reader.format(fields.item("format"), "/format", 2)
+        fields.finish("type", *(("structures", "triggers") if is_old else ("format",)))
+    except SpecError:
+        check_depth(document, limits)
+        raise
     return made
 
 
 def check_depth(document: Any, limits: Limits) -> None:
-    """I5, without recursion. Schemas count their own levels, in their own front end."""
+    """Nesting of the whole document, without recursion.
+
+    Schemas count their own levels, in their own front end.
+    """
     todo = [(document, 1, "")]
     while todo:
         value, depth, place = todo.pop()
@@ -99,118 +89,48 @@ def check_depth(document: Any, limits: Limits) -> None:
                 todo.append((inner, depth + 1, f"{place}/{step}"))
 
 
-class Fields:
-    """The fields of one JSON object, taken one by one; what is left over at the end is refused."""
-
-    def __init__(self, value: Any, pointer: str) -> None:
-        if not isinstance(value, dict):
-            raise SpecError("must be an object", pointer)
-        self.left: dict[str, Any] = dict(value)
-        self.pointer = pointer
-
-    def fault(self, name: str, message: str) -> SpecError:
-        return SpecError(f"{name} {message}", f"{self.pointer}/{name}")
-
-    def take(self, name: str, default: Any = None) -> Any:
-        return self.left.pop(name, default)
-
-    def item(self, name: str) -> tuple[Any, str]:
-        """A field that must be there, and its pointer."""
-        if name not in self.left:
-            raise SpecError(f"the field {name!r} is missing", self.pointer)
-        return self.left.pop(name), f"{self.pointer}/{name}"
-
-    def items(self, name: str) -> list[tuple[Any, str]]:
-        """The elements of a list that must be there and must not be empty, with their pointers."""
-        value, place = self.item(name)
-        if not isinstance(value, list) or not value:
-            raise self.fault(name, "must be a list with at least one element")
-        return [(element, f"{place}/{k}") for k, element in enumerate(value)]
-
-    def optional_items(self, name: str) -> list[tuple[Any, str]]:
-        """The same for a list that may be absent or empty."""
-        return self.items(name) if self.left.get(name, []) != [] else self.left.pop(name, [])
-
-    def text(self, name: str) -> str:
-        return as_text(*self.item(name))
-
-    def flag(self, name: str) -> bool:
-        value = self.take(name, False)
-        if not isinstance(value, bool):
-            raise self.fault(name, "must be true or false")
-        return value
-
-    def finish(self, defaults: Mapping[str, Any] | None = None) -> None:
-        """``defaults`` are the values of fields that mean nothing."""
-        known = defaults or {}
-        for name, value in self.left.items():
-            if name not in known or value != known[name]:
-                raise UnsupportedSchema(self.pointer, name)
-
-
-def as_text(value: Any, pointer: str, *, filled: bool = False) -> str:
-    """A string that can be written in UTF-8."""
-    if not isinstance(value, str) or (filled and not value):
-        raise SpecError("must be a string" + " that is not empty" * filled, pointer)
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise SpecError("holds half of a surrogate pair", pointer) from None
-    return value
-
-
-def as_texts(items: Collection[tuple[Any, str]]) -> tuple[str, ...]:
-    return tuple(as_text(value, place, filled=True) for value, place in items)
-
-
 class Reader:
-    """Formats from JSON values; one method for each type."""
+    """Formats from JSON values; one method for each type.
 
-    def __init__(self, special_tokens: Mapping[str, int]) -> None:
-        self._tokens = special_tokens
-        self._special_ids = frozenset(special_tokens.values())
-        self._types: dict[str, Callable[[Fields], Format]] = {
-            "const_string": lambda f: ConstString(f.pointer, f.text("value")),
-            "regex": lambda f: Regex(f.pointer, f.text("pattern")),
-            "json_schema": self._json_schema,
-            "any_text": lambda f: AnyText(f.pointer, as_texts(f.optional_items("excludes"))),
-            "token": lambda f: Token(f.pointer, self._token(*f.item("token"))),
-            "sequence": lambda f: Sequence(f.pointer, self._formats(f)),
-            "or": lambda f: Or(f.pointer, self._formats(f)),
-            "tag": self._tag,
-            "triggered_tags": self._triggered_tags,
-            "token_triggered_tags": self._token_triggered_tags,
-            "tags_with_separator": self._tags_with_separator,
-        }
+    ``depth`` counts levels of JSON. Formats reach two levels below themselves at most, so that
+    the document is looked at as a whole when one comes near to the limit.
+    """
 
-    def format(self, value: Any, pointer: str) -> Format:
+    def __init__(self, document: Any, vocabulary: TagVocabulary, limits: Limits) -> None:
+        self._document = document
+        self._limits = limits
+        self._careful = limits.spec_depth - 2
+        self._vocabulary = vocabulary
+
+    def format(self, value: Any, pointer: str, depth: int) -> Format:
+        if depth > self._careful:
+            check_depth(self._document, self._limits)
+            self._careful = depth + self._limits.spec_depth
         fields = Fields(value, pointer)
-        kind = fields.item("type")[0]
-        if isinstance(kind, str) and kind in REPEATS:
-            made = self._repeat(fields, kind)
-        elif isinstance(kind, str) and kind in self._types:
-            made = self._types[kind](fields)
-        elif isinstance(kind, str):
-            known = kind in UNSUPPORTED_TYPES
-            message = f"the format {kind!r} {'is not supported' if known else 'does not exist'}"
-            raise UnsupportedSchema(pointer, kind, message)
-        else:
+        kind = fields.item("type")
+        if not isinstance(kind, str):
             raise fields.fault("type", "must be a string")
-        fields.finish(UNSUPPORTED_FIELDS.get(kind))
+        found = TYPES.get(kind)
+        if found is None:
+            raise UnsupportedSchema(pointer, kind, f"the format {kind!r} does not exist")
+        made = found[0](self, fields, depth)
+        fields.finish("type", *found[1])
         return made
 
     def legacy(self, fields: Fields) -> Triggered:
         """The older spelling: triggered tags around schemas, at the root of the document."""
         tags = []
-        for value, place in fields.items("structures"):
-            inner = Fields(value, place)
-            schema, schema_place = inner.item("schema")
+        for k, value in enumerate(fields.items("structures")):
+            inner = Fields(value, f"/structures/{k}")
+            schema = inner.item("schema")
+            place = f"{inner.pointer}/schema"
             if isinstance(schema, str):
-                schema = self._schema_text(schema, schema_place)
-            content = JsonSchema(schema_place, as_schema(schema, schema_place), schema_place)
-            tags.append(Tag(place, inner.text("begin"), content, (inner.text("end"),)))
-            inner.finish()
-        made = Triggered("", as_texts(fields.items("triggers")), tuple(tags), (), False, False)
+                schema = self._schema_text(schema, place)
+            content = JsonSchema(place, as_schema(schema, place), place)
+            tags.append(Tag(inner.pointer, inner.text("begin"), content, (inner.text("end"),)))
+            inner.finish("begin", "schema", "end")
+        triggers = as_texts(fields.items("triggers"), "/triggers")
+        made = Triggered("", triggers, tuple(tags), (), False, False)
         check_triggers(made, "/triggers")
         return made
 
@@ -222,127 +142,268 @@ class Reader:
             raise SpecError(f"holds no JSON: {error}", pointer) from None
 
     # -- leaves -----------------------------------------------------------------------------------
-    def _token(self, value: Any, pointer: str) -> int:
+    def _token(self, value: Any, fields: Fields, *place: Place) -> int:
         if isinstance(value, str):
-            if value not in self._tokens:
-                raise SpecError(f"there is no special token {value!r}", pointer)
-            return self._tokens[value]
+            if value not in self._vocabulary.special_tokens:
+                raise fields.error(f"there is no special token {value!r}", *place)
+            return self._vocabulary.special_tokens[value]
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise SpecError("must be the text of a special token or a token id", pointer)
+            raise fields.error("must be the text of a special token or a token id", *place)
         return value
 
-    def _specials(self, name: str, items: Collection[tuple[Any, str]]) -> tuple[int, ...]:
-        """Tokens that free text is searched for; others can't be told apart from their bytes."""
-        tokens = tuple(self._token(*item) for item in items)
-        for token, (_, place) in zip(tokens, items, strict=True):
-            if token not in self._special_ids:
-                raise UnsupportedSchema(place, name, f"{token} is not a special token")
-        return tokens
+    def _tokens(self, fields: Fields, name: str) -> tuple[int, ...]:
+        items = fields.optional_items(name)
+        return tuple(self._token(value, fields, name, k) for k, value in enumerate(items))
 
-    @staticmethod
-    def _json_schema(fields: Fields) -> JsonSchema:
-        value, place = fields.item("json_schema")
-        schema = as_schema(value, place)
-        if "switchyard" not in fields.left:
-            return JsonSchema(fields.pointer, schema, place)
-        own = Fields(*fields.item("switchyard"))
-        if own.take("version") != EXTENSION_VERSION:
-            raise own.fault("version", f"must be {EXTENSION_VERSION}")
-        extra_keys = own.take("extra_keys", "anywhere")
-        if extra_keys not in ("anywhere", "last"):
-            raise own.fault("extra_keys", 'must be "anywhere" or "last"')
-        loose = own.flag("loose")
-        own.finish()
-        return JsonSchema(fields.pointer, schema, place, extra_keys, loose)
+    def _special(self, value: Any, fields: Fields, name: str, *place: Place) -> int:
+        """A token that free text is searched for; others can't be told apart from their bytes."""
+        token = self._token(value, fields, *place)
+        if token not in self._vocabulary.special_ids:
+            message = f"{token} is not a special token"
+            raise UnsupportedSchema(fields.place(*place), name, message)
+        return token
+
+    def _specials(self, fields: Fields, name: str, items: Collection[Any]) -> tuple[int, ...]:
+        return tuple(self._special(v, fields, name, name, k) for k, v in enumerate(items))
+
+    def _json_schema(self, fields: Fields, _: int) -> JsonSchema:
+        place = f"{fields.pointer}/json_schema"
+        made = JsonSchema(fields.pointer, as_schema(fields.item("json_schema"), place), place)
+        if len(fields.value) > 2:
+            _json_schema_options(fields, made)
+        return made
+
+    def _qwen_xml_parameter(self, fields: Fields, _: int) -> JsonSchema:
+        place = f"{fields.pointer}/json_schema"
+        schema = as_schema(fields.item("json_schema"), place)
+        return JsonSchema(fields.pointer, schema, place, style="qwen_xml")
+
+    def _any_text(self, fields: Fields, _: int) -> AnyText:
+        excludes = as_texts(fields.optional_items("excludes"), fields.pointer, "excludes")
+        if fields.get("max_tokens") is not None:
+            message = "the engine counts characters of free text, not its tokens: use max_chars"
+            raise UnsupportedSchema(fields.pointer, "max_tokens", message)
+        return AnyText(fields.pointer, excludes, fields.bound("max_chars", MOST))
+
+    def _one_token(self, fields: Fields, _: int) -> Token:
+        return Token(fields.pointer, self._token(fields.item("token"), fields, "token"))
+
+    def _exclude_token(self, fields: Fields, _: int) -> OtherTokens:
+        return OtherTokens(fields.pointer, self._tokens(fields, "exclude_tokens"), 1, 1)
+
+    def _any_tokens(self, fields: Fields, _: int) -> OtherTokens:
+        excludes = self._tokens(fields, "exclude_tokens")
+        return OtherTokens(fields.pointer, excludes, 0, fields.bound("max_tokens", MOST))
 
     # -- composition ------------------------------------------------------------------------------
-    def _formats(self, fields: Fields) -> tuple[Format, ...]:
-        return tuple(self.format(*item) for item in fields.items("elements"))
+    def _formats(self, fields: Fields, depth: int) -> tuple[Format, ...]:
+        place = f"{fields.pointer}/elements/"
+        items = fields.items("elements")
+        return tuple([self.format(v, f"{place}{k}", depth + 2) for k, v in enumerate(items)])
 
-    def _repeat(self, fields: Fields, kind: str) -> Format:
-        content = self.format(*fields.item("content"))
+    def _content(self, fields: Fields, depth: int) -> Format:
+        return self.format(fields.item("content"), f"{fields.pointer}/content", depth + 1)
+
+    def _repeat_counted(self, fields: Fields, depth: int) -> Format:
+        minimum, maximum = fields.count("min", 0, MOST), fields.count("max", -1, MOST)
+        if -1 < maximum < minimum:
+            raise fields.fault("max", "must not be below min, unless it is -1, no upper bound")
+        return self._repeat(fields, minimum, None if maximum == -1 else maximum, depth)
+
+    def _repeat(self, fields: Fields, minimum: int, maximum: int | None, depth: int) -> Format:
+        content = self._content(fields, depth)
+        if maximum == 0:
+            return Repeat(fields.pointer, content, 0, 0)
         # Text after text is text: so its triggers, excludes and the tag's end hold for the whole.
         if is_text(content):
             return content
-        return Repeat(fields.pointer, content, *REPEATS[kind])
+        if isinstance(content, AnyText) and content.max_chars is not None:
+            bound = None if maximum is None else content.max_chars * maximum
+            if content.max_chars == 0:
+                bound = 0
+            return AnyText(content.pointer, content.excludes, bound)
+        return Repeat(fields.pointer, content, minimum, maximum)
 
-    def _mark(self, value: Any, pointer: str) -> Mark:
+    # -- tags -------------------------------------------------------------------------------------
+    def _mark(self, fields: Fields, name: str) -> Mark:
+        value = fields.item(name)
         if not isinstance(value, dict):
-            return as_text(value, pointer)
-        fields = Fields(value, pointer)
-        if fields.take("type") != "token":
-            raise fields.fault("type", 'must be "token"')
-        token = self._token(*fields.item("token"))
-        fields.finish()
+            return as_text(value, fields.pointer, name)
+        inner = Fields(value, f"{fields.pointer}/{name}")
+        if inner.get("type") != "token":
+            raise inner.fault("type", 'must be "token"')
+        token = self._token(inner.item("token"), inner, "token")
+        inner.finish("type", "token")
         return token
 
-    def _tag(self, fields: Fields) -> Tag:
-        begin = self._mark(*fields.item("begin"))
-        content = self.format(*fields.item("content"))
-        ends = self._ends(fields)
-        if is_endless(content) and all(end == "" for end in ends):
+    def _tag(self, fields: Fields, depth: int) -> Tag:
+        begin = self._mark(fields, "begin")
+        content = self._content(fields, depth)
+        ends: tuple[Mark, ...]
+        if isinstance(fields.value.get("end"), list):
+            items = enumerate(fields.items("end"))
+            ends = tuple(as_text(value, fields.pointer, "end", k) for k, value in items)
+        else:
+            ends = (self._mark(fields, "end"),)
+        if not any(end != "" for end in ends) and is_endless(content):
             raise fields.fault("end", "must not be empty after free text, or the text never ends")
         return Tag(fields.pointer, begin, content, ends)
 
-    def _ends(self, fields: Fields) -> tuple[Mark, ...]:
-        if not isinstance(fields.left.get("end"), list):
-            return (self._mark(*fields.item("end")),)
-        return tuple(as_text(value, place) for value, place in fields.items("end"))
-
-    def _tags(self, fields: Fields) -> tuple[Tag, ...]:
+    def _tags(self, fields: Fields, depth: int) -> tuple[Tag, ...]:
         tags = []
-        for value, place in fields.items("tags"):
-            tag_fields = Fields(value, place)
-            if tag_fields.take("type", "tag") != "tag":
-                raise tag_fields.fault("type", 'must be "tag"')
-            tags.append(self._tag(tag_fields))
-            tag_fields.finish()
+        place = f"{fields.pointer}/tags/"
+        for k, value in enumerate(fields.items("tags")):
+            inner = Fields(value, f"{place}{k}")
+            if inner.get("type", "tag") != "tag":
+                raise inner.fault("type", 'must be "tag"')
+            tags.append(self._tag(inner, depth + 2))
+            inner.finish("type", *TYPES["tag"][1])
         return tuple(tags)
 
-    def _triggered_tags(self, fields: Fields) -> Triggered:
-        triggers = as_texts(fields.items("triggers"))
-        excludes = as_texts(fields.optional_items("excludes"))
-        return self._triggered(fields, triggers, excludes, "triggers")
+    def _triggered_tags(self, fields: Fields, depth: int) -> Triggered:
+        triggers = as_texts(fields.items("triggers"), fields.pointer, "triggers")
+        excludes = as_texts(fields.optional_items("excludes"), fields.pointer, "excludes")
+        return self._triggered(fields, triggers, excludes, "triggers", depth)
 
-    def _token_triggered_tags(self, fields: Fields) -> Triggered:
-        triggers = self._specials("trigger_tokens", fields.items("trigger_tokens"))
-        excludes = self._specials("exclude_tokens", fields.optional_items("exclude_tokens"))
-        kept = tuple(token for token in excludes if token not in triggers)
-        return self._triggered(fields, triggers, kept, "trigger_tokens")
+    def _token_triggered_tags(self, fields: Fields, depth: int) -> Triggered:
+        triggers = self._specials(fields, "trigger_tokens", fields.items("trigger_tokens"))
+        kept = self._kept_excludes(fields, triggers)
+        return self._triggered(fields, triggers, kept, "trigger_tokens", depth)
+
+    def _kept_excludes(self, fields: Fields, triggers: Collection[Mark]) -> tuple[Mark, ...]:
+        """Tokens that free text must not hold; a trigger is no text, so excluding it is idle."""
+        name = "exclude_tokens"
+        excludes = self._specials(fields, name, fields.optional_items(name))
+        return tuple(token for token in excludes if token not in triggers)
 
     def _triggered(
-        self, fields: Fields, triggers: tuple[Mark, ...], excludes: tuple[Mark, ...], name: str
-    ) -> Triggered:
+        self, fields: Fields, triggers: tuple[Mark, ...], excludes: tuple[Mark, ...], name: str,
+        depth: int,
+    ) -> Triggered:  # fmt: skip
         made = Triggered(
-            fields.pointer, triggers, self._tags(fields), excludes,
+            fields.pointer, triggers, self._tags(fields, depth), excludes,
             fields.flag("at_least_one"), fields.flag("stop_after_first"),
         )  # fmt: skip
         check_triggers(made, f"{fields.pointer}/{name}")
         return made
 
-    def _tags_with_separator(self, fields: Fields) -> TagsWithSeparator:
+    def _dispatch(self, fields: Fields, depth: int) -> Dispatch:
+        excludes = as_texts(fields.optional_items("excludes"), fields.pointer, "excludes")
+        arms = [
+            (as_text(pattern, place, filled=True), made)
+            for pattern, place, made in self._rules(fields, depth)
+        ]
+        return Dispatch(fields.pointer, tuple(arms), excludes, fields.flag("loop", True))
+
+    def _token_dispatch(self, fields: Fields, depth: int) -> Dispatch:
+        arms = [
+            (self._special(pattern, fields, "rules", "rules", k, 0), made)
+            for k, (pattern, _, made) in enumerate(self._rules(fields, depth))
+        ]
+        kept = self._kept_excludes(fields, {token for token, _ in arms})
+        return Dispatch(fields.pointer, tuple(arms), kept, fields.flag("loop", True))
+
+    def _rules(self, fields: Fields, depth: int) -> list[tuple[Any, str, Format]]:
+        """Pairs of a pattern, with its place, and a format."""
+        made = []
+        for k, rule in enumerate(fields.items("rules")):
+            place = f"{fields.pointer}/rules/{k}"
+            if not isinstance(rule, list | tuple) or len(rule) != 2:
+                raise SpecError("must be a pair of a pattern and a format", place)
+            inner = self.format(rule[1], f"{place}/1", depth + 3)
+            made.append((rule[0], f"{place}/0", inner))
+        return made
+
+    def _tags_with_separator(self, fields: Fields, depth: int) -> TagsWithSeparator:
         return TagsWithSeparator(
-            fields.pointer, self._tags(fields), fields.text("separator"),
+            fields.pointer, self._tags(fields, depth), fields.text("separator"),
             fields.flag("at_least_one"), fields.flag("stop_after_first"),
         )  # fmt: skip
 
 
-def as_schema(value: Any, pointer: str) -> Any:
-    if not isinstance(value, dict | bool):
-        raise SpecError("must be a JSON Schema, an object or a boolean", pointer)
-    return value
+def _json_schema_options(fields: Fields, made: JsonSchema) -> None:
+    """The fields of a json_schema that are seldom there."""
+    style = fields.get("style", "json")
+    if style != "json" and style not in STYLES:
+        raise UnsupportedSchema(fields.pointer, "style", f"the style {style!r} does not exist")
+    made.style = style
+    made.any_order = fields.flag("any_order")
+    blanks = fields.bound("max_whitespace_cnt", MOST)
+    if blanks is not None and blanks < BLANKS:
+        if blanks:
+            message = f"white space is bounded by {BLANKS} anyway, or left out with 0"
+            raise UnsupportedSchema(fields.pointer, "max_whitespace_cnt", message)
+        made.whitespace = "compact"
+    if fields.get("excludes", []) != []:
+        raise UnsupportedSchema(fields.pointer, "excludes")
+    if "switchyard" not in fields.value:
+        return
+    own = Fields(fields.item("switchyard"), f"{fields.pointer}/switchyard")
+    if own.get("version") != EXTENSION_VERSION:
+        raise own.fault("version", f"must be {EXTENSION_VERSION}")
+    made.extra_keys = own.get("extra_keys", "anywhere")
+    if made.extra_keys not in ("anywhere", "last"):
+        raise own.fault("extra_keys", 'must be "anywhere" or "last"')
+    made.loose = own.flag("loose")
+    own.finish("version", "extra_keys", "loose")
 
 
 def check_triggers(made: Triggered, place: str) -> None:
-    """I3."""
+    """I3, linear in the tags: a begin is looked up once for each length that a trigger has."""
     kind = type(made.triggers[0])
+    unused = dict.fromkeys(made.triggers)
+    sizes = sorted({len(t) for t in made.triggers if isinstance(t, str)})
     for tag in made.tags:
-        if not isinstance(tag.begin, kind):
+        begin = tag.begin
+        if type(begin) is not kind:
             what = "a text" if kind is str else "a token"
             message = f"the begin of this tag must be {what}, as the triggers are"
             raise SpecError(message, f"{tag.pointer}/begin")
-        if not any(starts_with(tag.begin, trigger) for trigger in made.triggers):
+        heads = [begin[:n] for n in sizes] if isinstance(begin, str) else [begin]
+        met = [head for head in heads if head in unused]
+        if not met:
             raise SpecError("the begin of this tag starts with no trigger", f"{tag.pointer}/begin")
+        for head in met:
+            unused[head] = True
     for number, trigger in enumerate(made.triggers):
-        if not any(starts_with(tag.begin, trigger) for tag in made.tags):
+        if not unused[trigger]:
             raise SpecError("no tag begins with this trigger", f"{place}/{number}")
+
+
+Make = Callable[[Reader, Fields, int], Format]
+
+#: by type: what reads a format, and its fields
+TYPES: dict[str, tuple[Make, tuple[str, ...]]] = {
+    "const_string": (lambda _, f, __: ConstString(f.pointer, f.text("value")), ("value",)),
+    "regex": (lambda _, f, __: Regex(f.pointer, f.text("pattern")), ("pattern",)),
+    "grammar": (lambda _, f, __: Ebnf(f.pointer, f.text("grammar")), ("grammar",)),
+    "json_schema": (
+        Reader._json_schema,
+        ("json_schema", "style", "any_order", "max_whitespace_cnt", "excludes", "switchyard"),
+    ),
+    "qwen_xml_parameter": (Reader._qwen_xml_parameter, ("json_schema",)),
+    "any_text": (Reader._any_text, ("excludes", "max_tokens", "max_chars")),
+    "token": (Reader._one_token, ("token",)),
+    "exclude_token": (Reader._exclude_token, ("exclude_tokens",)),
+    "any_tokens": (Reader._any_tokens, ("exclude_tokens", "max_tokens")),
+    "sequence": (lambda r, f, d: Sequence(f.pointer, r._formats(f, d)), ("elements",)),
+    "or": (lambda r, f, d: Or(f.pointer, r._formats(f, d)), ("elements",)),
+    "optional": (lambda r, f, d: r._repeat(f, 0, 1, d), ("content",)),
+    "star": (lambda r, f, d: r._repeat(f, 0, None, d), ("content",)),
+    "plus": (lambda r, f, d: r._repeat(f, 1, None, d), ("content",)),
+    "repeat": (Reader._repeat_counted, ("content", "min", "max")),
+    "tag": (Reader._tag, ("begin", "content", "end")),
+    "triggered_tags": (
+        Reader._triggered_tags,
+        ("triggers", "tags", "excludes", "at_least_one", "stop_after_first"),
+    ),
+    "token_triggered_tags": (
+        Reader._token_triggered_tags,
+        ("trigger_tokens", "tags", "exclude_tokens", "at_least_one", "stop_after_first"),
+    ),
+    "dispatch": (Reader._dispatch, ("rules", "loop", "excludes")),
+    "token_dispatch": (Reader._token_dispatch, ("rules", "loop", "exclude_tokens")),
+    "tags_with_separator": (
+        Reader._tags_with_separator, ("tags", "separator", "at_least_one", "stop_after_first"),
+    ),
+}  # fmt: skip

@@ -287,8 +287,6 @@ def engine_grammar_of_right_recursive_list():  # type: ignore[no-untyped-def]
 
 
 def compiled_from(grammar) -> engine.Compiled:  # type: ignore[no-untyped-def]
-    from engine.fingerprint import NONE
-
     return engine.Compiled(
         small_vocabulary(),
         grammar,
@@ -296,7 +294,6 @@ def compiled_from(grammar) -> engine.Compiled:  # type: ignore[no-untyped-def]
         features=engine.Features(),
         table=None,
         automata_table=None,
-        digests=lambda ir: [NONE] * len(ir.rule_shapes()),
     )
 
 

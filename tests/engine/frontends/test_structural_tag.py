@@ -7,9 +7,10 @@ from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.json_schema import build_json_schema
 from engine.frontends.regex import build_regex
 from engine.frontends.structural_tag import build_structural_tag
+from engine.frontends.tag_vocabulary import TagVocabulary
 from engine.ir import Grammar
 from engine.limits import Limits
-from tests.engine.frontends import tag_cases, triggered_cases
+from tests.engine.frontends import dispatch_cases, tag_cases, triggered_cases
 from tests.engine.frontends.tag_specs import (
     ANY_TEXT,
     CALLS,
@@ -37,7 +38,9 @@ from tests.engine.frontends.tag_specs import (
 from tests.reference import Recogniser
 from tests.reference_letters import TOKEN
 
-CASES = (*tag_cases.CASES, *triggered_cases.CASES)
+TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
+VOCABULARY = TagVocabulary(SPECIALS, STOPS, TOKENS)
+CASES = (*tag_cases.CASES, *triggered_cases.CASES, *dispatch_cases.CASES)
 
 
 def build(document, *, limits=None, schema=build_json_schema, regex=build_regex) -> Grammar:
@@ -45,8 +48,7 @@ def build(document, *, limits=None, schema=build_json_schema, regex=build_regex)
     node = build_structural_tag(
         grammar,
         document,
-        special_tokens=SPECIALS,
-        stop_token_ids=STOPS,
+        vocabulary=VOCABULARY,
         build_schema=schema,
         build_regex=regex,
     )
@@ -60,7 +62,14 @@ def wrap(form):
 
 
 def accepts(recogniser: Recogniser, parts) -> bool:
-    return recogniser.matches_symbols(i if i < 256 else TOKEN + i for i in letters(parts))
+    """An ordinary token, here one byte, may be read as that byte or by its id."""
+    columns = [recogniser.start()]
+    for i in letters(parts):
+        after = [column.step_token(i) for column in columns]
+        if i < TOKEN:
+            after += [column.step(i) for column in columns]
+        columns = [column for column in after if column is not None]
+    return any(column.accepts() for column in columns)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -198,6 +207,30 @@ SPEC_ERRORS = [
     (wrap({**SEP, "separator": None}), "/format/separator"),
     (wrap({**SEP, "tags": []}), "/format/tags"),
     (wrap(tag("a", seq(const("x"), {**SEP, "tags": []}), "b")), "/format/content/elements/1/tags"),
+    (wrap({"type": "repeat", "content": F_A, "min": 0}), "/format"),
+    (wrap({"type": "repeat", "content": F_A, "min": -1, "max": 1}), "/format/min"),
+    (wrap({"type": "repeat", "content": F_A, "min": 0, "max": -2}), "/format/max"),
+    (wrap({"type": "repeat", "content": F_A, "min": 2, "max": 1}), "/format/max"),
+    (wrap({"type": "repeat", "content": F_A, "min": 0, "max": 2**31}), "/format/max"),
+    (wrap({"type": "repeat", "content": F_A, "min": 0, "max": True}), "/format/max"),
+    (wrap({"type": "repeat", "content": const(1), "min": 0, "max": 1}), "/format/content/value"),
+    (wrap({"type": "exclude_token", "exclude_tokens": ["x"]}), "/format/exclude_tokens/0"),
+    (wrap({"type": "exclude_token", "exclude_tokens": "x"}), "/format/exclude_tokens"),
+    (wrap({"type": "any_tokens", "max_tokens": -1}), "/format/max_tokens"),
+    (wrap({"type": "any_tokens", "exclude_tokens": [A, -1]}), "/format/exclude_tokens/1"),
+    (wrap(tag("a", {"type": "any_tokens"}, "")), "/format/end"),
+    (wrap({**ANY_TEXT, "max_chars": -1}), "/format/max_chars"),
+    (wrap({**ANY_TEXT, "max_chars": 1.0}), "/format/max_chars"),
+    (wrap({"type": "dispatch"}), "/format"),
+    (wrap({"type": "dispatch", "rules": []}), "/format/rules"),
+    (wrap({"type": "dispatch", "rules": [["a"]]}), "/format/rules/0"),
+    (wrap({"type": "dispatch", "rules": [["", ANY_TEXT]]}), "/format/rules/0/0"),
+    (wrap({"type": "dispatch", "rules": [["a", ANY_TEXT], ["b", 1]]}), "/format/rules/1/1"),
+    (wrap({"type": "dispatch", "rules": [["a", ANY_TEXT]], "loop": 1}), "/format/loop"),
+    (wrap({"type": "token_dispatch", "rules": [["a", ANY_TEXT]]}), "/format/rules/0/0"),
+    (wrap(tag("a", {"type": "dispatch", "rules": [["b", F_A]]}, "")), "/format/end"),
+    (wrap({"type": "grammar", "grammar": "root ::= 'a'"}), "/format/grammar"),
+    (wrap({"type": "grammar", "grammar": 1}), "/format/grammar"),
     ({**LEGACY, "structures": []}, "/structures"),
     ({**LEGACY, "structures": [1]}, "/structures/0"),
     ({**LEGACY, "triggers": []}, "/triggers"),
@@ -219,20 +252,15 @@ def test_mistakes_are_named_by_their_place(document, pointer):
 
 J = {"type": "json_schema", "json_schema": True}
 UNSUPPORTED = [
-    (wrap({"type": "grammar", "grammar": "root ::= 'a'"}), "/format", "grammar"),
-    (wrap({"type": "exclude_token", "exclude_tokens": []}), "/format", "exclude_token"),
-    (wrap({"type": "any_tokens"}), "/format", "any_tokens"),
-    (wrap({"type": "repeat", "content": ANY_TEXT, "min": 0, "max": 1}), "/format", "repeat"),
-    (wrap({"type": "dispatch", "rules": []}), "/format", "dispatch"),
-    (wrap({"type": "token_dispatch", "rules": []}), "/format", "token_dispatch"),
-    (wrap({"type": "qwen_xml_parameter", "json_schema": {}}), "/format", "qwen_xml_parameter"),
     (wrap(seq(const("a"), {"type": "frobnicate"})), "/format/elements/1", "frobnicate"),
-    (wrap({**J, "style": "qwen_xml"}), "/format", "style"),
-    (wrap({**J, "any_order": True}), "/format", "any_order"),
+    (wrap({**J, "style": "yaml"}), "/format", "style"),
+    (wrap({**J, "style": "qwen_xml", "any_order": True}), "/format", "any_order"),
+    (wrap({"type": "token_dispatch", "rules": [[97, ANY_TEXT]]}), "/format/rules/0/0", "rules"),
+    (wrap({"type": "dispatch", "rules": [["a", ANY_TEXT]], "x": 1}), "/format", "x"),
+    (wrap({"type": "any_tokens", "max_chars": 1}), "/format", "max_chars"),
     (wrap({**J, "max_whitespace_cnt": 2}), "/format", "max_whitespace_cnt"),
     (wrap({**J, "excludes": ["a"]}), "/format", "excludes"),
     (wrap({**ANY_TEXT, "max_tokens": 5}), "/format", "max_tokens"),
-    (wrap({**ANY_TEXT, "max_chars": 5}), "/format", "max_chars"),
     (wrap({**const("a"), "flags": 0}), "/format", "flags"),
     (wrap({**some("star", const("a")), "max": 3}), "/format", "max"),
     (wrap({**F_A, "name": "a"}), "/format", "name"),
@@ -257,6 +285,7 @@ def test_what_is_not_supported_is_refused_by_name(document, pointer, keyword):
 def test_fields_at_their_defaults_pass():
     spec = {**J, "style": "json", "any_order": False, "max_whitespace_cnt": None, "excludes": []}
     build(wrap(seq(spec, {**ANY_TEXT, "max_tokens": None, "max_chars": None, "excludes": []})))
+    build(wrap(seq({**spec, "max_whitespace_cnt": 21}, {"type": "any_tokens", "max_tokens": None})))
 
 
 def test_errors_of_schemas_and_patterns_keep_their_place():
@@ -408,7 +437,7 @@ def only(grammar: Grammar, kind: int) -> tuple:
 def test_text_up_to_the_end_of_a_tag_is_one_dispatch():
     """The ends are arms that lead out of the text, so that text and end are never confused."""
     grammar = build(wrap(tag("<a>", text("q"), ["</a>", "<|b|>"])))
-    _, arms, excludes, specials, open_end = only(grammar, ir.DISPATCH)
+    _, arms, excludes, specials, open_end, _, _ = only(grammar, ir.DISPATCH)
     assert [arm[0] for arm in arms] == [tuple(b"</a>"), tuple(b"<|b|>"), (TOKEN + B,)]
     ends = {grammar.nodes[arm[1]] for arm in arms}
     assert ends == {(ir.CAPTURE, "/format", "end", grammar.empty())}
@@ -420,14 +449,14 @@ def test_text_up_to_the_end_of_a_tag_is_one_dispatch():
 
 def test_calls_up_to_the_end_of_a_tag_are_one_dispatch():
     grammar = build(wrap(tag("<r>", CALLS, "</r>")))
-    _, arms, _, _, open_end = only(grammar, ir.DISPATCH)
+    _, arms, _, _, open_end, _, _ = only(grammar, ir.DISPATCH)
     assert [(arm[0], arm[2]) for arm in arms] == [(tuple(b"<f="), True), (tuple(b"</r>"), False)]
     assert not open_end
 
 
 def test_an_arm_holds_all_tags_of_a_trigger_without_the_trigger():
     grammar = build(wrap(CALLS))
-    _, ((pattern, node, returns),), _, _, open_end = only(grammar, ir.DISPATCH)
+    _, ((pattern, node, returns),), _, _, open_end, _, _ = only(grammar, ir.DISPATCH)
     kind, tags = grammar.nodes[node]
     assert (pattern, kind, returns, open_end) == (tuple(b"<f="), ir.ALT, True, True)
     begins = []

@@ -1,0 +1,177 @@
+"""Digests: see the header file."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from .flat cimport (
+    COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OTHER_TEXT, REF, REPEAT, TOKENS,
+    ArmC, DispatchC, FlatIR, NodeC, RuleC, list_below,
+)
+
+from .artifact import VERSION
+
+cdef extern from "blake2b.h" namespace "blake2b":
+    void blake2b_digest "blake2b::digest"(const void* data, size_t n, uint64_t* out) noexcept nogil
+
+cdef uint32_t ARTIFACT_VERSION = VERSION
+cdef uint8_t NOT_BEGUN = 0
+cdef uint8_t BEGUN = 1
+cdef uint8_t DONE = 2
+
+# First words that no kind of node has.
+cdef uint32_t PATTERNS = 0x10000
+cdef uint32_t REPEATED = 0x10001
+
+
+cdef class Digests:
+    """The digests of one grammar's rules."""
+
+    def __cinit__(self, FlatIR ir, *, bint count_registers):
+        self.ir = ir
+        self.count_registers = count_registers
+        self.nodes.resize(ir.nodes.size())
+        self.progress.assign(ir.nodes.size(), NOT_BEGUN)
+
+    def of_rule(self, uint32_t number):
+        """The digest of a rule, 16 bytes; zeros: it has none."""
+        if number >= self.ir.rules.size():
+            raise IndexError(f"rule {number} of {self.ir.rules.size()}")
+        digest = self.rule(number)
+        return int(digest.high).to_bytes(8, "little") + int(digest.low).to_bytes(8, "little")
+
+    cdef DigestC rule(self, uint32_t number) noexcept nogil:
+        cdef RuleC* rule = &self.ir.rules[number]
+        cdef DigestC body
+        if rule.kind == DISPATCH_RULE:
+            self.write_patterns(rule.node)
+            return self.finish()
+        if rule.kind == COUNTED_RULE:
+            body = self.node(self.ir.nodes[rule.node].a)
+            if is_none(body):
+                return body
+            self.begin(REPEATED)
+            self.write_child(self.ir.nodes[rule.node].a)
+            return self.finish()
+        return self.node(rule.node)
+
+    cdef DigestC node(self, uint32_t number) noexcept nogil:
+        """The digest of a node; what it is made of comes first, without recursion."""
+        cdef vector[uint32_t] todo, below
+        cdef uint32_t at, k
+        todo.push_back(number)
+        while todo.size():
+            at = todo.back()
+            if self.progress[at] == NOT_BEGUN:
+                self.progress[at] = BEGUN
+                self.nodes[at].high = self.nodes[at].low = 0
+                list_below(self.ir, at, &below)
+                for k in below:
+                    if self.progress[k] == NOT_BEGUN:
+                        todo.push_back(k)
+                continue
+            todo.pop_back()
+            if self.progress[at] == BEGUN:
+                # what is below and not done leads back here: its digest is still none
+                self.nodes[at] = self.make(at)
+                self.progress[at] = DONE
+        return self.nodes[number]
+
+    cdef DigestC make(self, uint32_t number) noexcept nogil:
+        """The digest of a node all of whose children have theirs."""
+        cdef DigestC none
+        none.high = none.low = 0
+        if self.ir.nodes[number].kind == REF:
+            return self.nodes[self.ir.rules[self.ir.nodes[number].a].node]
+        if not self.write_node(number):
+            return none
+        return self.finish()
+
+    cdef bint write_node(self, uint32_t number) noexcept nogil:
+        """What a node says; False where a child has no digest."""
+        cdef NodeC* node = &self.ir.nodes[number]
+        cdef uint32_t k
+        cdef vector[uint32_t] below
+        cdef RuleC* rule
+        if node.kind == DISPATCH:
+            rule = &self.ir.rules[self.ir.rule_of_node[number]]
+            self.write_patterns(number)
+            self.write(rule.minimum)
+            self.write(rule.maximum)
+        else:
+            self.begin(node.kind)
+        if node.kind == REPEAT:
+            self.write(node.b)
+            self.write(node.c)
+        elif node.kind == TOKENS:
+            for k in self.ir.token_sets[node.a]:
+                self.write(k)
+        elif node.kind == GRAPH:
+            self.write(node.a)
+            self.write(node.n)
+            for k in range(node.n // 3):
+                self.write(self.ir.pool[node.off + 3 * k])
+                self.write(self.ir.pool[node.off + 3 * k + 2])
+            self.write_pool(node.b, node.c)
+        list_below(self.ir, number, &below)
+        if below.size() == 0 or node.kind == OTHER_TEXT:
+            self.write_pool(node.off, node.n)
+        for k in below:
+            if not self.write_child(k):
+                return False
+        return True
+
+    cdef void write_patterns(self, uint32_t number) noexcept nogil:
+        """What a DISPATCH says besides its arms' rules."""
+        cdef DispatchC* dispatch = &self.ir.dispatches[self.ir.nodes[number].a]
+        cdef ArmC arm
+        cdef uint32_t k
+        self.begin(PATTERNS)
+        self.write(dispatch.open_end)
+        self.write(self.ir.rules[self.ir.rule_of_node[number]].counted)
+        self.write(<uint32_t>dispatch.arms.size())
+        for arm in dispatch.arms:
+            self.write_pool(arm.off, arm.n)
+            self.write(arm.returns)
+            self.write(self.ir.rules[arm.rule].productive)
+        self.write(<uint32_t>dispatch.excludes.size())
+        for arm in dispatch.excludes:
+            self.write_pool(arm.off, arm.n)
+        if dispatch.specials != NO_RULE:
+            for k in self.ir.token_sets[dispatch.specials]:
+                self.write(k)
+
+    cdef void begin(self, uint32_t kind) noexcept nogil:
+        self.text.clear()
+        self.write(ARTIFACT_VERSION)
+        self.write(self.count_registers)
+        self.write(kind)
+
+    cdef void write(self, uint32_t value) noexcept nogil:
+        self.text.insert(self.text.end(), <uint8_t*>&value, <uint8_t*>&value + 4)
+
+    cdef void write_pool(self, uint32_t off, uint32_t n) noexcept nogil:
+        """A length and that many words, so that nothing can run into what follows."""
+        cdef uint32_t k
+        self.write(n)
+        for k in range(n):
+            self.write(self.ir.pool[off + k])
+
+    cdef bint write_child(self, uint32_t number) noexcept nogil:
+        cdef DigestC digest = self.nodes[number]
+        self.text.insert(self.text.end(), <uint8_t*>&digest, <uint8_t*>&digest + sizeof(DigestC))
+        return not is_none(digest)
+
+    cdef DigestC finish(self) noexcept nogil:
+        cdef uint64_t out[2]
+        cdef DigestC digest
+        blake2b_digest(self.text.data(), self.text.size(), out)
+        digest.high, digest.low = out[0], out[1]
+        return digest
+
+
+def blake2b(const unsigned char[:] data):
+    """The hash itself, 16 bytes; for tests."""
+    cdef uint64_t out[2]
+    cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
+    blake2b_digest(text, data.shape[0], out)
+    return int(out[0]).to_bytes(8, "little") + int(out[1]).to_bytes(8, "little")

@@ -1,0 +1,148 @@
+"""Digests tell rules apart that differ, and take those for one that do not."""
+
+from hashlib import blake2b as standard
+
+import pytest
+
+import engine
+from engine.digests import Digests, blake2b
+from engine.flat import FlatIR
+from engine.ir import ANY_CHAR, Grammar
+from tests.vocabularies import small_vocabulary
+
+NONE = bytes(16)
+
+
+@pytest.mark.parametrize("size", [*range(0, 300), 1000, 4096])
+def test_the_hash_is_blake2b(size: int) -> None:
+    data = bytes(n * 7 % 256 for n in range(size))
+    assert blake2b(data) == standard(data, digest_size=16).digest()
+
+
+def digest_of(build, *, count_registers: bool = True) -> bytes:  # type: ignore[no-untyped-def]
+    grammar = Grammar()
+    grammar.root = grammar.rule("root", build(grammar))
+    ir = FlatIR(grammar, small_vocabulary(), count_registers=count_registers)
+    return Digests(ir, count_registers=count_registers).of_rule(grammar.root)
+
+
+def ref(g: Grammar, node: int, name: str = "x") -> int:
+    return g.ref(g.rule(name, node))
+
+
+DIFFERENT = [
+    lambda g: g.bytes(b"a"),
+    lambda g: g.bytes(b"b"),
+    lambda g: g.text("a"),
+    lambda g: g.chars(((97, 97),)),
+    lambda g: g.json_chars(((97, 97),)),
+    lambda g: g.json_chars(((97, 98),)),
+    lambda g: g.seq(g.chars(((97, 97),)), g.chars(((98, 98),))),
+    lambda g: g.seq(g.chars(((98, 98),)), g.chars(((97, 97),))),
+    lambda g: g.alt(g.chars(((97, 97),)), g.chars(((98, 98),))),
+    lambda g: g.repeat(g.chars(((97, 97),)), 2, 3),
+    lambda g: g.repeat(g.chars(((97, 97),)), 2, 4),
+    lambda g: g.repeat(g.chars(((97, 97),)), 2, None),
+    lambda g: g.tokens((1, 2)),
+    lambda g: g.tokens((1, 3)),
+    lambda g: g.graph(2, [(0, g.bytes(b"ab"), 1)], [1]),
+    lambda g: g.graph(2, [(0, g.bytes(b"ab"), 1)], [0, 1]),
+    lambda g: g.graph(2, [(0, g.bytes(b"ab"), 1), (1, g.bytes(b"ab"), 0)], [1]),
+    lambda g: g.dispatch([((97,), g.bytes(b"x"), True)], open_end=True),
+    lambda g: g.dispatch([((97,), g.bytes(b"x"), False)], open_end=True),
+    lambda g: g.dispatch([((97,), g.fail(), True)], open_end=True),
+    lambda g: g.dispatch([], excludes=[(97,)], open_end=True),
+    lambda g: g.dispatch([], specials=[1], open_end=True),
+]
+
+
+def test_what_differs_has_different_digests() -> None:
+    found = [digest_of(build) for build in DIFFERENT]
+    assert NONE not in found
+    assert len(set(found)) == len(DIFFERENT)
+
+
+SAME = {
+    "names": (lambda g: ref(g, g.bytes(b"ab"), "x"), lambda g: ref(g, g.bytes(b"ab"), "y")),
+    "a reference or what it refers to": (lambda g: ref(g, g.text("ab")), lambda g: g.text("ab")),
+    "labels": (
+        lambda g: g.capture("one", "text", g.text("ab")),
+        lambda g: g.capture("two", "text", g.text("ab")),
+    ),
+    "what was made before": (
+        lambda g: g.seq(g.text("a"), g.text("b")),
+        lambda g: (g.text("b"), g.seq(g.text("a"), g.text("b")))[1],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_is_left_out(name: str) -> None:
+    one, other = SAME[name]
+    assert digest_of(one) == digest_of(other) != NONE
+
+
+def test_registers_or_unrolling_is_part_of_it() -> None:
+    def build(g: Grammar) -> int:
+        return g.text("ab")
+
+    assert digest_of(build) != digest_of(build, count_registers=False)
+
+
+def test_circles_and_what_leads_into_them_have_none() -> None:
+    grammar = Grammar()
+    rule = grammar.declare("list")
+    grammar.define(rule, grammar.optional(grammar.seq(grammar.bytes(b"a"), grammar.ref(rule))))
+    outside = grammar.rule("outside", grammar.seq(grammar.bytes(b"b"), grammar.ref(rule)))
+    beside = grammar.rule("beside", grammar.bytes(b"b"))
+    grammar.root = outside
+    digests = Digests(FlatIR(grammar, small_vocabulary()), count_registers=True)
+    assert digests.of_rule(rule) == digests.of_rule(outside) == NONE
+    assert digests.of_rule(beside) != NONE
+    with pytest.raises(IndexError):
+        digests.of_rule(99)
+
+
+def test_a_long_chain_of_rules_needs_no_stack() -> None:
+    grammar = Grammar()
+    node = grammar.bytes(b"a")
+    for n in range(50_000):
+        node = grammar.ref(grammar.rule("x", grammar.seq(grammar.bytes(b"%d" % (n % 7)), node)))
+    grammar.root = grammar.rule("root", node)
+    assert Digests(FlatIR(grammar, small_vocabulary()), count_registers=True).of_rule(
+        grammar.root
+    ) != NONE
+
+
+def test_any_text_but_some() -> None:
+    def build(*texts: str):  # type: ignore[no-untyped-def]
+        def made(g: Grammar) -> int:
+            rule = g.rule("body", g.repeat(g.json_chars(ANY_CHAR), 0, None))
+            return g.other_text(rule, texts)
+
+        return made
+
+    assert digest_of(build("a", "b")) == digest_of(build("b", "a"))
+    assert len({digest_of(build(*t)) for t in [("a", "b"), ("ab",), ("a",), ()]}) == 4
+
+
+def test_free_text_is_the_same_whatever_follows_its_triggers() -> None:
+    found = []
+    for follows, returns in ((b"x", True), (b"y", True), (b"x", False)):
+        grammar = Grammar()
+        node = grammar.dispatch([((97,), grammar.bytes(follows), returns)], open_end=True)
+        grammar.root = grammar.rule("root", node)
+        ir = FlatIR(grammar, small_vocabulary())
+        found.append(Digests(ir, count_registers=True).of_rule(ir.costly_rules()[0]))
+    assert found[0] == found[1] != found[2]
+
+
+def test_grammars_share_what_is_alike() -> None:
+    compiler = engine.Compiler(small_vocabulary())
+    misses = []
+    for name in ("a", "b"):
+        schema = {"properties": {name: {"type": "string", "pattern": "^x[^<]+y$"}}}
+        matcher = engine.Matcher(compiler.compile_json_schema(schema))
+        assert matcher.accept_bytes(b'{"%s": "xay' % name.encode())
+        misses.append(compiler.stats()["automaton_misses"])
+    assert misses[0] == misses[1] > 0
