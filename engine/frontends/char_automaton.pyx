@@ -14,7 +14,7 @@ from .regex_tree import ANYTHING, Alt, Anchor, Cat, Chars, Repeat, cat
 
 ctypedef pair[uint32_t, uint32_t] Range
 
-cdef uint64_t LOOKS = 64
+cdef uint64_t LOOKS = 64    # of it count as one state
 # ranges looked at to make an automaton minimal, which is never needed; formats take up to 100,000
 cdef uint64_t MINIMAL_LOOKS = 250_000
 
