@@ -53,7 +53,7 @@ WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
 COMPILED_GRAMMARS = 1024
 GRAMMAR_BYTES = 512 << 20
 #: kept grammars whose bytes are counted again at each compile
-MEASURED_AGAIN = 8
+MEASURED_AGAIN = 4
 
 
 class Compiler:
