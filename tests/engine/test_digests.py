@@ -109,9 +109,10 @@ def test_a_long_chain_of_rules_needs_no_stack() -> None:
     for n in range(50_000):
         node = grammar.ref(grammar.rule("x", grammar.seq(grammar.bytes(b"%d" % (n % 7)), node)))
     grammar.root = grammar.rule("root", node)
-    assert Digests(FlatIR(grammar, small_vocabulary()), count_registers=True).of_rule(
-        grammar.root
-    ) != NONE
+    assert (
+        Digests(FlatIR(grammar, small_vocabulary()), count_registers=True).of_rule(grammar.root)
+        != NONE
+    )
 
 
 def test_any_text_but_some() -> None:
