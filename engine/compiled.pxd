@@ -24,6 +24,7 @@ cdef class Compiled:
     cdef readonly object grammar
     cdef readonly object limits
     cdef readonly object features
+    cdef public object extend             # tags -> Compiled, set by the compiler; None: there are no tags
     cdef FlatIR ir
     cdef DraftTable automata_table
     cdef TripleTable table

@@ -189,7 +189,10 @@ class Compiler:
                 build_regex=build_regex,
             )
 
-        return self._compile("structural_tag", self._parse(tag), build)
+        spec = self._parse(tag)
+        compiled = self._compile("structural_tag", spec, build)
+        compiled.extend = lambda tags: self.compile_structural_tag(_with_tags(spec, tags))
+        return compiled
 
     def _parse(self, spec: Any) -> Any:
         """JSON text -> value; everything else as it is."""
@@ -320,6 +323,18 @@ class Compiler:
                 {f"automaton_{name}": count for name, count in self._automata.stats().items()}
             )
         return out
+
+
+def _with_tags(spec: dict[str, Any], tags: list[dict[str, Any]]) -> dict[str, Any]:
+    """The structural tag with more tags in its outermost set.
+
+    Raises:
+        SpecError: it has none.
+    """
+    if not isinstance(spec["format"].get("tags"), list):
+        kind = spec["format"].get("type")
+        raise SpecError(f"{kind!r} has no set of tags that could get more", "/format")
+    return {**spec, "format": {**spec["format"], "tags": [*spec["format"]["tags"], *tags]}}
 
 
 def _content(spec: Any) -> bytes:

@@ -34,7 +34,6 @@ cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.R
 cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
 
 
-
 cdef bint is_ascending(ids):
     """Whether this is a tuple of token ids in order, each once: then there is nothing to sort."""
     cdef long last = -1, one

@@ -331,6 +331,45 @@ def fill_bitmask_batch(matchers, bitmask, rows):
         matcher.check()
 
 
+def fill_bitmask_tree(Matcher matcher, tokens, parents, bitmask):
+    """Masks behind every token of a draft tree, for speculative decoding. The matcher stays as it is.
+
+    Args:
+        matcher: in the state from which the draft was made.
+        tokens: ids, one for each node of the tree.
+        parents: for each node the number of the node it follows, a smaller one; -1: the matcher.
+        bitmask: as for ``Matcher.fill_bitmask``; row n gets the mask behind node n, all zeros if
+            the grammar does not take that node.
+
+    Returns:
+        for each node whether the grammar takes it.
+
+    Raises:
+        ValueError: unequal lengths, or a parent that does not stand before its node.
+        LimitExceeded: see ``Matcher.accept_token``.
+    """
+    cdef int[:, ::1] view = bitmask
+    cdef Py_ssize_t node
+    cdef Matcher at
+    if len(tokens) != len(parents) or len(tokens) > view.shape[0]:
+        raise ValueError(f"{len(tokens)} tokens, {len(parents)} parents, {view.shape[0]} rows")
+    places, taken = [], []
+    for node, (token, parent) in enumerate(zip(tokens, parents)):
+        if not -1 <= parent < node:
+            raise ValueError(f"node {node} follows {parent}")
+        before = matcher if parent < 0 else places[parent]
+        at = None if before is None else before.fork()
+        if at is not None and not at.accept_token(token):
+            at = None
+        places.append(at)
+        taken.append(at is not None)
+        if at is None:
+            view[node, :] = 0
+        else:
+            at.fill_bitmask(bitmask, node)
+    return taken
+
+
 cdef Py_ssize_t filled_before(Places* places, Matcher matcher, Py_ssize_t k) noexcept nogil:
     """The matcher before number k that has the same mask, k if there is none; notes k then."""
     cdef uint32_t instance = matcher.generation.arena.instances[matcher.instance()].rep
