@@ -70,7 +70,7 @@ cdef struct NodeC:
 
 cdef struct RuleC:
     uint32_t node             # body; for COUNTED_RULE the REPEAT, for DISPATCH_RULE the DISPATCH
-    uint32_t minimum, maximum # iterations; of a DISPATCH its characters
+    uint32_t minimum, maximum  # iterations; of a DISPATCH its characters
     uint32_t label            # index into labels
     uint8_t kind, role, nullable, productive
     uint8_t counted           # registers hold a count: COUNTED_RULE, and free text with bounds

@@ -2,7 +2,6 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp
-from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from . cimport flat
@@ -34,6 +33,19 @@ LARGEST_COUNT = 0xFFFFFFFE
 cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT}
 cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
 
+
+
+cdef bint is_ascending(ids):
+    """Whether this is a tuple of token ids in order, each once: then there is nothing to sort."""
+    cdef long last = -1, one
+    if type(ids) is not tuple:
+        return False
+    for number in <tuple>ids:
+        one = number
+        if one <= last:
+            return False
+        last = one
+    return True
 
 cdef class Grammar:
     """Hash-consed nodes, rules, and the root rule. Built by front ends, read by everybody else."""
@@ -250,7 +262,7 @@ cdef class Grammar:
 
     def tokens(self, ids):
         cdef uint32_t off = <uint32_t>self.pool.size()
-        for number in sorted(set(ids)):
+        for number in ids if is_ascending(ids) else sorted(set(ids)):
             self.pool.push_back(number)
         return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
 
@@ -288,7 +300,7 @@ cdef class Grammar:
 
     def dispatch(self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None):
         """Free text with triggers; see the header file."""
-        allowed = tuple(sorted(set(specials)))
+        allowed = specials if is_ascending(specials) else tuple(sorted(set(specials)))
         maximum = -1 if max_chars is None else max_chars
         if (min_chars or maximum >= 0) and (arms or allowed or not open_end):
             raise InternalError("only plain text with an open end can be counted")

@@ -130,9 +130,7 @@ def _trie_pattern(node: dict[str, Any]) -> str:
             todo.append((at, True))
             todo.extend((below, False) for letter, below in at.items() if letter)
             continue
-        ways = [
-            re.escape(letter) + made.pop(id(below)) for letter, below in at.items() if letter
-        ]
+        ways = [re.escape(letter) + made.pop(id(below)) for letter, below in at.items() if letter]
         body = ways[0] if len(ways) == 1 and "" not in at else f"(?:{'|'.join(ways)})"
         made[id(at)] = (body + "?" * ("" in at)) if ways else ""
     return made[id(node)]

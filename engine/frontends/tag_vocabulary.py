@@ -10,6 +10,7 @@ Not here  what is done with them (structural_tag, tag_free_text).
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..ir import Pattern
@@ -32,7 +33,7 @@ Marks = tuple[Mark, ...]
 class Surroundings(NamedTuple):
     """Free text beside its marks."""
 
-    specials: tuple[int, ...]  # the special tokens that it may hold
+    specials: tuple[int, ...]  # the special tokens that it may hold, ascending
     excluded: tuple[Pattern, ...]  # what must not be completed in it, the ends among them
     ends: tuple[Pattern, ...]
     beside: tuple[Pattern, ...]  # ``excluded`` without the ends
@@ -57,7 +58,8 @@ class TagVocabulary:
         self.special_ids = frozenset(special_tokens.values())
         self.stops = frozenset(stop_token_ids)
         self.spelling = Spelling(special_tokens)
-        self._free = [(t, i) for t, i in special_tokens.items() if i not in self.stops]
+        free = [(t, i) for t, i in special_tokens.items() if i not in self.stops]
+        self._free = sorted(free, key=itemgetter(1))
         self._tokens = tokens
         self._others: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._kept: dict[tuple[object, ...], Surroundings] = {}

@@ -14,8 +14,9 @@ Refused    any_order; keywords beside ``properties``, ``required`` and ``additio
            an object that is written as elements; constants that hold the end of their element.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..errors import SpecError, UnsupportedSchema
@@ -28,14 +29,16 @@ from .regex_tree import Chars, cat
 from .tag_formats import JsonSchema
 from .tag_vocabulary import TagVocabulary
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
 
 class Style(NamedTuple):
     """How one family writes an element. ``{key}`` and ``{type}`` are filled in."""
 
     open: str
     close: str
-    types: dict[str, str] = {}  # what ``{type}`` is for each type of JSON
-    escapes: dict[str, str] = {}  # in keys
+    types: Mapping[str, str] = NOTHING  # what ``{type}`` is for each type of JSON
+    escapes: Mapping[str, str] = NOTHING  # in keys
     glue: str = ""  # where white space may stand in ``open``
     nested: bool = False  # objects and lists are elements, too
     item: str = ""  # opens an element of a list
@@ -295,9 +298,7 @@ class XmlBuilder:
             whitespace=self.made.whitespace,
         )  # fmt: skip
 
-    def _container(
-        self, schema: dict[str, Any], kind: str, types: list[str], place: str
-    ) -> Node:
+    def _container(self, schema: dict[str, Any], kind: str, types: list[str], place: str) -> Node:
         """An object or a list as elements: a rule for each place, since places may recur."""
         key = f"{kind} {place}"
         if not schema or len(types) == len(TYPES):
@@ -326,7 +327,9 @@ class XmlBuilder:
         g = self.g
         least, most = schema.get("minLength", 0), schema.get("maxLength")
         for name, size in (("minLength", least), ("maxLength", most)):
-            if size is not None and (not isinstance(size, int) or isinstance(size, bool) or size < 0):
+            if size is not None and (
+                not isinstance(size, int) or isinstance(size, bool) or size < 0
+            ):
                 raise SpecError("must be a count", f"{place}/{name}")
         patterns = [schema["pattern"]] if "pattern" in schema else []
         if schema.get("format") in PATTERNS:

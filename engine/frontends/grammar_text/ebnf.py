@@ -41,7 +41,8 @@ GBNF = Dialect(
 EBNF = Dialect(
     LETTERS,
     LETTERS | DIGITS | {"-", "."},
-    {**_SHORT, "'": "'", "?": "?", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "e": "\x1b"},
+    {**_SHORT, "'": "'", "?": "?", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0",
+     "e": "\x1b"},
     False,
 )  # fmt: skip
 #: in a class these may be escaped, too
@@ -96,7 +97,7 @@ class _Parser:
     def _name(self) -> str:
         start = self.s.at
         if self.s.peek() not in self.dialect.first:
-            raise self.s.error(f"{self.s.peek() or 'the end'!r}, but the name of a rule must stand here")
+            raise self.s.error("the name of a rule must stand here")
         while self.s.peek() and self.s.peek() in self.dialect.inner:
             self.s.at += 1
         return self.s.text[start : self.s.at]

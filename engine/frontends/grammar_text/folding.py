@@ -45,17 +45,16 @@ def in_any_case(pattern: str) -> str | None:
 def _class_in_any_case(piece: str) -> str | None:
     """A class whose ranges don't run across letters of one case only in part."""
     made = ""
-    for low, high in re.findall(r"(\\.|[^-])(?:-(\\.|[^]]))?", piece[1:-1], re.DOTALL):
+    for low, high in re.findall(r"(\\.|[^\\])(?:-(\\.|[^\\]))?", piece[1:-1], re.DOTALL):
         made += f"{low}-{high}" if high else low
-        if low.isalpha() and (not high or high.isalpha()):
-            if high and low.isupper() != high.isupper():
+        if len(low) > 1 or len(high) > 1:
+            if high:
                 return None
-            other = low.swapcase() + (f"-{high.swapcase()}" if high else "")
-            made += other
-        elif high:
-            return None if any(chr(c).isalpha() for c in _span(low, high)) else f"[{made}]"
+            continue
+        span = range(ord(low), ord(high or low) + 1)
+        letters = [chr(c).isalpha() for c in span]
+        if all(letters) and low.isupper() == (high or low).isupper():
+            made += low.swapcase() + (f"-{high.swapcase()}" if high else "")
+        elif any(letters):
+            return None
     return f"[{made}]"
-
-
-def _span(low: str, high: str) -> range:
-    return range(ord(low[-1]), ord(high[-1]) + 1)

@@ -281,6 +281,8 @@ class _Reader:
             low = self.s.count()
             high: int | None = self.s.count() if self.s.take("..") else low
         else:
+            if not (self.s.peek().isdigit() or self.s.peek() == ","):
+                raise self.s.refuse("a template", at)
             low = 0 if self.s.peek() == "," else self.s.count()
             high = low
             self._blanks()

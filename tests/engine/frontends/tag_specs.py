@@ -29,6 +29,13 @@ NO_CHARACTERS = "text with a bound is characters; xgrammar counts those of a spe
 REPEATED_TOKEN = "xgrammar forgets what is excluded where a token is repeated"
 WHOLE_CHARACTERS = "a text is over between characters; xgrammar forgets that here"
 BOUNDED_END = "text with a bound needs no end; xgrammar takes it for endless"
+WHITE_SPACE = "white space between elements is that of JSON text, xgrammar's has no bound"
+RAW_SPACE = "a string is raw, so white space around it would be part of it"
+ELEMENT_END = "a string is over at the first occurrence of its end, whatever its schema says"
+KEYWORDS = "a pattern is searched for, as JSON Schema has it; xgrammar anchors it"
+OPEN_OBJECT = "an additional key is none of the listed ones"
+ORDER_OF_REST = "a required key must be there, listed or not"
+NUMBER_NAMES = "the type that an element names is that of its value"
 SHORTEST = "a tag belongs to its shortest trigger; xgrammar refuses tags with two triggers"
 
 

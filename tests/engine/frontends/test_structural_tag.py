@@ -10,7 +10,7 @@ from engine.frontends.structural_tag import build_structural_tag
 from engine.frontends.tag_vocabulary import TagVocabulary
 from engine.ir import Grammar
 from engine.limits import Limits
-from tests.engine.frontends import dispatch_cases, tag_cases, triggered_cases
+from tests.engine.frontends import dispatch_cases, tag_cases, triggered_cases, xml_cases
 from tests.engine.frontends.tag_specs import (
     ANY_TEXT,
     CALLS,
@@ -40,7 +40,12 @@ from tests.reference_letters import TOKEN
 
 TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
 VOCABULARY = TagVocabulary(SPECIALS, STOPS, TOKENS)
-CASES = (*tag_cases.CASES, *triggered_cases.CASES, *dispatch_cases.CASES)
+CASES = (
+    *tag_cases.CASES,
+    *triggered_cases.CASES,
+    *dispatch_cases.CASES,
+    *xml_cases.CASES,
+)
 
 
 def build(document, *, limits=None, schema=build_json_schema, regex=build_regex) -> Grammar:

@@ -9,134 +9,133 @@ Invariants   I1 every text is encodable in UTF-8; triggers, patterns of arms and
              I3 the begin of every tag in Triggered starts with a trigger, and every trigger starts
              some begin.
              I4 free text in a tag has excludes or a bound, or the tag an end that is not empty.
-Cost         plain classes with slots: a frozen dataclass takes three times as long to make.
+Cost         extension types, since each is made once for every tag of every request.
 """
 
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+import cython
 
-Mark: TypeAlias = str | int
+Mark = str | int
 
 
-@dataclass(slots=True, eq=False)
-class ConstString:
+@cython.dataclasses.dataclass(eq=False)
+cdef class ConstString:
     pointer: str
     value: str
 
 
-@dataclass(slots=True, eq=False)
-class JsonSchema:
+@cython.dataclasses.dataclass(eq=False)
+cdef class JsonSchema:
     pointer: str
-    schema: Any
+    schema: object
     place: str  # the JSON pointer of the schema itself
     extra_keys: str = "anywhere"  # where additional keys may stand, see frontends.json_schema
-    loose: bool = False  # for reading only: any JSON, however badly written
+    loose: bint = False  # for reading only: any JSON, however badly written
     style: str = "json"
-    any_order: bool = False
+    any_order: bint = False
     whitespace: str = "flexible"
 
 
-@dataclass(slots=True, eq=False)
-class Regex:
+@cython.dataclasses.dataclass(eq=False)
+cdef class Regex:
     pointer: str
     pattern: str
 
 
-@dataclass(slots=True, eq=False)
-class Ebnf:
+@cython.dataclasses.dataclass(eq=False)
+cdef class Ebnf:
     pointer: str
     text: str
 
 
-@dataclass(slots=True, eq=False)
-class AnyText:
+@cython.dataclasses.dataclass(eq=False)
+cdef class AnyText:
     pointer: str
-    excludes: tuple[Mark, ...]
-    max_chars: int | None = None
+    excludes: tuple
+    max_chars: object = None
 
 
-@dataclass(slots=True, eq=False)
-class Token:
+@cython.dataclasses.dataclass(eq=False)
+cdef class Token:
     pointer: str
-    token: int
+    token: object
 
 
-@dataclass(slots=True, eq=False)
-class OtherTokens:
+@cython.dataclasses.dataclass(eq=False)
+cdef class OtherTokens:
     """Tokens that are not among the excluded ones, ``minimum`` to ``maximum`` of them."""
 
     pointer: str
-    excludes: tuple[int, ...]
-    minimum: int
-    maximum: int | None
+    excludes: tuple
+    minimum: object
+    maximum: object
 
 
-@dataclass(slots=True, eq=False)
-class Sequence:
+@cython.dataclasses.dataclass(eq=False)
+cdef class Sequence:
     pointer: str
-    elements: tuple["Format", ...]
+    elements: tuple
 
 
-@dataclass(slots=True, eq=False)
-class Or:
+@cython.dataclasses.dataclass(eq=False)
+cdef class Or:
     pointer: str
-    elements: tuple["Format", ...]
+    elements: tuple
 
 
-@dataclass(slots=True, eq=False)
-class Repeat:
+@cython.dataclasses.dataclass(eq=False)
+cdef class Repeat:
     pointer: str
-    content: "Format"
-    minimum: int
-    maximum: int | None
+    content: object
+    minimum: object
+    maximum: object
 
 
-@dataclass(slots=True, eq=False)
-class Tag:
+@cython.dataclasses.dataclass(eq=False)
+cdef class Tag:
     pointer: str
-    begin: Mark
-    content: "Format"
-    ends: tuple[Mark, ...]
+    begin: object
+    content: object
+    ends: tuple
 
 
-@dataclass(slots=True, eq=False)
-class Triggered:
+@cython.dataclasses.dataclass(eq=False)
+cdef class Triggered:
     pointer: str
-    triggers: tuple[Mark, ...]
-    tags: tuple[Tag, ...]
-    excludes: tuple[Mark, ...]
-    at_least_one: bool
-    stop_after_first: bool
+    triggers: tuple
+    tags: tuple
+    excludes: tuple
+    at_least_one: bint
+    stop_after_first: bint
 
 
-@dataclass(slots=True, eq=False)
-class Dispatch:
+@cython.dataclasses.dataclass(eq=False)
+cdef class Dispatch:
     """Free text in which a pattern wants its format; then the text goes on, if ``loop``."""
 
     pointer: str
-    arms: tuple[tuple[Mark, "Format"], ...]
-    excludes: tuple[Mark, ...]
-    loop: bool
+    arms: tuple
+    excludes: tuple
+    loop: bint
 
 
-@dataclass(slots=True, eq=False)
-class TagsWithSeparator:
+@cython.dataclasses.dataclass(eq=False)
+cdef class TagsWithSeparator:
     pointer: str
-    tags: tuple[Tag, ...]
+    tags: tuple
     separator: str
-    at_least_one: bool
-    stop_after_first: bool
+    at_least_one: bint
+    stop_after_first: bint
 
 
-Format: TypeAlias = (
+Format = (
     ConstString | JsonSchema | Regex | Ebnf | AnyText | Token | OtherTokens
     | Sequence | Or | Repeat | Tag | Triggered | Dispatch | TagsWithSeparator
-)  # fmt: skip
+)
 
 
-def is_endless(made: Format) -> bool:
+def is_endless(made):
     """Whether the format holds text that nothing but the end of the tag around it bounds."""
-    if isinstance(made, Sequence | Or):
+    if isinstance(made, (Sequence, Or)):
         return any(is_endless(element) for element in made.elements)
     if isinstance(made, Repeat):
         return is_endless(made.content)
@@ -144,10 +143,10 @@ def is_endless(made: Format) -> bool:
         return made.maximum is None
     if isinstance(made, AnyText) and made.max_chars is not None:
         return False
-    return isinstance(made, AnyText | Triggered | Dispatch) and not made.excludes
+    return isinstance(made, (AnyText, Triggered, Dispatch)) and not made.excludes
 
 
-def is_text(made: Format) -> bool:
+def is_text(made):
     """Whether the format is free text without a bound, so that repeating it adds nothing to it."""
     if isinstance(made, Triggered):
         return not made.at_least_one and not made.stop_after_first
