@@ -20,7 +20,6 @@ from .regex_tree import (
     END,
     START,
     Alt,
-    Anchor,
     Cat,
     Chars,
     Repeat,
@@ -148,7 +147,7 @@ def _places(tree: Tree) -> int:
         return 1
     if isinstance(tree, Repeat):
         return _places(tree.body) * max(tree.maximum or tree.minimum, 1)
-    if isinstance(tree, Anchor):
+    if not isinstance(tree, Cat | Alt):
         return 0
     places = list(map(_places, tree.parts))
     return max(places, default=0) if isinstance(tree, Alt) and _begin_apart(tree) else sum(places)
