@@ -4,11 +4,11 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from .determinise cimport (
-    ClosureC, LazyC, copy_nfa, determinise, lazy_is_final, lazy_start, lazy_state, minimise, trim,
+    copy_nfa, determinise, lazy_is_final, lazy_start, lazy_state, minimise, trim,
 )
 from .digests cimport DigestC, Digests, is_none
 from .dispatch cimport build_dispatch
-from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, DraftC
+from .draft cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, DraftC
 from .drafttable cimport AutomatonPtr, DraftTable
 from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, PLAIN_RULE, WIDE_CHARS, FlatIR
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_start, nfa_state

@@ -51,7 +51,8 @@ cdef class Compiled:
             raise LimitExceeded("rule_edges", self.limits.rule_edges, largest)
 
     cdef Generation current(self):
-        if self.generation.arena.rows.size() > self.limits.rows // 2:
+        cdef Arena arena = self.generation.arena
+        if arena.rows.size() > self.limits.rows // 2 or arena.bytes_held() > self.limits.generation_bytes:
             self.generation = Generation(self)
         return self.generation
 
@@ -70,6 +71,10 @@ cdef class Compiled:
         digests = Digests(self.ir, count_registers=self.features.count_registers)
         found = [digests.of_rule(rule) for rule in self.ir.costly_rules()]
         return [digest for digest in found if any(digest)]
+
+    def held_bytes(self):
+        """About how much memory the current generation takes; it grows while matchers run."""
+        return self.generation.arena.bytes_held() + self.generation.masks.held
 
     def is_satisfiable(self):
         """Whether there is any text that the grammar accepts."""

@@ -2,7 +2,6 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp
-from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from . cimport flat

@@ -34,6 +34,9 @@ class Limits:
     rule_edges: int = 4_000_000
     #: items of one Earley row, predicted ones counted
     row_items: int = 20_000
+    #: bytes of one generation of a grammar's rows and automata; a new matcher starts a fresh
+    #: generation beyond it. A typical grammar takes 100 KB, one that is used for a long time 5 MB
+    generation_bytes: int = 64 << 20
     #: rows of one generation of a grammar's arena; a new matcher starts a fresh generation beyond
     #: half of it
     rows: int = 2_000_000

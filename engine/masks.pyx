@@ -128,8 +128,8 @@ cdef class Masks:
                 self.scratch.words.assign(self.vocabulary.words, 0)
             set_bits(self.scratch.words.data(), self.scratch.ids.data(), self.scratch.ids.size())
             self.scratch.ids.clear()
-        size = sizeof(MaskC) + 4 * (
-            self.scratch.triples.size() + self.scratch.lists.size() + self.scratch.ids.size() + self.scratch.words.size())
+        size = sizeof(MaskC) + 4 * (self.scratch.triples.size() + self.scratch.lists.size()
+                                    + self.scratch.ids.size() + self.scratch.words.size())
         if self.held + size > self.max_bytes:
             self.mask_ids.keys.clear()
             self.mask_ids.used = 0

@@ -7,7 +7,6 @@ the grammar a dead end, and is refused.
 """
 
 from collections.abc import Collection, Iterator
-
 from typing import NamedTuple
 
 from . import ir

@@ -14,7 +14,7 @@ class Bound:
     def __init__(self, limit: int, pointer: str) -> None: ...
 
 class CharAutomaton:
-    """A deterministic automaton over characters; states 0..n-1, start 0, none if nothing is accepted."""
+    """States 0..n-1, start 0; none if nothing is accepted."""
 
     def __init__(self, edges: list[Edges], finals: Iterable[int]) -> None: ...
     @property

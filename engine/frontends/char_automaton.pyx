@@ -5,6 +5,8 @@ from libcpp.algorithm cimport sort
 from libcpp.utility cimport pair
 from libcpp.vector cimport vector
 
+from ..flat cimport CHARS, JSON_CHARS
+from ..ir cimport Grammar
 from .wordtable cimport WordTableC, table_clear, table_number, table_size
 
 from ..errors import LimitExceeded
@@ -14,7 +16,7 @@ from .regex_tree import ANYTHING, Alt, Anchor, Cat, Chars, Repeat, cat
 
 ctypedef pair[uint32_t, uint32_t] Range
 
-cdef uint64_t LOOKS = 64
+cdef uint64_t LOOKS = 64    # of it count as one state
 # ranges looked at to make an automaton minimal, which is never needed; formats take up to 100,000
 cdef uint64_t MINIMAL_LOOKS = 250_000
 
@@ -74,22 +76,22 @@ cdef class CharAutomaton:
         return {s for s in range(state_count(&self.states)) if self.states.final[s]}
 
     def to_node(self, grammar, *, bint inside_json=True):
-        cdef dict made = {}
-        cdef list edges = []
-        cdef uint32_t s, k
-        cdef MoveC* move
+        cdef Grammar g = grammar
+        cdef vector[uint32_t] edges, finals
+        cdef uint32_t s, k, kind = JSON_CHARS if inside_json else CHARS
+        cdef MoveC move
         if state_count(&self.states) == 0:
             return grammar.fail()
-        chars = grammar.json_chars if inside_json else grammar.chars
         for s in range(state_count(&self.states)):
+            if self.states.final[s]:
+                finals.push_back(s)
             for k in range(self.states.first[s], self.states.first[s + 1]):
-                move = &self.states.moves[k]
-                # moves that share their ranges have their ranges at one place
-                node = made.get(move.off)
-                if node is None:
-                    node = made[move.off] = chars(ranges_of(&self.states, move))
-                edges.append((s, node, move.target))
-        return grammar.graph(state_count(&self.states), edges, self.finals)
+                move = self.states.moves[k]
+                edges.push_back(s)
+                edges.push_back(g.add_set(kind, &self.states.pool[move.off], move.n))
+                edges.push_back(move.target)
+        return g.add_graph(
+            state_count(&self.states), edges.data(), edges.size() // 3, finals.data(), finals.size())
 
     def accepts(self, str text):
         cdef uint32_t state = 0

@@ -65,6 +65,8 @@ class Anchor:
 
 
 Tree = Union[Chars, Cat, Alt, Repeat, Anchor]  # noqa: UP007  (the names above are strings until here)
+#: no text has as many characters: an upper bound from here on bounds nothing
+COUNTLESS = 1 << 31
 EMPTY = Cat(())
 START, END = Anchor("^"), Anchor("$")
 
@@ -116,10 +118,56 @@ def repeat(body: Tree, minimum: int, maximum: int | None) -> Tree:
         return body if minimum and body.anchored else EMPTY
     if minimum == maximum == 1:
         return body
+    if isinstance(body, Repeat) and _is_one_count(body, minimum, maximum):
+        return repeat(body.body, *_product(body, minimum, maximum))
     most = None
     if body.most is not None and maximum is not None:
         most = body.most * maximum
     return Repeat(body, minimum, maximum, body.least * minimum, most, body.anchored)
+
+
+def _is_one_count(inner: Repeat, minimum: int, maximum: int | None) -> bool:
+    """Whether counts of counts reach every number between the smallest and the largest: n times
+    a..b must touch n + 1 times a..b. Texts have many readings under two counts, and one under one.
+    """
+    if minimum * inner.minimum >= COUNTLESS:
+        return False
+    if minimum == maximum or inner.maximum is None:
+        return minimum > 0 or inner.minimum <= 1
+    return minimum * (inner.maximum - inner.minimum) + 1 >= inner.minimum
+
+
+def _product(inner: Repeat, minimum: int, maximum: int | None) -> tuple[int, int | None]:
+    if maximum is None or inner.maximum is None:
+        return inner.minimum * minimum, None
+    most = inner.maximum * maximum
+    return inner.minimum * minimum, most if most < COUNTLESS else None
+
+
+def factored(tree: Tree) -> Tree:
+    """The same texts; alternatives share their common beginnings, as in a trie."""
+    if isinstance(tree, Cat):
+        return cat(map(factored, tree.parts))
+    if isinstance(tree, Repeat):
+        return repeat(factored(tree.body), tree.minimum, tree.maximum)
+    if isinstance(tree, Alt):
+        branches = map(factored, tree.parts)
+        return _trie([each.parts if isinstance(each, Cat) else (each,) for each in branches])
+    return tree
+
+
+def _trie(branches: list[tuple[Tree, ...]]) -> Tree:
+    by_first: dict[tuple[Tree, ...], list[tuple[Tree, ...]]] = {}
+    for branch in branches:
+        by_first.setdefault(branch[:1], []).append(branch)
+    found: list[Tree] = []
+    for group in by_first.values():
+        common, least = 0, min(map(len, group))
+        while common < least and all(each[common] == group[0][common] for each in group):
+            common += 1
+        rests = [each[common:] for each in group] if len(group) > 1 and common else []
+        found.append(cat([*group[0][:common], _trie(rests)] if rests else group[0]))
+    return alt(found)
 
 
 ANYTHING = repeat(Chars(ANY_CHAR), 0, None)
