@@ -13,8 +13,8 @@ Shape      what follows the begin of a tag, each schema and each pattern are rul
            so that they are built when first visited.
 Files      tag_language and tag_fields parse and check, tag_formats is what comes out,
            tag_vocabulary holds what depends on the vocabulary alone, tag_spelling writes special
-           tokens, tag_free_text makes DISPATCHes, tag_xml writes arguments as elements, and here
-           is the rest.
+           tokens, tag_free_text makes DISPATCHes, tag_xml writes arguments as elements in the
+           styles of tag_styles, and here is the rest.
 """
 
 from collections.abc import Callable

@@ -65,17 +65,17 @@ class OtherTokens:
 @dataclass(eq=False)
 class Sequence:
     pointer: str
-    elements: tuple["Format", ...]
+    elements: tuple[Format, ...]
 
 @dataclass(eq=False)
 class Or:
     pointer: str
-    elements: tuple["Format", ...]
+    elements: tuple[Format, ...]
 
 @dataclass(eq=False)
 class Repeat:
     pointer: str
-    content: "Format"
+    content: Format
     minimum: int
     maximum: int | None
 
@@ -83,7 +83,7 @@ class Repeat:
 class Tag:
     pointer: str
     begin: Mark
-    content: "Format"
+    content: Format
     ends: tuple[Mark, ...]
 
 @dataclass(eq=False)
@@ -100,7 +100,7 @@ class Dispatch:
     """Free text in which a pattern wants its format; then the text goes on, if ``loop``."""
 
     pointer: str
-    arms: tuple[tuple[Mark, "Format"], ...]
+    arms: tuple[tuple[Mark, Format], ...]
     excludes: tuple[Mark, ...]
     loop: bool
 

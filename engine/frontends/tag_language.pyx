@@ -37,7 +37,7 @@ from .tag_formats import (
     is_endless,
     is_text,
 )
-from .tag_xml import STYLES
+from .tag_styles import STYLES
 
 # What a "switchyard" field must name: additions of our own, which other engines refuse by name.
 EXTENSION_VERSION = 1

@@ -14,68 +14,20 @@ Refused    any_order; keywords beside ``properties``, ``required`` and ``additio
            an object that is written as elements; constants that hold the end of their element.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
-from ..errors import SpecError, UnsupportedSchema
+from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..ir import Grammar, Node
 from .char_automaton import Bound, CharAutomaton, excluding, from_tree, intersection, with_length
 from .char_automaton import without as complement
-from .json_schema.formats import PATTERNS
+from .json_schema.formats import PATTERNS, REFUSED
 from .regex_syntax import parse
 from .regex_tree import Chars, cat
 from .tag_formats import JsonSchema
+from .tag_styles import SCALARS, STYLES, TYPES
 from .tag_vocabulary import TagVocabulary
-
-NOTHING: Mapping[str, str] = MappingProxyType({})
-
-
-class Style(NamedTuple):
-    """How one family writes an element. ``{key}`` and ``{type}`` are filled in."""
-
-    open: str
-    close: str
-    types: Mapping[str, str] = NOTHING  # what ``{type}`` is for each type of JSON
-    escapes: Mapping[str, str] = NOTHING  # in keys
-    glue: str = ""  # where white space may stand in ``open``
-    nested: bool = False  # objects and lists are elements, too
-    item: str = ""  # opens an element of a list
-    guard: str = ""  # what raw strings must not hold, where it is not ``close``
-
-
-SCALARS = ("string", "integer", "number", "boolean", "null")
-TYPES = (*SCALARS, "object", "array")
-IS_STRING = {kind: str(kind == "string").lower() for kind in TYPES}
-JSON_NAMES = {**{kind: kind for kind in TYPES}, "integer": "number"}
-COHERE = {**dict.fromkeys(TYPES, "json"), "string": "raw", "object": "dict", "array": "list"}
-QUOTED = {"&": "&amp;", '"': "&quot;"}
-DSML = "\uff5cDSML\uff5c"
-M3 = "]<]minimax[>["
-
-STYLES = {
-    "qwen_xml": Style("<parameter={key}>", "</parameter>"),
-    "minimax_xml": Style('<parameter name="{key}">', "</parameter>"),
-    "minimax_m3_xml": Style(
-        f"{M3}<{{key}}>", f"{M3}</{{key}}>", nested=True, item=f"{M3}<item>", guard=M3
-    ),
-    "deepseek_xml": Style(
-        f'<{DSML}parameter name="{{key}}" string="{{type}}">', f"</{DSML}parameter>", IS_STRING
-    ),
-    "deepseek_v4_1_xml": Style(
-        f'<{DSML} parameter name="{{key}}" string="{{type}}">', f"</{DSML} parameter>", IS_STRING
-    ),
-    "glm_xml": Style("<arg_key>{key}</arg_key>\n<arg_value>", "</arg_value>", glue="\n"),
-    "cohere_xml": Style(
-        '<cofl:value name="{key}" type="{type}">', "</cofl:value>", COHERE,
-        {**QUOTED, "<": "&lt;", ">": "&gt;"}, nested=True, item='<cofl:value type="{type}">',
-    ),
-    "kimi_k3_xml": Style(
-        '<|open|>argument key="{key}" type="{type}"<|sep|>', "<|close|>argument<|sep|>",
-        JSON_NAMES, QUOTED,
-    ),
-}  # fmt: skip
 
 #: keywords that say nothing about values
 ANNOTATIONS = frozenset(
@@ -85,6 +37,22 @@ ANNOTATIONS = frozenset(
 OBJECT_KEYWORDS = frozenset(("type", "properties", "required", "additionalProperties"))
 ARRAY_KEYWORDS = frozenset(("type", "items", "minItems", "maxItems"))
 STRING_KEYWORDS = frozenset(("type", "minLength", "maxLength", "pattern", "format"))
+#: keywords that constrain values of one type only
+APPLY_TO = {
+    "string": STRING_KEYWORDS,
+    "number": frozenset(
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+    ),
+    "array": ARRAY_KEYWORDS.union(
+        ("prefixItems", "uniqueItems", "contains", "minContains", "maxContains")
+    ),
+    "object": OBJECT_KEYWORDS.union(
+        ("minProperties", "maxProperties", "patternProperties", "propertyNames",
+         "dependentRequired", "dependentSchemas")
+    ),
+}  # fmt: skip
+#: the largest count; the engine's registers hold 32 bits
+MOST = 2**31 - 1
 #: references that lead to references
 FOLLOWED = 32
 
@@ -115,6 +83,7 @@ class XmlBuilder:
         self.root = made.schema
         self._rules: dict[str, Node] = {}
         self._gap = -1
+        self._depth = 0
 
     def build(self) -> Node:
         """The elements of the whole schema, which must be that of an object."""
@@ -136,8 +105,10 @@ class XmlBuilder:
         g = self.g
         self._check_keywords(schema, OBJECT_KEYWORDS, place)
         listed, required = schema.get("properties", {}), schema.get("required", [])
-        if not isinstance(listed, dict) or not isinstance(required, list):
-            raise SpecError("properties must be an object, required a list", place)
+        if not isinstance(listed, dict):
+            raise SpecError("must be an object", f"{place}/properties")
+        if not isinstance(required, list) or not all(isinstance(key, str) for key in required):
+            raise SpecError("must be a list of strings", f"{place}/required")
         extra = schema.get("additionalProperties", not (self._is_closed_by_key and listed))
         rest = {key: extra for key in dict.fromkeys(required) if key not in listed}
         parts = []
@@ -216,7 +187,14 @@ class XmlBuilder:
 
     # -- cases ------------------------------------------------------------------------------------
     def _cases(self, schema: Any, place: str) -> list[Case]:
-        schema, place = self._followed(schema, place)
+        self._depth += 1
+        if self._depth > self.g.limits.spec_depth:
+            raise LimitExceeded("spec_depth", self.g.limits.spec_depth, self._depth, place)
+        cases = self._cases_at(*self._followed(schema, place))
+        self._depth -= 1
+        return cases
+
+    def _cases_at(self, schema: Any, place: str) -> list[Case]:
         if schema is True:
             schema = {}
         if schema is False:
@@ -224,6 +202,8 @@ class XmlBuilder:
         for word in ("anyOf", "oneOf"):
             if word in schema:
                 self._check_keywords(schema, {word}, place)
+                if not isinstance(schema[word], list) or not schema[word]:
+                    raise SpecError("must be a list of schemas", f"{place}/{word}")
                 branches = enumerate(schema[word])
                 return [c for k, b in branches for c in self._cases(b, f"{place}/{word}/{k}")]
         if "const" in schema or "enum" in schema:
@@ -237,13 +217,12 @@ class XmlBuilder:
     def _typed(self, schema: dict[str, Any], types: list[str], place: str) -> list[Case]:
         cases = []
         if "string" in types:
-            if types == ["string"]:
-                self._check_keywords(schema, STRING_KEYWORDS, place)
+            self._check_keywords(schema, _beside("string", STRING_KEYWORDS), place)
             cases.append(Case("string", lambda guard: self._string(schema, guard, place), -1))
         if self.style.nested:
             for kind in types:
                 if kind in ("object", "array"):
-                    cases.append(Case(kind, None, self._container(schema, kind, types, place)))
+                    cases.append(Case(kind, None, self._container(schema, kind, place)))
         plain = [k for k in types if k != "string" and not (self.style.nested and k not in SCALARS)]
         if "integer" in plain and "number" in plain:
             plain.remove("integer")
@@ -268,7 +247,7 @@ class XmlBuilder:
             strings = [value for value in values if isinstance(value, str)]
             for text in strings:
                 cases.append(Case("string", self._constant(text, f"{place}/{word}"), -1))
-        rest = [value for value in values if not isinstance(value, str)]
+        rest = [value for value in values if not isinstance(value, str) and _fits(value, types)]
         groups: dict[str, list[Any]] = {}
         for value in rest:
             groups.setdefault(_kind(value), []).append(value)
@@ -298,40 +277,42 @@ class XmlBuilder:
             whitespace=self.made.whitespace,
         )  # fmt: skip
 
-    def _container(self, schema: dict[str, Any], kind: str, types: list[str], place: str) -> Node:
+    def _container(self, schema: dict[str, Any], kind: str, place: str) -> Node:
         """An object or a list as elements: a rule for each place, since places may recur."""
-        key = f"{kind} {place}"
-        if not schema or len(types) == len(TYPES):
-            key = f"any {kind}"
+        key = f"{kind} {place}" if schema.keys() - ANNOTATIONS else f"any {kind}"
         if key not in self._rules:
             rule = self.g.declare(key)
             self._rules[key] = self.g.ref(rule)
             keywords = OBJECT_KEYWORDS if kind == "object" else ARRAY_KEYWORDS
             inner = {k: v for k, v in schema.items() if k in keywords}
-            if len(types) == 1:
-                self._check_keywords(schema, keywords, place)
+            self._check_keywords(schema, _beside(kind, keywords), place)
             body = self._members(inner, place) if kind == "object" else self._list(inner, place)
             self.g.define(rule, body)
         return self._rules[key]
 
     def _list(self, schema: dict[str, Any], place: str) -> Node:
-        close = self.style.close.replace("{key}", "item")
         item = self._element("item", schema.get("items", True), f"{place}/items", self.style.item)
-        assert close
-        most = schema.get("maxItems")
-        return self.g.repeat(self.g.seq(self._space(), item), schema.get("minItems", 0), most)
+        least, most = self._bounds(schema, "minItems", "maxItems", place)
+        return self.g.repeat(self.g.seq(self._space(), item), least, most)
+
+    @staticmethod
+    def _bounds(schema: dict[str, Any], low: str, high: str, place: str) -> tuple[int, int | None]:
+        for name in (low, high):
+            size = schema.get(name, 0)
+            if type(size) is not int or not 0 <= size <= MOST:
+                raise SpecError(f"must be a count of at most {MOST:,}", f"{place}/{name}")
+        return schema.get(low, 0), schema.get(high)
 
     # -- strings ----------------------------------------------------------------------------------
     def _string(self, schema: dict[str, Any], guard: str, place: str) -> Node:
         """A raw string, and nothing of its end."""
         g = self.g
-        least, most = schema.get("minLength", 0), schema.get("maxLength")
-        for name, size in (("minLength", least), ("maxLength", most)):
-            if size is not None and (
-                not isinstance(size, int) or isinstance(size, bool) or size < 0
-            ):
-                raise SpecError("must be a count", f"{place}/{name}")
+        least, most = self._bounds(schema, "minLength", "maxLength", place)
         patterns = [schema["pattern"]] if "pattern" in schema else []
+        if not all(isinstance(pattern, str) for pattern in patterns):
+            raise SpecError("must be a string", f"{place}/pattern")
+        if schema.get("format") in REFUSED:
+            raise UnsupportedSchema(f"{place}/format", "format")
         if schema.get("format") in PATTERNS:
             patterns.append(PATTERNS[schema["format"]])
         if patterns:
@@ -374,6 +355,22 @@ class XmlBuilder:
             if keyword not in known and keyword not in ANNOTATIONS:
                 message = f"{keyword!r} can't be enforced here in an XML style"
                 raise UnsupportedSchema(f"{place}", keyword, message)
+
+
+def _beside(kind: str, enforced: Iterable[str]) -> set[str]:
+    """What may be said in a schema of a value of this type: what is enforced, and what constrains
+    other types only.
+    """
+    others = (words for other, words in APPLY_TO.items() if other != kind)
+    return {*enforced, *(word for words in others for word in words)}
+
+
+def _fits(value: Any, types: Any) -> bool:
+    """Whether a constant has one of the types; a whole number is an integer, however written."""
+    kind = _kind(value)
+    if kind == "number" and float(value).is_integer() and "integer" in types:
+        return True
+    return kind in types or (kind == "integer" and "number" in types)
 
 
 def _kind(value: Any) -> str:

@@ -39,8 +39,9 @@ _TOKEN = re.compile(r"<[^<>\s\[\]][^<>\s]*>")
 _TOKEN_SET = re.compile(r"<\[(\^?)([0-9,\- *]*)\]>")
 _REFUSED_STATEMENTS = ("declare", "override", "extend", "regex", "lark")
 
-#: an alternative, a sequence or an element, emitted when all names are known
+#: an element, emitted when all names are known, and the parts of a sequence
 Emit = Callable[[bool], Node]
+EmitParts = Callable[[bool], list[Node]]
 
 
 class BuildSchema(Protocol):
@@ -49,7 +50,7 @@ class BuildSchema(Protocol):
 
 class _Definition(NamedTuple):
     name: str
-    emit: Emit
+    ways: list[EmitParts]
     at: int
 
 
@@ -87,11 +88,12 @@ class _Reader:
     # -- emission ---------------------------------------------------------------------------------
     def finish(self) -> Node:
         if self._ignored:
-            ways = self.g.alt(*[emit(False) for emit in self._ignored])
-            self._gap = self.g.ref(self.g.rule("%ignore", self.g.repeat(ways, 0, None)))
+            one = self.g.alt(*[emit(False) for emit in self._ignored])
+            self._gap = self.g.ref(self.g.rule("%ignore", self.g.repeat(one, 0, None)))
         assert isinstance(self.rules, Rules)
-        for name, emit, at in self.definitions.values():
-            self.rules.define(name, emit(not is_terminal(name)), at)
+        for name, ways, at in self.definitions.values():
+            parts = [way(not is_terminal(name)) for way in ways]
+            self.rules.define_alternatives(name, parts, at)
         start = self.rules.finish("start")
         return start if self._gap is None else self.g.seq(start, self._gap)
 
@@ -160,12 +162,12 @@ class _Reader:
             if self.s.peek() == sign:
                 raise self.s.refuse(what, self.s.at)
         self.s.want(":")
-        self._define(name, self._alternatives(0), at)
+        self._define(name, self._ways(0), at)
 
-    def _define(self, name: str, emit: Emit, at: int) -> None:
+    def _define(self, name: str, ways: list[EmitParts], at: int) -> None:
         if name in self.definitions:
             raise self.s.error(f"{name!r} is defined twice", at)
-        self.definitions[name] = _Definition(name, emit, at)
+        self.definitions[name] = _Definition(name, ways, at)
 
     # -- imports ----------------------------------------------------------------------------------
     def _import(self) -> None:
@@ -213,18 +215,20 @@ class _Reader:
             raise self.s.refuse(f"%import common.{name}", at, "there is no such terminal here")
         if not is_terminal(new):
             raise self.s.error("a terminal's new name must be in upper case", at)
-        self._define(new, found.emit, at)
+        self._define(new, found.ways, at)
 
     # -- expressions ------------------------------------------------------------------------------
     def _alternatives(self, depth: int) -> Emit:
-        """Up to a ), a ] or the end of the statement."""
+        ways = self._ways(depth)
+        return lambda in_rule: self.g.alt(*[self.g.seq(*way(in_rule)) for way in ways])
+
+    def _ways(self, depth: int) -> list[EmitParts]:
+        """Alternatives, up to a ), a ] or the end of the statement."""
         self.s.check_depth(depth + 1)
         ways = [self._sequence(depth)]
         while self._take_bar(depth):
             ways.append(self._sequence(depth))
-        if len(ways) == 1:
-            return ways[0]
-        return lambda in_rule: self.g.alt(*[way(in_rule) for way in ways])
+        return ways
 
     def _take_bar(self, depth: int) -> bool:
         """A |, which may also begin the next line."""
@@ -236,7 +240,7 @@ class _Reader:
             self.s.at = start
         return False
 
-    def _sequence(self, depth: int) -> Emit:
+    def _sequence(self, depth: int) -> EmitParts:
         parts: list[Emit] = []
         self._blanks(lines=depth > 0)
         while self.s.peek() and self.s.peek() not in "|)]\n":
@@ -249,9 +253,7 @@ class _Reader:
             self._blanks(lines=depth > 0)
         if depth == 0 and self.s.peek() and self.s.peek() in ")]":
             raise self.s.error(f"unmatched {self.s.peek()}")
-        if len(parts) == 1:
-            return parts[0]
-        return lambda in_rule: self.g.seq(*[part(in_rule) for part in parts])
+        return lambda in_rule: [part(in_rule) for part in parts]
 
     def _repeated(self, depth: int) -> Emit:
         emit = self._element(depth)
@@ -448,4 +450,5 @@ class _Written:
         self._reader = reader
 
     def ref(self, name: str, at: int) -> Node:
-        return self._reader.definitions[name].emit(False)
+        g = self._reader.g
+        return g.alt(*[g.seq(*way(False)) for way in self._reader.definitions[name].ways])

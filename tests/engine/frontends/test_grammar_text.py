@@ -106,6 +106,23 @@ def test_tokens(compiler: engine.Compiler, syntax: str, text: str, yes, no) -> N
     assert [parts for parts in no if engine_accepts(compiled, parts)] == []
 
 
+@pytest.mark.parametrize(
+    ("syntax", "text"),
+    [
+        ("ebnf", 'root ::= root "+" n | n | root "!"\nn ::= [0-9]'),
+        ("gbnf", 'root ::= root "+" n | n | root "!"\nn ::= [0-9]'),
+        ("lark", 'start: start "+" N | N | start "!"\nN: /[0-9]/'),
+    ],
+)
+def test_left_recursion_is_read_back(compiler: engine.Compiler, syntax: str, text: str) -> None:
+    """A loop, for the event parser as well."""
+    parser = compiler.compile_grammar(text, syntax).parser()
+    written = b"1!" + b"+2" * 500
+    events = [*parser.feed_bytes(written), *parser.finish()]
+    assert b"".join(event.bytes for event in events) == written
+    assert parser.is_whole()
+
+
 # -- errors ---------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.json_schema import build_json_schema
 from engine.frontends.regex import build_regex
 from engine.frontends.structural_tag import build_structural_tag
-from engine.frontends.tag_vocabulary import TagVocabulary
+from engine.frontends.tag_vocabulary import KEPT, KEPT_CHARACTERS, KEPT_MARKS, TagVocabulary
 from engine.ir import Grammar
 from engine.limits import Limits
 from tests.engine.frontends import dispatch_cases, tag_cases, triggered_cases, xml_cases
@@ -130,6 +130,10 @@ def old_with(schema):
     return {"structures": [{"begin": "a", "schema": schema, "end": ""}], "triggers": ["a"]}
 
 
+def xml(schema, style="qwen_xml"):
+    return {"type": "json_schema", "json_schema": schema, "style": style}
+
+
 SPEC_ERRORS = [
     ([], ""),
     ("x", ""),
@@ -236,6 +240,29 @@ SPEC_ERRORS = [
     (wrap(tag("a", {"type": "dispatch", "rules": [["b", F_A]]}, "")), "/format/end"),
     (wrap({"type": "grammar", "grammar": "root ::= 'a'"}), "/format/grammar"),
     (wrap({"type": "grammar", "grammar": 1}), "/format/grammar"),
+    (wrap(xml({"properties": []})), "/format/json_schema/properties"),
+    (wrap(xml({"required": [[]]})), "/format/json_schema/required"),
+    (wrap(xml({"properties": {"a": {"anyOf": 1}}})), "/format/json_schema/properties/a/anyOf"),
+    (
+        wrap(xml({"properties": {"a": {"type": "string", "pattern": 1}}})),
+        "/format/json_schema/properties/a/pattern",
+    ),
+    (
+        wrap(xml({"properties": {"a": {"type": "array", "maxItems": "x"}}}, "cohere_xml")),
+        "/format/json_schema/properties/a/maxItems",
+    ),
+    (wrap(xml({"properties": {"a": 1}})), "/format/json_schema/properties/a"),
+    (wrap(xml({"properties": {"": {}}})), "/format/json_schema"),
+    (wrap(xml({"properties": {"a": {"type": "text"}}})), "/format/json_schema/properties/a/type"),
+    (wrap(xml({"properties": {"a": {"enum": []}}})), "/format/json_schema/properties/a/enum"),
+    (
+        wrap(xml({"properties": {"a": {"type": "string", "maxLength": -1}}})),
+        "/format/json_schema/properties/a/maxLength",
+    ),
+    (
+        wrap(xml({"properties": {"a": {"type": "string", "pattern": "("}}})),
+        "/format/json_schema/properties/a/pattern",
+    ),
     ({**LEGACY, "structures": []}, "/structures"),
     ({**LEGACY, "structures": [1]}, "/structures/0"),
     ({**LEGACY, "triggers": []}, "/triggers"),
@@ -274,6 +301,36 @@ UNSUPPORTED = [
     (wrap({**BY, "excludes": ["a"]}), "/format", "excludes"),
     (wrap({**BY, "trigger_tokens": [97]}), "/format/trigger_tokens/0", "trigger_tokens"),
     (wrap({**BY, "exclude_tokens": [97]}), "/format/exclude_tokens/0", "exclude_tokens"),
+    (wrap(xml({"type": "integer"})), "/format/json_schema", "type"),
+    (
+        wrap(xml({"properties": {"a": {"allOf": []}}})),
+        "/format/json_schema/properties/a",
+        "allOf",
+    ),
+    (
+        wrap(xml({"properties": {"a": {"minProperties": 1}}}, "cohere_xml")),
+        "/format/json_schema/properties/a",
+        "minProperties",
+    ),
+    (wrap(xml({"minProperties": 1})), "/format/json_schema", "minProperties"),
+    (wrap(xml({"properties": {"a": {"not": {}}}})), "/format/json_schema/properties/a", "not"),
+    (
+        wrap(xml({"properties": {"a": {"const": "x</parameter>"}}})),
+        "/format/json_schema/properties/a/const",
+        "const",
+    ),
+    (
+        wrap(xml({"properties": {"a": {"type": "string", "format": "hostname"}}})),
+        "/format/json_schema/properties/a/format",
+        "format",
+    ),
+    (wrap(xml({"$ref": "#"})), "/format/json_schema", "$ref"),
+    (wrap(xml({"$ref": "#/$defs/x"})), "/format/json_schema", "$ref"),
+    (
+        wrap(xml({"additionalProperties": True}, "minimax_m3_xml")),
+        "/format/json_schema",
+        "additionalProperties",
+    ),
     ({**wrap(ANY_TEXT), "strict": True}, "", "strict"),
     ({**LEGACY, "format": ANY_TEXT}, "", "format"),
     ({**LEGACY, "x": 1}, "", "x"),
@@ -351,6 +408,37 @@ def test_nesting_is_bounded(levels):
     assert error.pointer.startswith("/format")
 
 
+@pytest.mark.parametrize("style", ["qwen_xml", "cohere_xml"])
+def test_schemas_in_xml_are_bounded(style):
+    """Neither a deep schema nor a circle of references grows Python's stack without end."""
+    circle = {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}]}
+    deep = {"type": "string"}
+    for _ in range(10_000):
+        deep = {"anyOf": [deep]}
+    for schema in (
+        {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": circle}},
+        {"properties": {"a": deep}},
+    ):
+        with pytest.raises(LimitExceeded, match="spec_depth"):
+            build(wrap(xml(schema, style)))
+
+
+def test_nested_elements_may_recur():
+    """A tree of objects, in the styles that write objects as elements."""
+    node = {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/$defs/n"}, "v": {"type": "integer"}},
+    }
+    node["additionalProperties"] = False
+    schema = {"$ref": "#/$defs/n", "$defs": {"n": node}}
+    recogniser = Recogniser(build(wrap(xml(schema, "cohere_xml"))))
+    inner = '<cofl:value name="v" type="json">7</cofl:value>'
+    for _ in range(3):
+        assert accepts(recogniser, inner)
+        inner = f'<cofl:value name="next" type="dict">{inner}</cofl:value>'
+    assert not accepts(recogniser, inner.replace("7", "x"))
+
+
 @pytest.mark.parametrize("kind", ["sequence", "star", "tag", "list"])
 def test_nesting_without_end_is_refused_without_recursion(kind):
     form = const("a")
@@ -379,6 +467,33 @@ def test_spellings_of_a_trigger_are_bounded():
         build(wrap(text("a", begin)))
     assert caught.value.pointer == "/format/excludes"
     build(wrap(const(begin * 10)))
+
+
+def test_what_is_kept_of_a_vocabulary_is_bounded():
+    """Results for common marks are made once; those for huge or ever new marks are not hoarded."""
+    vocabulary = TagVocabulary(SPECIALS, STOPS, TOKENS)
+
+    def around(*excludes):
+        return vocabulary.surroundings(excludes, (), (), frozenset(), "", "")
+
+    assert around("a", "<|a|>") is around("a", "<|a|>")
+    assert around("a" * (KEPT_CHARACTERS + 1)) is not around("a" * (KEPT_CHARACTERS + 1))
+    assert around("a" * KEPT_CHARACTERS) is around("a" * KEPT_CHARACTERS)
+    many = [chr(0x4E00 + n) for n in range(KEPT_MARKS + 1)]
+    assert around(*many) is not around(*many)
+    first = around("first")
+    for n in range(KEPT):
+        around(f"other {n}")
+    assert around("first") is not first
+    assert around("first") == first
+
+
+def test_compiles_share_what_depends_on_the_vocabulary_alone():
+    """The same document gives the same nodes, whatever was compiled before."""
+    form = wrap(seq(text(*SPECIALS), CALLS))
+    first = build(form)
+    build(wrap(text("x")))
+    assert list(first.nodes) == list(build(form).nodes)
 
 
 def test_many_tags_and_excludes_stay_linear_in_nodes():
