@@ -87,11 +87,15 @@ def test_masks_of_a_draft_tree() -> None:
     assert ids[b'{"'] in bits(single), "the matcher stays where it was"
 
 
-@pytest.mark.parametrize(("tokens", "parents"), [([1], []), ([1], [0]), ([1], [-2]), ([1] * 3, [-1] * 3)])
+@pytest.mark.parametrize(
+    ("tokens", "parents"), [([1], []), ([1], [0]), ([1], [-2]), ([1] * 3, [-1] * 3)]
+)
 def test_ill_formed_trees(tokens: list[int], parents: list[int]) -> None:
     matcher = engine.Matcher(compiler().compile_json_schema(True))
     with pytest.raises(ValueError, match=r"tokens|follows"):
-        engine.fill_bitmask_tree(matcher, tokens, parents, new_mask(small_vocabulary()).repeat(2, 0))
+        engine.fill_bitmask_tree(
+            matcher, tokens, parents, new_mask(small_vocabulary()).repeat(2, 0)
+        )
 
 
 def tag(name: str) -> dict[str, Any]:
