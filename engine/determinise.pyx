@@ -2,7 +2,7 @@
 
 from cython.operator cimport dereference
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.algorithm cimport binary_search, sort
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
@@ -121,7 +121,6 @@ cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:
     if scratch.stamp.size() < lazy.nfa.size:
         scratch.stamp.resize(lazy.nfa.size, 0)
     members.push_back(START)
-    close(&lazy.nfa, &lazy.index, scratch, &members)
     number_of(&lazy.ids, &lazy.sets, &members)
 
 
@@ -131,11 +130,8 @@ cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DraftC* ou
     out.flags = 0
     out.held = 0
     out.is_plain_text = 0
-    expand(&lazy.nfa, &lazy.index, scratch, &members, &lazy.ids, &lazy.sets, out)
-
-
-cdef bint lazy_is_final(LazyC* lazy, uint32_t number) noexcept nogil:
-    return binary_search(lazy.sets[number].begin(), lazy.sets[number].end(), FINISH)
+    close(&lazy.nfa, &lazy.index, scratch, &members)
+    expand(&lazy.nfa, &lazy.index, NULL, &members, &lazy.ids, &lazy.sets, out)
 
 
 cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
@@ -174,7 +170,7 @@ cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
 cdef void expand(
     NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members, SetIds* ids, vector[Set]* sets, DraftC* draft
 ) noexcept nogil:
-    """The edges of one deterministic state."""
+    """The edges of one deterministic state; without ``scratch`` targets are left as they are, not closed."""
     cdef vector[EdgeC] byte_edges, symbols
     cdef EdgeC edge
     cdef uint32_t s, k
@@ -210,7 +206,8 @@ cdef void expand_bytes(
                 targets.push_back(edges[0][k].target)
         if targets.size():
             unique(&targets)
-            close(nfa, index, scratch, &targets)
+            if scratch != NULL:
+                close(nfa, index, scratch, &targets)
             made.low, made.high = <uint8_t>low, <uint8_t>high
             made.target = number_of(ids, sets, &targets)
             if draft.bytes.size() and draft.bytes.back().target == made.target and draft.bytes.back().high + 1 == low:
@@ -236,7 +233,8 @@ cdef void expand_symbols(
                 targets.push_back(edges[0][j].target)
                 done[j] = 1
         unique(&targets)
-        close(nfa, index, scratch, &targets)
+        if scratch != NULL:
+            close(nfa, index, scratch, &targets)
         made.symbol = edges[0][k].a
         made.target = number_of(ids, sets, &targets)
         if edges[0][k].kind == REF_EDGE:
