@@ -18,8 +18,8 @@ from engine.specdigest import SpecDigest
 #: values that are easily taken for one another
 LEAVES = [
     None, True, False, 0, 1, -1, 2, 0.0, -0.0, 1.0, 2**63 - 1, 2**63, -(2**63) - 1, 2**64,
-    2**64 + 1, float("inf"), "", "a", "\0", "a\0", "aaaaaaaa", "aaaaaaaa\0", "aaaaaaab", "\u00e9", "\u0100",
-    "\ud800", "\U0001f600", "0x10000000000000000",
+    2**64 + 1, float("inf"), "", "a", "\0", "a\0", "aaaaaaaa", "aaaaaaaa\0", "aaaaaaab",
+    "\u00e9", "\u0100", "\ud800", "\U0001f600", "0x10000000000000000",
 ]  # fmt: skip
 VALUES = st.recursive(
     st.sampled_from(LEAVES),
