@@ -55,6 +55,13 @@ cdef struct StateC:
     uint8_t flags
     uint8_t is_plain_text   # free text in which no pattern is under way
 
+cdef inline void set_live(uint64_t* live, uint32_t low, uint32_t high) noexcept nogil:
+    """Sets the bits of a range of bytes."""
+    cdef uint32_t k
+    for k in range(low >> 6, (high >> 6) + 1):
+        live[k] |= (<uint64_t>-1 << (low & 63 if k == low >> 6 else 0)) & (
+            <uint64_t>-1 >> (63 - (high & 63) if k == high >> 6 else 0))
+
 cdef class Automata:
     cdef FlatIR ir
     cdef Vocabulary vocabulary
@@ -73,15 +80,20 @@ cdef class Automata:
     cdef vector[vector[uint32_t]] lazy_states     # by lazy rule and subset: its state
     cdef ClosureC scratch
     cdef vector[uint32_t] span            # by counted rule: most iterations one token can end
+    cdef void open(
+        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, DraftTable table, Digests digests
+    ) noexcept
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
     cdef void visit(self, uint32_t state) noexcept nogil
     cdef void grow(self, uint32_t state) noexcept nogil
     cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil
     cdef uint32_t lazy_target(self, uint32_t lazy, uint32_t rule, uint32_t subset) noexcept nogil
-    cdef void add_edges(self, StateC* state, DraftC* draft) noexcept nogil
+    cdef StateC new_state(self, uint32_t rule) noexcept nogil
+    cdef void add_edges(self, StateC* state, const DraftC* draft, uint32_t base) noexcept nogil
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
     cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil
     cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil
-    cdef void append(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil
+    cdef void append(self, uint32_t rule, const vector[DraftC]* drafts) noexcept nogil
+    cdef size_t bytes_held(self) noexcept nogil

@@ -15,9 +15,13 @@ from .rows cimport Arena
 from .triples cimport TripleTable
 from .vocabulary cimport Vocabulary
 
+cdef class Compiled
+
 cdef class Generation:
     cdef Arena arena
     cdef Masks masks
+    @staticmethod
+    cdef Generation of(Compiled compiled)
 
 cdef class Compiled:
     cdef readonly Vocabulary vocabulary

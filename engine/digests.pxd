@@ -36,6 +36,7 @@ cdef class Digests:
     cdef DigestC make(self, uint32_t number) noexcept nogil
     cdef bint write_node(self, uint32_t number) noexcept nogil
     cdef void write_patterns(self, uint32_t number) noexcept nogil
+    cdef void write_tokens(self, uint32_t number) noexcept nogil
     cdef void begin(self, uint32_t kind) noexcept nogil
     cdef void write(self, uint32_t value) noexcept nogil
     cdef void write_pool(self, uint32_t off, uint32_t n) noexcept nogil

@@ -44,8 +44,8 @@ decides:
                how many characters the text has; a maximum of -1 is no upper bound. Only text
                without arms and specials, and with an open end, can be counted
 
-A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between
-characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
+A pattern is a sequence of letters: 0..255 a byte, 256 + id that token (``bytes`` or a tuple); it
+completes only between characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
 
 Roles of CAPTURE: "tag" (a begin...end region), "begin" and "end" (its two marks), "text" (a leaf
 whose bytes are content). A trigger that was matched by a DISPATCH belongs to the "begin" that its
@@ -56,20 +56,22 @@ Invariants   I1 children have smaller ids than their parents, except through REF
              I3 SEQ and ALT are flat and have at least two children; ALT has no FAIL, SEQ neither
                 FAIL nor EMPTY.
              I4 every rule is defined before the grammar leaves its front end (``check``).
+             I5 a grammar that was flattened is sealed: nothing is added any more.
 Not here     meaning of schemas (frontends), automata (automata), identities (digests).
 
-Representation   nodes, operands and rules as in flat, but for DISPATCH (a = index into `dispatches`,
-                 a list of tuples) and TOKENS (ids in the pool). `table` finds a node by its
-                 content: open addressing, node + 1, 0 is free.
+Representation   nodes, operands and rules as in flat. `table` finds a node by its content: open
+                 addressing, node + 1, 0 is free. What only adding needs is dropped by `seal`.
 """
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from .flat cimport NodeC
+from .tokenset cimport TokenSet
 
 cdef enum:
     NO_NODE = 0xFFFFFFFF
+    NO_SET = 0xFFFFFFFF
 
 cdef class Grammar:
     cdef readonly object limits
@@ -77,8 +79,9 @@ cdef class Grammar:
     cdef readonly list rule_names
     cdef readonly list labels
     cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
-    cdef dict label_ids, dispatch_ids
-    cdef list dispatches
+    cdef readonly list sets               # TokenSet, each content once: the specials of DISPATCHes
+    cdef dict label_ids
+    cdef bint sealed
     cdef vector[NodeC] node_list
     cdef vector[uint32_t] pool
     cdef vector[uint32_t] rule_nodes      # by rule, NO_NODE: not defined yet
@@ -106,4 +109,15 @@ cdef class Grammar:
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE
+    cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE
+    cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE
+    # operands as in flat: n_arms arms and then excludes
+    cdef uint32_t add_dispatch(
+        self, uint32_t n_arms, const vector[uint32_t]* operands, TokenSet specials, bint open_end,
+        uint32_t min_chars, uint32_t max_chars
+    ) except? NO_NODE
     cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE
+    cdef int seal(self) except -1
+
+# a pattern's number of letters and its letters
+cdef int push_pattern(vector[uint32_t]* out, pattern) except -1

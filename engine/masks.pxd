@@ -64,6 +64,10 @@ cdef class Masks:
     cdef vector[vector[uint32_t]] shared      # ids that the rows outside take of a triple
     cdef vector[uint32_t] walk_stack, rest_stack  # instances on the way, by depth
     cdef vector[uint32_t] closed              # nodes at which an item that is like another can't end
+    cdef void open(
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep, size_t max_bytes
+    )
+    cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil
     cdef bint make_ahead(self, uint32_t instance) noexcept nogil
     cdef void fill_stop(self, uint32_t* out) noexcept nogil

@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 from .automata cimport NO_ERROR, StateC
 from .digests cimport DigestC, Digests, is_none
 from .draft cimport FINAL_STATE
-from .flat cimport DISPATCH_RULE, NO_MAXIMUM, RuleC
+from .flat cimport DISPATCH_RULE, NO_MAXIMUM, RuleC, TokensC
 from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
 from .rows cimport DEAD, Arena, ItemC, RowC
@@ -29,21 +29,26 @@ cdef uint64_t PLAIN_TEXT = 0x0A0A0A0A0A0A0A0A
 cdef class Masks:
     """The masks of one arena over one vocabulary."""
 
-    def __cinit__(
-        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, *, bint keep,
-        size_t max_bytes
+    cdef void open(
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep, size_t max_bytes
     ):
+        """Makes it ready: there is no other way."""
         self.arena = arena
         self.vocabulary = vocabulary
         self.table = table
-        self.maker = TripleMaker(arena.automata, vocabulary)
+        self.maker = TripleMaker.__new__(TripleMaker)
+        self.maker.automata, self.maker.vocabulary = arena.automata, vocabulary
         self.keep = keep
         self.max_bytes = max_bytes
         self.held = 0
         self.made = self.reused = 0
         self.digests = digests
-        self.walk_stack.resize(vocabulary.max_token_bytes + 2)
-        self.rest_stack.resize(vocabulary.max_token_bytes + 2)
+
+    cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil:
+        """Room for a walk down the trie, made when it is first needed."""
+        if instances.size() == 0:
+            instances.resize(self.vocabulary.max_token_bytes + 2)
+        return instances.data()
 
     def stats(self):
         """Masks made and reused, and bytes of kept masks."""
@@ -372,7 +377,7 @@ cdef class Masks:
     ) noexcept nogil:
         """The tokens of a trie of rests; ``instance`` stands behind the byte of its group."""
         cdef RestNodeC* nodes = rest.nodes.data()
-        cdef uint32_t* stack = self.rest_stack.data()
+        cdef uint32_t* stack = self.stack(&self.rest_stack)
         cdef uint32_t node = 0, k, t, x
         while node + 1 < rest.nodes.size():
             if node:
@@ -454,10 +459,11 @@ cdef class Masks:
         """Token edges; a stop token only where the text may end behind it."""
         cdef StateC* s = &self.arena.automata.states[state]
         cdef uint32_t e, t
+        cdef TokensC* tokens
         cdef vector[uint32_t] ids
         for e in range(s.token_off, s.token_off + s.n_tokens):
-            for t in self.arena.automata.ir.token_sets[self.arena.automata.token_edges[e].symbol]:
-                ids.push_back(t)
+            tokens = &self.arena.automata.ir.token_sets[self.arena.automata.token_edges[e].symbol]
+            ids.insert(ids.end(), tokens.ids, tokens.ids + tokens.n)
         for t in ids:
             if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
                 self.scratch.ids.push_back(t)
@@ -524,7 +530,7 @@ cdef class Masks:
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
         """As ``go_on``, over rows; a rejected byte skips a subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint32_t* stack = self.walk_stack.data()
+        cdef uint32_t* stack = self.stack(&self.walk_stack)
         cdef uint32_t node = top + 1, end = nodes[top].end
         stack[nodes[top].depth] = instance
         while node < end:

@@ -27,7 +27,7 @@ cdef void read_texts(Automata automata, NodeC* node, vector[Points]* out) noexce
     while at < end:
         n = automata.ir.pool[at]
         out.push_back(Points())
-        out.back().assign(automata.ir.pool.begin() + at + 1, automata.ir.pool.begin() + at + 1 + n)
+        out.back().assign(automata.ir.pool + at + 1, automata.ir.pool + at + 1 + n)
         at += n + 1
     sort(out.begin(), out.end())
 

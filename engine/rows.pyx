@@ -28,9 +28,10 @@ cdef bint waiter_before(const WaiterC& a, const WaiterC& b) noexcept nogil:
 cdef class Arena:
     """All rows, frames and instances of one generation of one grammar."""
 
-    def __cinit__(
-        self, Automata automata, *, bint tail_references, uint32_t item_limit, uint32_t row_limit
-    ):
+    cdef int open(
+        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit
+    ) except -1:
+        """Makes it ready, with the first row: there is no other way."""
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
@@ -42,15 +43,16 @@ cdef class Arena:
         self.instances[BOTTOM].row = 1
         self.instances[BOTTOM].frame = 0
         self.instances[BOTTOM].rep = BOTTOM
-        self.row_table.assign(64, 0)
+        self.row_table.assign(16, 0)
         self.frame_off.assign(2, 0)
-        self.frame_table.assign(64, 0)
+        self.frame_table.assign(16, 0)
         self.predicted_at.assign(automata.ir.rules.size(), 0)
         self.build_number = 0
         with nogil:
             self.begin()
             self.seed(automata.start(automata.ir.root), automata.ir.root, BOTTOM, 0)
             self.root = self.finish()
+        return 0
 
     cdef size_t bytes_held(self) noexcept nogil:
         """About how much memory the arena and its automata take."""
@@ -59,8 +61,7 @@ cdef class Arena:
             + self.waiters.capacity() * sizeof(WaiterC) + 4 * self.row_keys.capacity()
             + self.instances.capacity() * sizeof(InstanceC) + 4 * self.frame_words.capacity()
             + 12 * (self.byte_memo.keys.size() + self.token_memo.keys.size() + self.completion_memo.keys.size())
-            + 12 * self.instance_ids.keys.size() + sizeof(StateC) * self.automata.states.capacity()
-            + 8 * self.automata.byte_edges.capacity()
+            + 12 * self.instance_ids.keys.size() + self.automata.bytes_held()
         )
 
     def stats(self):

@@ -20,10 +20,11 @@ cdef uint32_t DIFFERING_WORDS = 64
 cdef class TripleMaker:
     """Makes the triples of one generation's tabled rules."""
 
-    def __cinit__(self, Automata automata, Vocabulary vocabulary):
-        cdef uint32_t depths = vocabulary.max_token_bytes + 2
-        self.automata = automata
-        self.vocabulary = vocabulary
+    cdef void prepare(self) noexcept nogil:
+        """Room for walks; most grammars are compiled and seldom asked for a triple of their own."""
+        cdef uint32_t depths = self.vocabulary.max_token_bytes + 2
+        if self.tables.size():
+            return
         self.nodes_at.assign(depths, 0)
         self.tables_at.assign(depths, 0)
         self.counts.assign(depths, 0)
@@ -45,6 +46,7 @@ cdef class TripleMaker:
         return made
 
     cdef void begin(self, TripleC* out, bint by_need) noexcept nogil:
+        self.prepare()
         self.needs.clear()
         self.by_need = by_need
         out.words.assign(self.vocabulary.words, 0)
