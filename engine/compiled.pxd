@@ -20,6 +20,7 @@ cdef class Compiled
 cdef class Generation:
     cdef Arena arena
     cdef Masks masks
+
     @staticmethod
     cdef Generation of(Compiled compiled)
 

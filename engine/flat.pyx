@@ -23,10 +23,6 @@ cdef enum:
     UNROLLED_COPIES = 16
     UNROLLED_NARROW_EDGES = 16384
 
-# Passes over the nodes in their own order before they are put in that of what refers to what.
-cdef enum:
-    PASSES = 3
-
 
 cdef class FlatIR:
     """The IR of one grammar, loaded once, read by the automaton builder without the GIL."""
@@ -110,12 +106,12 @@ cdef class FlatIR:
     cdef int load_dispatch(self, uint32_t number) except -1:
         cdef NodeC* node = &self.nodes[number]
         cdef uint32_t* words = self.pool + node.off
-        cdef uint32_t at = node.off + 3, k, rule
+        cdef uint32_t at = node.off + 3, rule, _k
         cdef TokenSet ids
         cdef DispatchC made
         made.first, made.n_arms, made.n_excludes = <uint32_t>self.arms.size(), node.b, 0
         made.open_end, made.specials = <uint8_t>words[0], NO_RULE
-        for k in range(node.b):
+        for _k in range(node.b):
             rule = self.arm_rule(self.pool[at])
             at = self.load_letters(at + 2)
             self.arms.back().rule = rule
@@ -264,23 +260,24 @@ cdef class FlatIR:
 
     # -- facts -------------------------------------------------------------------------------------
     cdef void solve(self) noexcept nogil:
-        """Least fixpoints. Children come before their parents, so that only rules that are defined
-        behind a reference to them need more than one pass; where there are long chains of these,
-        the nodes are put in order first.
+        """Least fixpoints. What a node is made of comes before it, rules included, so that only
+        circles of rules need more than one pass, and long chains of them do not.
         """
-        cdef uint32_t i, k
-        cdef bint changed = True
+        cdef uint32_t i
+        cdef bint changed = False
+        cdef vector[uint8_t] seen
         cdef vector[uint32_t] order
         self.nullable.assign(self.n_nodes, 0)
         self.productive.assign(self.n_nodes, 0)
-        for k in range(PASSES):
-            if not changed:
-                break
-            changed = False
-            for i in range(self.n_nodes):
-                changed |= self.solve_once(i)
-        if changed:
-            order_nodes(self, &order)
+        seen.assign(self.n_nodes, 0)
+        for i in range(self.n_nodes):
+            # children come first anyway (I1)
+            if refers(self, i):
+                changed |= settle(self, i, seen.data(), &order)
+            elif seen[i] == 0:
+                seen[i] = 2
+                order.push_back(i)
+                self.solve_once(i)
         while changed:
             changed = False
             for i in order:
@@ -372,13 +369,13 @@ cdef class FlatIR:
         """Whether a final state can be reached over edges whose node has its flag set."""
         cdef uint64_t seen = 1, before = 0
         cdef uint32_t* edge
-        cdef uint32_t k
+        cdef uint32_t k, _k
         if node.a > 64:
             return self.large_graph_reaches(node, flags)
         while seen != before:
             before = seen
             edge = self.pool + node.off
-            for k in range(node.n // 3):
+            for _k in range(node.n // 3):
                 if seen >> edge[0] & 1 and flags[edge[1]]:
                     seen |= <uint64_t>1 << edge[2]
                 edge += 3
@@ -421,27 +418,37 @@ cdef class FlatIR:
         return False
 
 
-cdef void order_nodes(FlatIR flat, vector[uint32_t]* order) noexcept nogil:
-    """All nodes, depth first, what a node is made of before it."""
-    cdef vector[uint8_t] seen
+cdef bint refers(FlatIR flat, uint32_t i) noexcept nogil:
+    """Whether rules stand below a node."""
+    cdef uint32_t kind = flat.nodes[i].kind
+    return kind == REF or kind == OTHER_TEXT or kind == DISPATCH
+
+
+cdef bint settle(FlatIR flat, uint32_t i, uint8_t* seen, vector[uint32_t]* order) noexcept nogil:
+    """Looks at a node, and before that at what it is made of; whether that leads in a circle.
+
+    ``seen`` is 1 while what a node is made of is looked at, then 2.
+    """
     cdef vector[uint32_t] todo, below
-    cdef uint32_t i, k, at
-    seen.assign(flat.n_nodes, 0)
-    for i in range(flat.n_nodes):
-        todo.push_back(i)
-        while todo.size():
-            at = todo.back()
-            if seen[at] == 0:
-                seen[at] = 1
-                list_below(flat, at, &below)
-                for k in below:
-                    if seen[k] == 0:
-                        todo.push_back(k)
-                continue
-            todo.pop_back()
-            if seen[at] == 1:
-                seen[at] = 2
-                order.push_back(at)
+    cdef uint32_t at, k
+    cdef bint circle = False
+    todo.push_back(i)
+    while todo.size():
+        at = todo.back()
+        if seen[at] == 0:
+            seen[at] = 1
+            list_below(flat, at, &below)
+            for k in below:
+                if seen[k] == 0:
+                    todo.push_back(k)
+                circle |= seen[k] == 1
+            continue
+        todo.pop_back()
+        if seen[at] == 1:
+            seen[at] = 2
+            order.push_back(at)
+            flat.solve_once(at)
+    return circle
 
 
 cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil:

@@ -304,6 +304,9 @@ cdef class Grammar:
 
     def tokens(self, ids):
         cdef uint32_t off = <uint32_t>self.pool.size()
+        if isinstance(ids, TokenSet):
+            self.pool.insert(self.pool.end(), (<TokenSet>ids).ids.begin(), (<TokenSet>ids).ids.end())
+            ids = ()
         for number in ids if is_ascending(ids) else sorted(set(ids)):
             self.pool.push_back(number)
         return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)

@@ -5,7 +5,7 @@ from libcpp.algorithm cimport binary_search
 from libcpp.memory cimport make_shared
 from libcpp.vector cimport vector
 
-from .automata cimport Automata, StateC
+from .automata cimport StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from .hashing cimport MISSING, map_get, map_put
 from .triples cimport TripleC, TriplePtr, group_exits
