@@ -1,7 +1,6 @@
 """Automata: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from .determinise cimport (
     copy_nfa, determinise, lazy_start, lazy_state, minimise, trim,
@@ -13,6 +12,7 @@ from .drafttable cimport AutomatonPtr, DraftTable
 from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, PLAIN_RULE, WIDE_CHARS, FlatIR
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_start, nfa_state
 from .other_text cimport build_other_text
+from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
 # A deterministic automaton may have this many states for each edge of the nondeterministic one;

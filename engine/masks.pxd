@@ -27,10 +27,10 @@ Not here         what a triple is (triples), rows (rows).
 """
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .digests cimport Digests
 from .hashing cimport U64MapC
+from .pool cimport vector
 from .rows cimport Arena, ItemC
 from .triplemaker cimport TripleMaker
 from .triples cimport RestC, TripleC, TriplePtr, TripleTable

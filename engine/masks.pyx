@@ -2,7 +2,6 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
-from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
 from .digests cimport DigestC, Digests, is_none
@@ -10,6 +9,7 @@ from .draft cimport FINAL_STATE
 from .flat cimport DISPATCH_RULE, NO_MAXIMUM, RuleC
 from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
+from .pool cimport vector
 from .rows cimport DEAD, Arena, ItemC, RowC
 from .rests cimport rest_of
 from .triplemaker cimport HUB_BYTES, TripleMaker
