@@ -230,7 +230,7 @@ cdef class Masks:
                 self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE and not filtered):
             made = self.plain_text()
             return free_text_triple(self.arena.automata, state, self.vocabulary, made.get())
-        if not filtered and self.vocabulary.nodes[node].end - node > LARGE:
+        if not filtered and self.vocabulary.nodes[node].end - node > LARGE and not self.maker.is_mostly_safe(state):
             hub = self.maker.hub(rule)
         if hub and hub != state and self.maker.width(state) >= HUB_BYTES:
             made = self.maker.make_like(state, hub, node, self.triples[self.triple(hub, node)].get())
