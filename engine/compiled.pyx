@@ -8,10 +8,6 @@ from .prefill cimport Prefill
 
 from .errors import LimitExceeded, SpecError
 
-# Bytes of the masks of one generation. A mask takes at most V/8 bytes: about 4,000 of the largest.
-cdef size_t MASK_BYTES = 64 << 20
-
-
 # Places that `prepare` looks at for each mask it may make: names of keys lie between the places that
 # cost something.
 cdef uint32_t PLACES_FOR_ONE = 32
@@ -30,7 +26,7 @@ cdef class Generation:
         self.arena = Arena(automata, tail_references=features.tail_references,
                            item_limit=limits.row_items, row_limit=limits.rows)
         self.masks = Masks(self.arena, compiled.vocabulary, compiled.table, digests,
-                           keep=features.mask_memo, max_bytes=MASK_BYTES)
+                           keep=features.mask_memo, max_bytes=limits.mask_bytes)
 
     cdef bint is_spent(self, size_t rows, size_t most_bytes) noexcept nogil:
         """Whether the next matcher should begin a fresh generation."""
