@@ -22,6 +22,7 @@ from .errors import (
 )
 from .events import Event
 from .features import Features
+from .inspection import Inspection, inspect
 from .limits import Limits
 from .matcher import Matcher, fill_bitmask_tree
 from .parser import Parser
@@ -34,6 +35,7 @@ __all__ = [
     "EngineError",
     "Event",
     "Features",
+    "Inspection",
     "InternalError",
     "LimitExceeded",
     "Limits",
@@ -46,4 +48,5 @@ __all__ = [
     "Vocabulary",
     "fill_bitmask_batch",
     "fill_bitmask_tree",
+    "inspect",
 ]
