@@ -10,9 +10,12 @@ from .digests cimport DigestC, Digests, is_none
 from .dispatch cimport build_dispatch
 from .draft cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, DraftC
 from .drafttable cimport AutomatonPtr, DraftTable
-from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, PLAIN_RULE, WIDE_CHARS, FlatIR
+from .flat cimport (
+    COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE, WIDE_CHARS, FlatIR,
+)
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_start, nfa_state
-from .other_text cimport build_other_text
+from .objects cimport object_start, object_state
+from .other_text cimport build_other_text, grow_other_text
 from .vocabulary cimport Vocabulary
 
 # A deterministic automaton may have this many states for each edge of the nondeterministic one;
@@ -94,6 +97,12 @@ cdef class Automata:
         elif kind == OTHER_TEXT_RULE:
             build_other_text(self, rule)
             return self.first[rule] != 0
+        elif kind == OBJECT_RULE:
+            self.objects.resize(self.objects.size() + 1)
+            object_start(&self.objects.back(), self.ir, node)
+            self.first[rule] = self.unbuilt(
+                &self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
+            return True
         else:
             # `FlatIR.weight` was checked against the limit when the grammar was compiled
             nfa_start(&nfa, SLACK * self.edge_limit)
@@ -108,8 +117,8 @@ cdef class Automata:
                 self.lazies.back().nfa.edges.swap(nfa.edges)
                 self.lazies.back().nfa.size = nfa.size
                 lazy_start(&self.lazies.back(), &self.scratch)
-                self.lazy_states.resize(self.lazies.size())
-                self.first[rule] = self.lazy_target(<uint32_t>self.lazies.size() - 1, rule, 0)
+                self.first[rule] = self.unbuilt(
+                    &self.lazies.back().states, rule, <uint32_t>self.lazies.size() - 1, 0)
                 return True
             shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
             if determinise(&nfa, &drafts, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
@@ -197,32 +206,42 @@ cdef class Automata:
         cdef uint32_t widest = self.ir.widest(node)
         return widest <= WIDE_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
 
-    cdef uint32_t lazy_target(self, uint32_t lazy, uint32_t rule, uint32_t subset) noexcept nogil:
-        """The state of a subset, unbuilt if it is new."""
+    cdef uint32_t unbuilt(
+        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
+    ) noexcept nogil:
+        """The state of a place, unbuilt if it is new; ``known`` are those of the rule."""
         cdef StateC made
-        cdef vector[uint32_t]* known = &self.lazy_states[lazy]
-        while known.size() <= subset:
-            known.push_back(0)
-        if known[0][subset] == 0:
+        if known.size() <= place:
+            known.resize(place + 1, 0)
+        if known[0][place] == 0:
             made = self.states[0]
-            made.rule, made.lazy, made.subset = rule, lazy, subset
+            made.rule, made.lazy, made.place = rule, lazy, place
             made.flags = UNBUILT_STATE
-            known[0][subset] = <uint32_t>self.states.size()
+            known[0][place] = <uint32_t>self.states.size()
             self.states.push_back(made)
-        return known[0][subset]
+        return known[0][place]
 
     cdef void grow(self, uint32_t state) noexcept nogil:
         """Makes the edges of a state of a lazy rule."""
         cdef StateC made = self.states[state]
         cdef DraftC draft
+        cdef vector[uint32_t]* known
         cdef uint32_t k
-        lazy_state(&self.lazies[made.lazy], &self.scratch, made.subset, &draft)
+        if self.ir.rules[made.rule].kind == OTHER_TEXT_RULE:
+            grow_other_text(self, state)
+            return
+        if self.ir.rules[made.rule].kind == OBJECT_RULE:
+            object_state(&self.objects[made.lazy], made.place, &draft)
+            known = &self.objects[made.lazy].states
+        else:
+            lazy_state(&self.lazies[made.lazy], &self.scratch, made.place, &draft)
+            known = &self.lazies[made.lazy].states
         for k in range(<uint32_t>draft.bytes.size()):
-            draft.bytes[k].target = self.lazy_target(made.lazy, made.rule, draft.bytes[k].target)
+            draft.bytes[k].target = self.unbuilt(known, made.rule, made.lazy, draft.bytes[k].target)
         for k in range(<uint32_t>draft.refs.size()):
-            draft.refs[k].target = self.lazy_target(made.lazy, made.rule, draft.refs[k].target)
+            draft.refs[k].target = self.unbuilt(known, made.rule, made.lazy, draft.refs[k].target)
         for k in range(<uint32_t>draft.tokens.size()):
-            draft.tokens[k].target = self.lazy_target(made.lazy, made.rule, draft.tokens[k].target)
+            draft.tokens[k].target = self.unbuilt(known, made.rule, made.lazy, draft.tokens[k].target)
         self.add_edges(&made, &draft)
         made.flags = draft.flags
         self.states[state] = made

@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from .flat cimport (
-    COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OTHER_TEXT, REF, REPEAT, TOKENS,
+    COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT, OTHER_TEXT, REF, REPEAT, TOKENS,
     ArmC, DispatchC, FlatIR, NodeC, RuleC, list_below,
 )
 
@@ -112,6 +112,8 @@ cdef class Digests:
                 self.write(self.ir.pool[node.off + 3 * k])
                 self.write(self.ir.pool[node.off + 3 * k + 2])
             self.write_pool(node.b, node.c)
+        elif node.kind == OBJECT:
+            self.write_members(node)
         list_below(self.ir, number, &below)
         if below.size() == 0 or node.kind == OTHER_TEXT:
             self.write_pool(node.off, node.n)
@@ -119,6 +121,16 @@ cdef class Digests:
             if not self.write_child(k):
                 return False
         return True
+
+    cdef void write_members(self, NodeC* node) noexcept nogil:
+        """What an OBJECT says besides its nodes."""
+        cdef uint32_t at = node.off + 2, _k
+        self.write(node.a)
+        self.write(node.b)
+        for _k in range(node.a):
+            self.write(self.ir.pool[at + 1])
+            self.write_pool(at + 3, self.ir.pool[at + 2])
+            at += 3 + self.ir.pool[at + 2]
 
     cdef void write_patterns(self, uint32_t number) noexcept nogil:
         """What a DISPATCH says besides its arms' rules."""

@@ -18,6 +18,7 @@ GRAPH: int
 DISPATCH: int
 CAPTURE: int
 OTHER_TEXT: int
+OBJECT: int
 
 Node = int
 #: a node: its kind, then what the header lists for it
@@ -47,6 +48,15 @@ class Grammar:
     def chars(self, ranges: Iterable[tuple[int, int]]) -> Node: ...
     def json_chars(self, ranges: Iterable[tuple[int, int]]) -> Node: ...
     def other_text(self, rule: int, texts: Iterable[str]) -> Node: ...
+    def object(
+        self,
+        members: Iterable[tuple[str, Node, bool]],
+        *,
+        extra: Node,
+        space: Node,
+        may_be_empty: bool,
+        extra_last: bool = False,
+    ) -> Node: ...
     def tokens(self, ids: Iterable[int]) -> Node: ...
     def seq(self, *parts: Node) -> Node: ...
     def alt(self, *parts: Node) -> Node: ...

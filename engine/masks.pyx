@@ -417,6 +417,7 @@ cdef class Masks:
         states.push_back(state)
         at.push_back(top)
         while at.size():
+            self.arena.automata.visit(states.back())
             s = &self.arena.automata.states[states.back()]
             top = at.back()
             states.pop_back()

@@ -81,6 +81,8 @@ def _ends(grammar: _Shape, node: NodeTuple, nullable: set[Node]) -> Iterator[Nod
     elif kind == ir.GRAPH:
         ends = _nullable_ends(node, nullable)
         yield from (child for _, child, target in node[2] if target in ends)
+    elif kind == ir.OBJECT:
+        return
     elif kind == ir.DISPATCH:
         yield from (child for _, child, returns in node[1] if node[4] or not returns)
     else:

@@ -7,7 +7,7 @@ from libcpp.vector cimport vector
 
 from ..flat cimport CHARS, JSON_CHARS
 from ..ir cimport Grammar
-from .wordtable cimport WordTableC, table_clear, table_number, table_size
+from ..wordtable cimport WordTableC, table_clear, table_number, table_size
 
 from ..errors import LimitExceeded
 from ..ir import ANY_CHAR

@@ -8,7 +8,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcmp
 from libcpp.vector cimport vector
 
-from ..hashing cimport hash_words
+from .hashing cimport hash_words
 
 cdef struct WordTableC:
     vector[uint32_t] words, off, slots
