@@ -5,7 +5,10 @@ Representation   states of all built rules lie in one array; state 0 is unused (
                  token_edges, empty_edges likewise. `live` has a bit for every byte that some
                  byte edge takes.
                  An edge that leads to a LOOP state ends an iteration. A counted rule has one, its
-                 start; counted free text has one for every boundary between characters.
+                 start; counted free text, and bounded patterns, have one for every boundary between
+                 characters. Where such a state is FINAL, too, the count must have reached the
+                 minimum. `onward` is the fewest iterations that must end yet if the text goes on
+                 here: in a bounded pattern what the way to the nearest end takes.
                  A state that is `like` another has only the edges that differ (other_text).
                  A state that is UNBUILT has no edges yet: `visit` makes them. Its rule was read by
                  `lazies`, `objects` or `others`, as its kind says.
@@ -53,6 +56,7 @@ cdef struct StateC:
     uint32_t empty_off, n_empty
     uint32_t rule
     uint32_t held
+    uint32_t onward         # 0: nothing is counted
     uint32_t lazy, place    # of an UNBUILT state: which of the rules read, and the place in it
     uint32_t like           # 0, or: bytes without an edge here do what they do there (other_text)
     uint64_t live[4]
@@ -78,7 +82,8 @@ cdef class Automata:
     cdef vector[ObjectC] objects
     cdef vector[SpotsC] others            # OTHER_TEXT
     cdef ClosureC scratch
-    cdef vector[uint32_t] span            # by counted rule: most iterations one token can end
+    cdef vector[uint32_t] span            # by counted rule: by how much one token can bring a bound closer
+    cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
     cdef void visit(self, uint32_t state) noexcept nogil
     cdef void grow(self, uint32_t state) noexcept nogil
@@ -90,6 +95,8 @@ cdef class Automata:
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
+    cdef uint32_t remaining(self, uint32_t state) noexcept nogil
+    cdef void measure(self, uint32_t rule) noexcept nogil
     cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil
     cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil
     cdef void append(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil

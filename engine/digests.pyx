@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from .flat cimport (
-    COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT, OTHER_TEXT, REF, REPEAT, TOKENS,
+    BOUNDED, BOUNDED_RULE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT, OTHER_TEXT, REF, REPEAT, TOKENS,
     ArmC, DispatchC, FlatIR, NodeC, RuleC, list_below,
 )
 
@@ -21,6 +21,7 @@ cdef uint8_t DONE = 2
 # First words that no kind of node has.
 cdef uint32_t PATTERNS = 0x10000
 cdef uint32_t REPEATED = 0x10001
+cdef uint32_t COUNTED_CHARACTERS = 0x10002
 
 
 cdef class Digests:
@@ -45,11 +46,11 @@ cdef class Digests:
         if rule.kind == DISPATCH_RULE:
             self.write_patterns(rule.node)
             return self.finish()
-        if rule.kind == COUNTED_RULE:
+        if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
             body = self.node(self.ir.nodes[rule.node].a)
             if is_none(body):
                 return body
-            self.begin(REPEATED)
+            self.begin(REPEATED if rule.kind == COUNTED_RULE else COUNTED_CHARACTERS)
             self.write_child(self.ir.nodes[rule.node].a)
             return self.finish()
         return self.node(rule.node)
@@ -99,7 +100,7 @@ cdef class Digests:
             self.write(rule.maximum)
         else:
             self.begin(node.kind)
-        if node.kind == REPEAT:
+        if node.kind == REPEAT or node.kind == BOUNDED:
             self.write(node.b)
             self.write(node.c)
         elif node.kind == TOKENS:

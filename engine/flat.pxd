@@ -8,7 +8,7 @@ Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1
                      SEQ, ALT            node ids
                      GRAPH               (from, node, to) triples, a = states,
                                          finals at pool[b .. b + c - 1]
-                     REPEAT              a = node, b = min, c = max (NO_MAXIMUM: none)
+                     REPEAT, BOUNDED     a = node, b = min, c = max (NO_MAXIMUM: none)
                      REF                 a = rule
                      TOKENS              a = token set
                      CAPTURE             a = node, b = label, c = role
@@ -19,8 +19,8 @@ Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1
                                          its name's length and code points
 
                  rules[r] names the node of rule r and how its automaton is made. Behind the
-                 grammar's own rules come made ones: each CAPTURE, DISPATCH, arm, OBJECT and
-                 counted REPEAT is a rule of its own.
+                 grammar's own rules come made ones: each CAPTURE, DISPATCH, arm, OBJECT,
+                 BOUNDED and counted REPEAT is a rule of its own.
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
 Invariants       I1 as in ir.py; nodes, pool and rules never change after load. Token sets may
                     be added while automata are built.
@@ -48,6 +48,7 @@ cdef enum:
     CAPTURE = 13
     OTHER_TEXT = 14
     OBJECT = 15
+    BOUNDED = 16
 
 cdef enum:
     NO_MAXIMUM = 0xFFFFFFFF
@@ -59,6 +60,7 @@ cdef enum:
     DISPATCH_RULE = 2
     OTHER_TEXT_RULE = 3
     OBJECT_RULE = 4
+    BOUNDED_RULE = 5
 
 cdef enum:
     # of an OBJECT
@@ -79,11 +81,11 @@ cdef struct NodeC:
     uint32_t kind, a, b, c, off, n
 
 cdef struct RuleC:
-    uint32_t node             # body; for COUNTED_RULE the REPEAT, for DISPATCH_RULE the DISPATCH
-    uint32_t minimum, maximum  # iterations; of a DISPATCH its characters
+    uint32_t node             # body; for other kinds than PLAIN_RULE the node itself
+    uint32_t minimum, maximum  # iterations; of DISPATCH and BOUNDED characters
     uint32_t label            # index into labels
     uint8_t kind, role, nullable, productive
-    uint8_t counted           # registers hold a count: COUNTED_RULE, and free text with bounds
+    uint8_t counted           # registers hold a count: COUNTED_RULE, BOUNDED_RULE, and free text with bounds
 
 cdef struct ArmC:
     uint32_t off, n           # letters in pool

@@ -41,6 +41,8 @@ cdef class FlatIR:
             self.load(i, grammar, vocabulary)
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
+            elif self.nodes[i].kind == BOUNDED and count_registers:
+                self.rule_of_node[i] = self.made_rule(i, BOUNDED_RULE)
             self.weights.push_back(self.weight(i))
         with nogil:
             self.solve()
@@ -59,7 +61,7 @@ cdef class FlatIR:
         cdef uint32_t largest = 0
         cdef RuleC rule
         for rule in self.rules:
-            if rule.kind == COUNTED_RULE:
+            if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
                 largest = max(largest, self.weights[self.nodes[rule.node].a])
             elif rule.kind == OTHER_TEXT_RULE or rule.kind == OBJECT_RULE:
                 largest = max(largest, 8 * self.nodes[rule.node].n)
@@ -73,7 +75,7 @@ cdef class FlatIR:
         found = []
         for r in range(<uint32_t>self.rules.size()):
             node = self.rules[r].node
-            if self.rules[r].kind == COUNTED_RULE:
+            if self.rules[r].kind == COUNTED_RULE or self.rules[r].kind == BOUNDED_RULE:
                 node = self.nodes[node].a
             if self.rules[r].kind == DISPATCH_RULE or self.widest(node) > WIDE_CHARS:
                 found.append(r)
@@ -157,7 +159,7 @@ cdef class FlatIR:
 
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *:
         cdef RuleC rule = _rule(node, kind)
-        if kind == COUNTED_RULE:
+        if kind == COUNTED_RULE or kind == BOUNDED_RULE:
             rule.minimum, rule.maximum = self.nodes[node].b, self.nodes[node].c
             rule.counted = True
         self.rules.push_back(rule)
@@ -203,7 +205,7 @@ cdef class FlatIR:
         elif node.kind == GRAPH:
             for k in range(node.n // 3):
                 found = max(found, self.widest(self.pool[node.off + 3 * k + 1]))
-        elif node.kind == REPEAT:
+        elif node.kind == REPEAT or node.kind == BOUNDED:
             return self.widest(node.a)
         return found
 
@@ -228,7 +230,7 @@ cdef class FlatIR:
         if node.kind == SEQ or node.kind == ALT:
             for k in range(node.n):
                 total += self.weights[self.pool[node.off + k]]
-        elif node.kind == REPEAT:
+        elif node.kind == REPEAT or node.kind == BOUNDED:
             total = self.weights[node.a] * <unsigned long long>(
                 max(node.b, 1) if node.c == NO_MAXIMUM else max(node.c, 1))
         elif node.kind == GRAPH:
@@ -286,7 +288,7 @@ cdef class FlatIR:
             return node.b == 0 or self.productive[node.a]
         if node.kind == REF:
             return self.productive[self.rules[node.a].node]
-        if node.kind == CAPTURE:
+        if node.kind == CAPTURE or node.kind == BOUNDED:
             return self.productive[node.a]
         if node.kind == GRAPH:
             return self.graph_reaches(node, self.productive.data())
@@ -328,6 +330,8 @@ cdef class FlatIR:
             return False
         if node.kind == REPEAT:
             return node.b == 0 or self.nullable[node.a]
+        if node.kind == BOUNDED:
+            return node.b == 0 and self.nullable[node.a]
         if node.kind == REF:
             return self.nullable[self.rules[node.a].node]
         if node.kind == CAPTURE:
@@ -430,7 +434,7 @@ cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept 
             below.push_back(flat.pool[node.off + 3 * k + 1])
     elif node.kind == OBJECT:
         list_members(node, flat.pool.data(), below)
-    elif node.kind == REPEAT or node.kind == CAPTURE:
+    elif node.kind == REPEAT or node.kind == CAPTURE or node.kind == BOUNDED:
         below.push_back(node.a)
     elif node.kind == REF or node.kind == OTHER_TEXT:
         below.push_back(flat.rules[node.a].node)

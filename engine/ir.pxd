@@ -33,6 +33,13 @@ first field is the kind:
                                       all others; ``space`` may stand between any two JSON tokens.
                                       Nodes are references; ``space`` may be EMPTY and must have
                                       the empty word
+    (BOUNDED, node, minimum, maximum) the words of ``node`` that have so many characters; a maximum of -1
+                                      is no upper bound. ``node`` is a GRAPH whose edges are classes of
+                                      characters, no two from one state with a character in common;
+                                      some word that is not empty fits the bounds. With a minimum, from
+                                      every state words of every length from maximum - minimum on
+                                      lead to an end, so that what can't get short enough can be
+                                      told by the state and the count alone
     (CAPTURE, label, role, node)      the same language as node; marks a region for the event
                                       parser
 
@@ -117,6 +124,7 @@ cdef class Grammar:
         self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
         uint32_t flags
     ) except? NO_NODE
+    cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
     cdef uint32_t referred(self, uint32_t node) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE
     cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE

@@ -15,8 +15,8 @@ from .limits import Limits
 
 (
     EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
-    CAPTURE, OTHER_TEXT, OBJECT,
-) = range(16)
+    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED,
+) = range(17)
 
 Node = int
 NodeTuple = tuple
@@ -239,6 +239,14 @@ cdef class Grammar:
         self.pool.insert(self.pool.end(), words.begin(), words.end())
         return self.intern(flat.OBJECT, n, flags, 0, off)
 
+    cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
+        """``maximum`` NO_MAXIMUM is no upper bound."""
+        if self.node_list[node].kind != flat.GRAPH:
+            raise InternalError("only the words of a graph can be bounded")
+        if minimum == 0 and maximum == NO_MAXIMUM:
+            return node
+        return self.intern(flat.BOUNDED, node, minimum, maximum, <uint32_t>self.pool.size())
+
     cdef uint32_t referred(self, uint32_t node) except? NO_NODE:
         """A reference to the node's rule, which is made if need be; FAIL stays as it is."""
         if self.node_list[node].kind in (flat.REF, flat.FAIL):
@@ -336,6 +344,17 @@ cdef class Grammar:
         if maximum is not None:
             check_count(maximum)
         return self.add_repeat(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+
+    def bounded(self, uint32_t node, minimum, maximum):
+        """The words of a graph of characters with so many of them; see the header file.
+
+        Raises:
+            LimitExceeded: a bound that no register holds.
+        """
+        check_count(minimum)
+        if maximum is not None:
+            check_count(maximum)
+        return self.add_bounded(node, minimum, NO_MAXIMUM if maximum is None else maximum)
 
     def optional(self, node):
         return self.alt(self.empty_node, node)
@@ -477,7 +496,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, tuple(zip(words[::2], words[1::2]))
     if kind == flat.SEQ or kind == flat.ALT or kind == flat.TOKENS:
         return kind, tuple(words)
-    if kind == flat.REPEAT:
+    if kind == flat.REPEAT or kind == flat.BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
     if kind == flat.REF:
         return kind, node.a
@@ -519,7 +538,7 @@ def children(node):
     kind = node[0]
     if kind in (SEQ, ALT):
         return tuple(node[1])
-    if kind == REPEAT:
+    if kind in (REPEAT, BOUNDED):
         return (node[1],)
     if kind == GRAPH:
         return tuple([edge[1] for edge in node[2]])

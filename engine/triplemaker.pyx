@@ -90,7 +90,7 @@ cdef class TripleMaker:
             if self.automata.states[target].n_refs:
                 flags |= TRIGGER_STATE
             self.counts[depth] = self.counts[depth - 1] + ((flags & LOOP_STATE) != 0)
-            self.take(node, self.counts[depth] + ((flags & LOOP_STATE) == 0), out)
+            self.take(node, self.counts[depth] + self.automata.remaining(target), out)
             if flags & TRIGGER_STATE:
                 if nodes[node].end > node + 1:
                     out.triggers.push_back(node)
@@ -100,7 +100,7 @@ cdef class TripleMaker:
             if nodes[node].end > node + 1:
                 self.nodes_at[depth] = node
                 self.noted[depth] = 0
-                self.is_exit[depth] = (flags & (FINAL_STATE | LOOP_STATE)) != 0
+                self.is_exit[depth] = (flags & FINAL_STATE) != 0
                 self.tables_at[depth] = self.table(target)
             node += 1
 
@@ -193,7 +193,7 @@ cdef class TripleMaker:
                 self.gone.push_back(node)
                 node = nodes[node].end
                 continue
-            if flags & (FINAL_STATE | LOOP_STATE):
+            if flags & FINAL_STATE:
                 child = node + 1
                 while child < nodes[node].end:
                     out.exits.push_back(node)

@@ -25,6 +25,7 @@ from .reference_letters import (
     DONE,
     TOKEN,
     DispatchMachine,
+    Letters,
     Position,
     bytes_machine,
     char_machine,
@@ -167,6 +168,60 @@ class ObjectMachine:
         return ("in a name", 0, left) if left else None
 
 
+class BoundedMachine:
+    """The words of a graph of characters that have so many of them, every way tried.
+
+    Position   (characters read, ways): a way is a state of the graph and the bytes of a character that
+               is not whole yet.
+    """
+
+    def __init__(self, nodes: Sequence[tuple], node: tuple) -> None:
+        _, graph, self.minimum, self.maximum = node
+        _, states, edges, finals = nodes[graph]
+        self.finals = set(finals)
+        self.leaving: dict[int, list[tuple[Letters, int]]] = {}
+        targets: dict[int, set[int]] = {}
+        for source, chars, target in edges:
+            kind, ranges = nodes[chars]
+            read = read_char if kind == ir.CHARS else read_json_char
+            self.leaving.setdefault(source, []).append((char_machine(ranges, read), target))
+            targets.setdefault(source, set()).add(target)
+        # by count: the states that stand so many characters before an end
+        self.before = [self.finals]
+        most = self.minimum + states if self.maximum == -1 else self.maximum
+        for _ in range(most):
+            self.before.append({s for s in targets if targets[s] & self.before[-1]})
+        self.start: Position = (0, frozenset([(0, b"")]))
+
+    def done(self, at: Position) -> bool:
+        count, ways = at
+        return bool(count >= self.minimum and any((s, b"") in ways for s in self.finals))
+
+    def waits(self, at: Position) -> Iterable[tuple[Node, Position]]:
+        return ()
+
+    def _ends(self, state: int, count: int) -> bool:
+        """Whether an end with a right count lies ahead; without a maximum far ends do not matter."""
+        last = len(self.before) if self.maximum == -1 else self.maximum - count + 1
+        first = max(self.minimum - count, 0)
+        return any(state in before for before in self.before[first : max(last, first)])
+
+    def scan(self, at: Position, letter: int) -> Position | None:
+        count, ways = at
+        whole, within = set(), set()
+        for state, prefix in ways:
+            for chars, target in self.leaving.get(state, ()):
+                read = chars.scan(prefix, letter)
+                if read == DONE and self._ends(target, count + 1):
+                    whole.add((target, b""))
+                elif read is not None and read != DONE and self._ends(target, count + 1):
+                    within.add((state, read))
+        assert not (whole and within)
+        if not whole and not within:
+            return None
+        return (count + 1, frozenset(whole)) if whole else (count, frozenset(within))
+
+
 # -- the recogniser -------------------------------------------------------------------------------
 
 Item = tuple[Node, Position, "Column"]
@@ -290,6 +345,8 @@ class Recogniser:
             return tokens_machine(node[1])
         if kind == ir.OBJECT:
             return ObjectMachine(node, self.productive)
+        if kind == ir.BOUNDED:
+            return BoundedMachine(self.nodes, node)
         if kind == ir.REPEAT:
             return repeat_machine(node[1], node[2], node[3], node[1] in nullable)
         if kind == ir.GRAPH:
@@ -319,6 +376,8 @@ class Recogniser:
             return not node[1]
         if kind == ir.OTHER_TEXT:
             return "" not in node[2]
+        if kind == ir.BOUNDED:
+            return node[2] == 0 and node[1] in nullable
         if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.OBJECT):
             return False
         return self._is_made_of(node, nullable)

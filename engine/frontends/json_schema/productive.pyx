@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from ...flat cimport ALT, FAIL, GRAPH, OBJECT, REF, REPEAT, SEQ, NodeC, list_members, members_suffice
+from ...flat cimport ALT, BOUNDED, FAIL, GRAPH, OBJECT, REF, REPEAT, SEQ, NodeC, list_members, members_suffice
 from ...ir cimport Grammar
 
 
@@ -77,6 +77,8 @@ cdef bint has_word(Grammar grammar, uint32_t node, vector[uint8_t]* known) noexc
             if has_word(grammar, grammar.pool[at.off + k], known):
                 return True
         return False
+    if at.kind == BOUNDED:
+        return has_word(grammar, at.a, known)
     if at.kind == REPEAT:
         return at.b == 0 or has_word(grammar, at.a, known)
     if at.kind == GRAPH:
