@@ -13,8 +13,8 @@ from ..compiled cimport Compiled, Generation
 from ..digests cimport DigestC, is_none
 from ..draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
 from ..flat cimport (
-    COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, NO_RULE, OTHER_TEXT_RULE, ROLE_BEGIN, ROLE_END,
-    ROLE_TAG, ROLE_TEXT, FlatIR, RuleC,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, NO_RULE, OBJECT_RULE, OTHER_TEXT_RULE,
+    ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, FlatIR, RuleC,
 )
 from ..hashing cimport U64MapC
 from ..masks cimport MaskC, Masks
@@ -73,8 +73,10 @@ cdef class _Copy:
         self.ref_edges, self.token_edges = automata.ref_edges, automata.token_edges
         self.empty_edges, self.first, self.tabled = automata.empty_edges, automata.first, automata.tabled
         self.token_sets = automata.ir.token_sets
-        for k in range(<uint32_t>automata.lazy_states.size()):
-            self.lazy_starts.push_back(automata.lazy_states[k][0])
+        for k in range(<uint32_t>automata.lazies.size()):
+            self.lazy_starts.push_back(automata.lazies[k].states[0])
+        for k in range(<uint32_t>automata.objects.size()):
+            self.lazy_starts.push_back(automata.objects[k].states[0])
         self.rows, self.items, self.instances = arena.rows, arena.items, arena.instances
         self.frame_off, self.frame_words = arena.frame_off, arena.frame_words
         self.byte_memo, self.token_memo = arena.byte_memo, arena.token_memo
@@ -105,7 +107,8 @@ cdef class _Copy:
         cdef RuleC rule
         starts = {self.lazy_starts[s] for s in range(<uint32_t>self.lazy_starts.size())}
         names, kinds = self.rule_names(), {
-            COUNTED_RULE: "counted", DISPATCH_RULE: "free text", OTHER_TEXT_RULE: "other text"}
+            COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object",
+            DISPATCH_RULE: "free text", OTHER_TEXT_RULE: "other text"}
         out = []
         for k in range(<uint32_t>self.ir.rules.size()):
             rule = self.ir.rules[k]
