@@ -37,6 +37,7 @@ cdef class Matcher:
     cdef int push(self, uint32_t instance, uint32_t flags) except -1
     cdef uint32_t after_token(self, uint32_t token, uint32_t* flags) noexcept nogil
     cdef uint32_t after_bytes(self, const unsigned char* data, size_t n) noexcept nogil
+    cdef list allowed(self, ids)
     cdef void lock(self)
     cdef void unlock(self) noexcept nogil
     cdef int check(self) except -1

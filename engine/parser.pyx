@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
-from .flat cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC
+from .flat cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC, iterations, tokens, tokens_left
 from .hashing cimport MISSING, map_get, map_put, mix
 
 from .errors import LimitExceeded, ParseDivergence
@@ -58,6 +58,7 @@ cdef class Parser:
         with nogil:
             self.generation.arena.guard.lock()
             self.take_token(<uint32_t>token)
+            self.end_token()
             self.generation.arena.guard.unlock()
         if kind == STOP and not self.following.size():
             return []
@@ -176,7 +177,10 @@ cdef class Parser:
 
     cdef bint may_go_on(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
-        return not (s.flags & LOOP_STATE) or thread.count < self.automata.ir.rules[s.rule].maximum
+        cdef RuleC* rule = &self.automata.ir.rules[s.rule]
+        if tokens(rule, thread.count) >= rule.most_tokens:
+            return False
+        return not (s.flags & LOOP_STATE) or iterations(rule, thread.count) < rule.maximum
 
     cdef void add(self, vector[ThreadC]* out, ThreadC thread) noexcept nogil:
         """Appends a thread unless one is in the same place already (I3)."""
@@ -301,6 +305,18 @@ cdef class Parser:
             self.add(&self.following, thread)
         self.kernel = before
         self.position = start
+
+    cdef void end_token(self) noexcept nogil:
+        """Counts a token in the text that has a bound on them; a character that can't be finished is no reading."""
+        cdef vector[ThreadC] taken
+        cdef ThreadC thread
+        cdef RuleC* rule
+        taken.swap(self.following)
+        for thread in taken:
+            rule = &self.automata.ir.rules[self.automata.states[thread.state].rule]
+            thread.count += rule.unit
+            if tokens_left(rule, thread.count) >= self.automata.states[thread.state].missing:
+                self.add(&self.following, thread)
 
     cdef void settle(self) noexcept nogil:
         """A lone thread that can only return does so at once, so that regions close early."""
