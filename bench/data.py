@@ -74,8 +74,13 @@ def builtin_tools() -> list[ToolCase]:
     return [ToolCase("builtin", tools, calls)]
 
 
-def maskbench(folder: Path, sample: int, seed: int = 7) -> list[SchemaCase]:
+def maskbench(
+    folder: Path, sample: int, *, half: int | None = None, seed: int = 7
+) -> list[SchemaCase]:
+    """``half`` 0 or 1: every second file of the sorted list, so that the others stay unseen."""
     files = sorted(folder.glob("*.json"))
+    if half is not None:
+        files = files[half::2]
     random.Random(seed).shuffle(files)
     cases = []
     for file in files[:sample]:

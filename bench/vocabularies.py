@@ -1,7 +1,14 @@
-"""Real vocabularies out of the package quicktok-v1: tokens by id, special tokens, tokenizer."""
+"""Real vocabularies out of the package quicktok-v1: tokens by id, special tokens, tokenizer.
+
+Other sizes are asked for as ``sized@N``: the first tokens of one list, then o200k_harmony's special
+tokens, N in all. The list is o200k's tokens by rank (so that up to about 200,000 it is o200k cut
+off, which is again what byte-pair merging yields), then those of llama3 and of qwen3 that are not
+in it, then pairs of neighbours in o200k. ``bytes`` is a toy for tests.
+"""
 
 import struct
 from functools import cache
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,20 +52,53 @@ def _records(path: Path, *, number_first: bool) -> dict[bytes, int]:
     return found
 
 
-@cache
-def load(name: str) -> Loaded:
+def _ranks(file: str) -> dict[bytes, int]:
+    return _records(_folder() / f"{file}.vocab", number_first=False)
+
+
+def _special(name: str) -> dict[str, int]:
+    found = _records(_folder() / f"{name}.special", number_first=True)
+    return {text.decode(): number for text, number in found.items()}
+
+
+def _folder() -> Path:
     import quicktok
+
+    return Path(quicktok.__file__).parent / "data"
+
+
+def _loaded(name: str, ranks: dict[bytes, int], special: dict[str, int], stop: str) -> Loaded:
     import tiktoken
 
-    file, stop = NAMES[name]
-    folder = Path(quicktok.__file__).parent / "data"
-    ranks = _records(folder / f"{file}.vocab", number_first=False)
-    marks = _records(folder / f"{name}.special", number_first=True)
-    special = {text.decode(): number for text, number in marks.items()}
-    tokens = [b""] * (max(*ranks.values(), *marks.values()) + 1)
-    for token, number in (*ranks.items(), *marks.items()):
+    tokens = [b""] * (max(*ranks.values(), *special.values()) + 1)
+    for token, number in (*ranks.items(), *((t.encode(), n) for t, n in special.items())):
         tokens[number] = token
     encoding = tiktoken.Encoding(
         name=name, pat_str=_SPLIT, mergeable_ranks=ranks, special_tokens=special
     )
     return Loaded(encoding, tokens, special, special[stop])
+
+
+def _sized(size: int) -> Loaded:
+    own = sorted(ranks := _ranks("o200k"), key=ranks.__getitem__)
+    pairs = (a + b for a, b in pairwise(own))
+    listed = dict.fromkeys(chain(own, _ranks("llama3"), _ranks("qwen3")))
+    special = _special("o200k_harmony")
+    wanted = size - len(special)
+    if wanted < 256:
+        raise ValueError(f"a vocabulary of {size} tokens; {len(special)} are special")
+    while len(listed) < wanted:
+        listed[next(pairs)] = None
+    taken = list(listed)[:wanted]
+    marks = {text: wanted + k for k, text in enumerate(sorted(special, key=special.__getitem__))}
+    return _loaded(f"sized@{size}", {t: k for k, t in enumerate(taken)}, marks, "<|return|>")
+
+
+@cache
+def load(name: str) -> Loaded:
+    if name == "bytes":
+        return _loaded(name, {bytes((k,)): k for k in range(256)}, {"<|end|>": 256}, "<|end|>")
+    if name.startswith("sized@"):
+        return _sized(int(name.removeprefix("sized@")))
+    file, stop = NAMES[name]
+    return _loaded(name, _ranks(file), _special(name), stop)
