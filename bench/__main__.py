@@ -4,7 +4,7 @@ import argparse
 import importlib.util
 import os
 import platform
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -127,7 +127,7 @@ def _memory(run: Run) -> None:
     real = run.tools(10 * run.asked.held)
     cases = made.tool_cases(real, run.asked.held + 1)
     kinds = {"first mask": False, "whole answer": True}
-    curves = {}
+    curves: dict[str, list[memory.Point]] = {}
     for kind, whole in kinds.items():
         found, lost = {}, {}
         for name, setup in run.setups.items():
@@ -152,8 +152,10 @@ def _churn(run: Run) -> None:
 
 def _growth(run: Run) -> None:
     for axis in run.asked.axes.split(","):
-        points: Iterable[int] = growth.AXES[axis] if run.asked.fine else growth.AXES[axis][::2]
+        points = growth.AXES[axis] if run.asked.fine else growth.AXES[axis][::2]
         points = tuple(at for at in points if at <= (run.asked.largest or at))
+        if not points:
+            continue
         if axis == "vocabulary":
             found = growth.along_vocabularies(run.setups, run.bounds, points)
         else:

@@ -61,8 +61,9 @@ def table(turns: Turns) -> str:
     known = ["time-outs", "died"]
     counts = [c for result in turns.every.values() for c in result.counts if c != "schemas taken"]
     columns = list(dict.fromkeys([*known, *counts]))
-    times = ["preprocessing ms", "p99", "mask us", "p50", "p99"]
-    lines = [["", *times, *columns]]
+    shared = min(len(result.times["first"]) for result in turns.shared.values())
+    times = ["preprocessing (ms)", "its p99", "mask (us)", "its p50", "its p99"]
+    lines = [[f"{shared} schemas", *times, *columns]]
     for name, result in turns.every.items():
         missed = [f"{result.counts.get(column, 0):,}" for column in columns]
         lines.append([name, *_figures(turns.shared[name]), *missed])

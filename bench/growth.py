@@ -54,8 +54,12 @@ def _schema(at: int, variant: int) -> tuple[Callable[..., Result], Any]:
 
 
 def _counter(schema: Any, text: str) -> tuple[Callable[..., Result], Any]:
-    whole = {"type": "object", "properties": {"v": schema}, "required": ["v"]}
-    whole["additionalProperties"] = False
+    whole = {
+        "type": "object",
+        "properties": {"v": schema},
+        "required": ["v"],
+        "additionalProperties": False,
+    }
     return schema_case, SchemaCase("counter", whole, [(f'{{"v": {text}}}', True)])
 
 

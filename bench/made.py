@@ -86,7 +86,9 @@ def schema_case(random: Random, fields: int = 6) -> SchemaCase:
 
 def schema_of(random: Random, size: int) -> SchemaCase:
     """A schema of about ``size`` bytes as JSON text: an object of objects of six properties."""
-    properties, value, held = {}, {}, 0
+    properties: dict[str, Any] = {}
+    value: dict[str, Any] = {}
+    held = 0
     while held < size - 64:
         name = f"{_name(random)}_{len(properties)}"
         properties[name], value[name] = record(random, 6)

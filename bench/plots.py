@@ -42,6 +42,12 @@ def _figure(columns: int) -> tuple[Any, Any]:
     return figure, axes[0]
 
 
+def _logarithmic(panel: Any) -> None:
+    """Both axes, where there is a line; an empty panel has no logarithms."""
+    if any(len(line.get_xdata()) for line in panel.lines if line.get_linestyle() != "None"):
+        panel.set(xscale="log", yscale="log")
+
+
 def _save(file: Path, figure: Any, panel: Any) -> None:
     from matplotlib import pyplot
 
@@ -68,7 +74,8 @@ def percentiles(file: Path, results: Mapping[str, Result]) -> None:
             tails = [tail for tail in _TAILS if tail * len(values) >= 1]
             heights = [percentile(values, 100 * (1 - tail)) for tail in tails]
             panel.plot([1 / tail for tail in tails], heights, **{**styles[name], "marker": ""})
-        panel.set(xscale="log", yscale="log", title=kind, xlabel="percentile", ylabel="us")
+        _logarithmic(panel)
+        panel.set(title=kind, xlabel="percentile", ylabel="us")
         panel.set_xticks([1, 10, 100, 1000, 10_000], ["0", "90", "99", "99.9", "99.99"])
     _save(file, figure, axes[0])
 
@@ -93,7 +100,8 @@ def growing(file: Path, axis: str, found: Mapping[str, Sequence[growth.Point]]) 
     for panel, title in zip(axes, titles, strict=True):
         unit = growth.UNITS.get(axis, "")
         label = axis if unit in ("", axis) else f"{axis}, {unit}"
-        panel.set(xscale="log", yscale="log", title=title, xlabel=label, ylabel="us")
+        _logarithmic(panel)
+        panel.set(title=title, xlabel=label, ylabel="us")
     _save(file, figure, axes[0])
 
 
@@ -108,8 +116,8 @@ def batches(file: Path, found: Mapping[str, Sequence[batch.Point]]) -> None:
             panel.plot(sizes, [p.p50 / p.size for p in own], "-", **styles[name])
             again = {**styles[name], "label": None}
             panel.plot(sizes, [p.again_p50 / p.size for p in own], "--", **again)
-        panel.set(xscale="log", yscale="log", title=f"{kind}, and again (dashed)")
-        panel.set(xlabel="rows", ylabel="us a mask, p50")
+        _logarithmic(panel)
+        panel.set(title=f"{kind}, and again (dashed)", xlabel="rows", ylabel="us a mask, p50")
     _save(file, figure, axes[0])
 
 
