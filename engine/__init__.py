@@ -22,7 +22,7 @@ from .errors import (
 from .events import Event
 from .features import Features
 from .limits import Limits
-from .matcher import Matcher, fill_bitmask_batch
+from .matcher import Matcher, fill_bitmask_batch, fill_bitmask_tree
 from .parser import Parser
 from .vocabulary import Vocabulary
 
@@ -42,4 +42,5 @@ __all__ = [
     "UnsupportedSchema",
     "Vocabulary",
     "fill_bitmask_batch",
+    "fill_bitmask_tree",
 ]

@@ -68,8 +68,7 @@ cdef class Automata:
     cdef vector[SymbolEdgeC] token_edges
     cdef vector[uint32_t] empty_edges
     cdef vector[uint32_t] first           # by rule: its start state, 0 while unbuilt
-    cdef vector[uint8_t] tabled           # by built rule: built whole and deterministic, so that masks go
-                                          # through its states by tables (triplemaker)
+    cdef vector[uint8_t] tabled           # by built rule: whole and deterministic (triplemaker)
     cdef vector[LazyC] lazies             # rules that are built state by state
     cdef vector[vector[uint32_t]] lazy_states     # by lazy rule and subset: its state
     cdef ClosureC scratch

@@ -4,11 +4,11 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.vector cimport vector
 
 from .determinise cimport (
-    ClosureC, LazyC, copy_nfa, determinise, lazy_is_final, lazy_start, lazy_state, minimise, trim,
+    copy_nfa, determinise, lazy_start, lazy_state, minimise, trim,
 )
 from .digests cimport DigestC, Digests, is_none
 from .dispatch cimport build_dispatch
-from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, DraftC
+from .draft cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, DraftC
 from .drafttable cimport AutomatonPtr, DraftTable
 from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, PLAIN_RULE, WIDE_CHARS, FlatIR
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_start, nfa_state
@@ -207,8 +207,6 @@ cdef class Automata:
             made = self.states[0]
             made.rule, made.lazy, made.subset = rule, lazy, subset
             made.flags = UNBUILT_STATE
-            if lazy_is_final(&self.lazies[lazy], subset):
-                made.flags |= FINAL_STATE
             known[0][subset] = <uint32_t>self.states.size()
             self.states.push_back(made)
         return known[0][subset]
@@ -226,7 +224,7 @@ cdef class Automata:
         for k in range(<uint32_t>draft.tokens.size()):
             draft.tokens[k].target = self.lazy_target(made.lazy, made.rule, draft.tokens[k].target)
         self.add_edges(&made, &draft)
-        made.flags &= ~UNBUILT_STATE
+        made.flags = draft.flags
         self.states[state] = made
 
     cdef void append(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil:

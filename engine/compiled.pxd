@@ -2,8 +2,8 @@
 
 Representation   `generation` is the current one; a matcher holds the one it began with.
 Invariants       I1 a generation never changes its answers; a new one gives the same.
-                 I2 when a generation's rows pass half of `Limits.rows`, the next matcher begins
-                    a fresh one.
+                 I2 when a generation's rows pass half of `Limits.rows`, or its bytes
+                    `Limits.generation_bytes`, the next matcher begins a fresh one.
 Threads          swapping the generation happens under the GIL.
 Not here         front ends and caches of whole grammars (compiler).
 """
@@ -24,6 +24,7 @@ cdef class Compiled:
     cdef readonly object grammar
     cdef readonly object limits
     cdef readonly object features
+    cdef public object extend             # tags -> Compiled, set by the compiler; None: there are no tags
     cdef FlatIR ir
     cdef DraftTable automata_table
     cdef TripleTable table

@@ -1,12 +1,20 @@
 """Compiled grammars: see the header file."""
 
+from libc.stdint cimport uint32_t
+
 from .automata cimport NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
 from .digests cimport Digests
+from .prefill cimport Prefill
 
-from .errors import LimitExceeded
+from .errors import LimitExceeded, SpecError
 
 # Bytes of the masks of one generation. A mask takes at most V/8 bytes: about 4,000 of the largest.
 cdef size_t MASK_BYTES = 64 << 20
+
+
+# Places that `prepare` looks at for each mask it may make: names of keys lie between the places that
+# cost something.
+cdef uint32_t PLACES_FOR_ONE = 32
 
 
 cdef class Generation:
@@ -41,6 +49,7 @@ cdef class Compiled:
         self.check_weights()
         self.table = table
         self.automata_table = automata_table
+        self.extend = None
         self.generation = Generation(self)
         self.raise_limit(self.generation.arena)
 
@@ -51,7 +60,8 @@ cdef class Compiled:
             raise LimitExceeded("rule_edges", self.limits.rule_edges, largest)
 
     cdef Generation current(self):
-        if self.generation.arena.rows.size() > self.limits.rows // 2:
+        cdef Arena arena = self.generation.arena
+        if arena.rows.size() > self.limits.rows // 2 or arena.bytes_held() > self.limits.generation_bytes:
             self.generation = Generation(self)
         return self.generation
 
@@ -70,6 +80,55 @@ cdef class Compiled:
         digests = Digests(self.ir, count_registers=self.features.count_registers)
         found = [digests.of_rule(rule) for rule in self.ir.costly_rules()]
         return [digest for digest in found if any(digest)]
+
+    def with_tags(self, tags):
+        """The same structural tag with more tags in its outermost set of tags.
+
+        What the others need is shared with this one: automata and masks by what they say.
+
+        Args:
+            tags: as in the structural tag.
+
+        Raises:
+            SpecError: this was not compiled from a structural tag with a set of tags; and as
+                ``Compiler.compile_structural_tag``.
+        """
+        if self.extend is None:
+            raise SpecError("only a structural tag can get more tags")
+        return self.extend(tags)
+
+    def prepare(self, uint32_t budget=64):
+        """Makes up to ``budget`` masks ahead of time, those that will cost most; returns how many.
+
+        Meant for the time in which a prompt is prefilled. It looks at ``PLACES_FOR_ONE`` places for
+        each mask, from the start on, and can be called again to go further.
+
+        Raises:
+            LimitExceeded: the rows needed would pass a limit.
+        """
+        prefill = Prefill(self.generation.arena, self.generation.masks, escapes=False)
+        made, _ = prefill.run(budget * PLACES_FOR_ONE, budget)
+        self.raise_limit(self.generation.arena)
+        return made
+
+    def precompute_all(self, uint32_t most=100_000):
+        """Makes the masks of all states there are, for a grammar with finitely many.
+
+        Then every later mask is a look-up. Returns how many were made.
+
+        Raises:
+            LimitExceeded: there are more than ``most`` states, or infinitely many (recursion).
+        """
+        prefill = Prefill(self.generation.arena, self.generation.masks, escapes=True)
+        made, complete = prefill.run(most, most)
+        self.raise_limit(self.generation.arena)
+        if not complete:
+            raise LimitExceeded("states", most, most + 1)
+        return made
+
+    def held_bytes(self):
+        """About how much memory the current generation takes; it grows while matchers run."""
+        return self.generation.arena.bytes_held() + self.generation.masks.held
 
     def is_satisfiable(self):
         """Whether there is any text that the grammar accepts."""

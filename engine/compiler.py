@@ -13,7 +13,7 @@ Not here  front ends (frontends), digests (digests), bytes (artifact).
 import json
 import marshal
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -24,9 +24,11 @@ from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
 from .features import Features
 from .frontends.choice import build_choice
+from .frontends.grammar_text import SYNTAXES, build_grammar
 from .frontends.json_schema import build_json_schema
 from .frontends.regex import build_regex
 from .frontends.structural_tag import build_structural_tag
+from .frontends.tag_vocabulary import TagVocabulary
 from .ir import Grammar, Node
 from .limits import Limits
 from .matcher import Matcher
@@ -39,16 +41,19 @@ from .vocabulary import Vocabulary
 TRIPLE_BYTES = 256 << 20
 #: automata kept in the process; those of the largest formats take some hundred KB
 AUTOMATON_BYTES = 64 << 20
-#: texts that pass through the rules shared by all JSON grammars: strings with and without a bound on
-#: their length, names, numbers, white space
+#: texts that pass through the rules shared by all JSON grammars: strings with and without a bound
+#: on their length, names, numbers, white space
 WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
     (True, b'{"a": "b\\n", "c": [1.5e3, -20,\n  true]}'),
     ({"type": "string", "maxLength": 1000}, b'"ab"'),
 )
 #: plain text, from which the masks of all free text are made
 WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
-#: compiled grammars kept; a typical one holds some hundred KB of rows and masks
-COMPILED_GRAMMARS = 256
+#: compiled grammars kept, and their bytes; a typical one holds some hundred KB of rows and masks
+COMPILED_GRAMMARS = 1024
+GRAMMAR_BYTES = 512 << 20
+#: kept grammars whose bytes are counted again at each compile
+MEASURED_AGAIN = 4
 
 
 class Compiler:
@@ -80,14 +85,18 @@ class Compiler:
         self._store = store
         self._triples = TripleTable(TRIPLE_BYTES) if self.features.cross_grammar else None
         self._automata = DraftTable(AUTOMATON_BYTES) if self.features.cross_grammar else None
-        self._specials = vocabulary.special_texts()
+        self._tags = TagVocabulary.of(vocabulary)
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
+        self._measured: deque[bytes] = deque()
+        self._sizes: dict[bytes, int] = {}
+        self._held = 0
         self._asked: set[bytes] = set()
         self._guard = threading.Lock()
         self._counts = dict.fromkeys(
             (
                 "compiles",
                 "grammar_hits",
+                "grammar_evictions",
                 "store_hits",
                 "store_misses",
                 "store_rejected",
@@ -110,6 +119,9 @@ class Compiler:
                 matcher.accept_bytes(bytes((byte,)))
         Matcher(self.compile_structural_tag(WARM_TAG)).fill_bitmask(bitmask)
         self._compiled.clear()
+        self._measured.clear()
+        self._sizes.clear()
+        self._held = 0
         self._counts["compiles"] = 0
 
     # -- front ends --------------------------------------------------------------------------------
@@ -146,6 +158,22 @@ class Compiler:
             "choice", list(choices), lambda grammar, spec: build_choice(grammar, spec)
         )
 
+    def compile_grammar(self, text: str, syntax: str = "ebnf") -> Compiled:
+        """The language of a grammar given as text: "ebnf" (xgrammar's), "gbnf" or "lark"."""
+        if syntax not in SYNTAXES:
+            raise ValueError(f"syntax must be one of {', '.join(SYNTAXES)}, not {syntax!r}")
+
+        def build(grammar: Grammar, spec: str) -> Node:
+            return build_grammar(
+                grammar,
+                spec,
+                syntax=syntax,
+                vocabulary=self._tags,
+                build_schema=build_json_schema,
+            )
+
+        return self._compile(f"grammar {syntax}", text, build)
+
     def compile_structural_tag(self, tag: dict[str, Any] | str) -> Compiled:
         """Text with tagged regions; ``tag`` may be given as JSON text.
 
@@ -156,13 +184,15 @@ class Compiler:
             return build_structural_tag(
                 grammar,
                 spec,
-                special_tokens=self._specials,
-                stop_token_ids=self.vocabulary.stop_token_ids,
+                vocabulary=self._tags,
                 build_schema=build_json_schema,
                 build_regex=build_regex,
             )
 
-        return self._compile("structural_tag", self._parse(tag), build)
+        spec = self._parse(tag)
+        compiled = self._compile("structural_tag", spec, build)
+        compiled.extend = lambda tags: self.compile_structural_tag(_with_tags(spec, tags))
+        return compiled
 
     def _parse(self, spec: Any) -> Any:
         """JSON text -> value; everything else as it is."""
@@ -189,10 +219,30 @@ class Compiler:
         compiled = self._finish(grammar)
         with self._guard:
             self._counts["compiles"] += 1
-            self._compiled[key] = compiled
-            while len(self._compiled) > COMPILED_GRAMMARS:
-                self._compiled.popitem(last=False)
+            self._keep(key, compiled)
         return compiled
+
+    def _keep(self, key: bytes, compiled: Compiled) -> None:
+        """Into the LRU, which is bounded in bytes; grammars that are used grow, so a few of the
+        others are measured again each time.
+        """
+        self._compiled[key] = compiled
+        self._measured.append(key)
+        for _ in range(min(MEASURED_AGAIN, len(self._measured))):
+            known = self._measured.popleft()
+            if known not in self._compiled:
+                self._held -= self._sizes.pop(known, 0)
+                continue
+            size = self._compiled[known].held_bytes()
+            self._held += size - self._sizes.get(known, 0)
+            self._sizes[known] = size
+            self._measured.append(known)
+        while len(self._compiled) > 1 and (
+            len(self._compiled) > COMPILED_GRAMMARS or self._held > GRAMMAR_BYTES
+        ):
+            dropped, _ = self._compiled.popitem(last=False)
+            self._held -= self._sizes.pop(dropped, 0)
+            self._counts["grammar_evictions"] += 1
 
     def _key(self, kind: str, spec: Any) -> bytes:
         """Identity of a spec: its kind with options, and its content with keys in their order.
@@ -265,7 +315,7 @@ class Compiler:
     def stats(self) -> dict[str, int]:
         """Counts of compiles and cache hits, grammars kept, ``triple_*`` and ``automaton_*``."""
         with self._guard:
-            out = {**self._counts, "grammars": len(self._compiled)}
+            out = {**self._counts, "grammars": len(self._compiled), "grammar_bytes": self._held}
         if self._triples is not None:
             out.update({f"triple_{name}": count for name, count in self._triples.stats().items()})
         if self._automata is not None:
@@ -273,6 +323,18 @@ class Compiler:
                 {f"automaton_{name}": count for name, count in self._automata.stats().items()}
             )
         return out
+
+
+def _with_tags(spec: dict[str, Any], tags: list[dict[str, Any]]) -> dict[str, Any]:
+    """The structural tag with more tags in its outermost set.
+
+    Raises:
+        SpecError: it has none.
+    """
+    if not isinstance(spec["format"].get("tags"), list):
+        kind = spec["format"].get("type")
+        raise SpecError(f"{kind!r} has no set of tags that could get more", "/format")
+    return {**spec, "format": {**spec["format"], "tags": [*spec["format"]["tags"], *tags]}}
 
 
 def _content(spec: Any) -> bytes:

@@ -30,7 +30,8 @@ cdef struct ClosureC:
     uint32_t now
 
 cdef struct LazyC:
-    # subsets met so far; number 0 is the start
+    # subsets met so far, before empty moves: an object of 4,000 optional keys has as many states, each
+    # with as many members once it is closed. Number 0 is the start
     NfaC nfa
     IndexC index
     SetIds ids
@@ -42,4 +43,3 @@ cdef void trim(vector[DraftC]* drafts) noexcept nogil
 cdef void minimise(vector[DraftC]* drafts) noexcept nogil
 cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil
 cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DraftC* out) noexcept nogil
-cdef bint lazy_is_final(LazyC* lazy, uint32_t number) noexcept nogil

@@ -1,7 +1,8 @@
 """Subset construction, trimming, minimisation: see the header file."""
 
+from cython.operator cimport dereference
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.algorithm cimport binary_search, sort
+from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
@@ -60,9 +61,10 @@ cdef void close(NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members) noexc
 
 
 cdef uint32_t number_of(SetIds* ids, vector[Set]* sets, Set* members) noexcept nogil:
+    cdef SetIds.iterator found = ids.find(members[0])
     cdef uint32_t fresh
-    if ids.count(members[0]):
-        return ids[0][members[0]]
+    if found != ids.end():
+        return dereference(found).second
     fresh = <uint32_t>sets.size()
     ids[0][members[0]] = fresh
     sets.push_back(members[0])
@@ -119,7 +121,6 @@ cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:
     if scratch.stamp.size() < lazy.nfa.size:
         scratch.stamp.resize(lazy.nfa.size, 0)
     members.push_back(START)
-    close(&lazy.nfa, &lazy.index, scratch, &members)
     number_of(&lazy.ids, &lazy.sets, &members)
 
 
@@ -129,11 +130,8 @@ cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DraftC* ou
     out.flags = 0
     out.held = 0
     out.is_plain_text = 0
-    expand(&lazy.nfa, &lazy.index, scratch, &members, &lazy.ids, &lazy.sets, out)
-
-
-cdef bint lazy_is_final(LazyC* lazy, uint32_t number) noexcept nogil:
-    return binary_search(lazy.sets[number].begin(), lazy.sets[number].end(), FINISH)
+    close(&lazy.nfa, &lazy.index, scratch, &members)
+    expand(&lazy.nfa, &lazy.index, NULL, &members, &lazy.ids, &lazy.sets, out)
 
 
 cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
@@ -172,7 +170,7 @@ cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
 cdef void expand(
     NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members, SetIds* ids, vector[Set]* sets, DraftC* draft
 ) noexcept nogil:
-    """The edges of one deterministic state."""
+    """The edges of one deterministic state; without ``scratch`` targets are left as they are, not closed."""
     cdef vector[EdgeC] byte_edges, symbols
     cdef EdgeC edge
     cdef uint32_t s, k
@@ -193,36 +191,29 @@ cdef void expand_bytes(
     NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, SetIds* ids, vector[Set]* sets, DraftC* draft
 ) noexcept nogil:
     """Cuts 0..255 where an edge starts or ends; every piece leads to the union of its targets."""
-    cdef uint8_t cut[257]
-    cdef uint32_t k, low, high
-    cdef Set targets
+    cdef uint32_t k, c, low, high
+    cdef Set cuts, targets
     cdef ByteEdgeC made
-    if edges.size() == 0:
-        return
-    for k in range(257):
-        cut[k] = 0
     for k in range(<uint32_t>edges.size()):
-        cut[edges[0][k].a] = 1
-        cut[edges[0][k].b + 1] = 1
-    low = 0
-    while low < 256:
-        high = low
-        while high < 255 and not cut[high + 1]:
-            high += 1
+        cuts.push_back(edges[0][k].a)
+        cuts.push_back(edges[0][k].b + 1)
+    unique(&cuts)
+    for c in range(1, <uint32_t>cuts.size()):
+        low, high = cuts[c - 1], cuts[c] - 1
         targets.clear()
         for k in range(<uint32_t>edges.size()):
             if edges[0][k].a <= low and high <= edges[0][k].b:
                 targets.push_back(edges[0][k].target)
         if targets.size():
             unique(&targets)
-            close(nfa, index, scratch, &targets)
+            if scratch != NULL:
+                close(nfa, index, scratch, &targets)
             made.low, made.high = <uint8_t>low, <uint8_t>high
             made.target = number_of(ids, sets, &targets)
             if draft.bytes.size() and draft.bytes.back().target == made.target and draft.bytes.back().high + 1 == low:
                 draft.bytes.back().high = made.high
             else:
                 draft.bytes.push_back(made)
-        low = high + 1
 
 
 cdef void expand_symbols(
@@ -242,7 +233,8 @@ cdef void expand_symbols(
                 targets.push_back(edges[0][j].target)
                 done[j] = 1
         unique(&targets)
-        close(nfa, index, scratch, &targets)
+        if scratch != NULL:
+            close(nfa, index, scratch, &targets)
         made.symbol = edges[0][k].a
         made.target = number_of(ids, sets, &targets)
         if edges[0][k].kind == REF_EDGE:

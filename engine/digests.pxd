@@ -4,7 +4,8 @@ A rule's digest is 128 bits of BLAKE2b over everything that its automaton and it
 the nodes it is made of, the digests of the rules it refers to, the choice between registers and
 unrolling, and the artifact version. Left out: rule names, labels and roles of captures, limits, the
 vocabulary (it is in the store's key). Of free text it is the digest of its patterns and of which
-arms can be finished, and of whether its characters are counted; of a counted rule that of its body, since triples are made without bounds.
+arms can be finished, and of whether its characters are counted; of a counted rule that
+of its body, since triples are made without bounds.
 
 Digests are made when they are asked for: only rules whose masks are made by tables need one
 (automata, masks), and those of a grammar's objects never do. What leads into a circle of rules has

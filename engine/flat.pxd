@@ -70,7 +70,7 @@ cdef struct NodeC:
 
 cdef struct RuleC:
     uint32_t node             # body; for COUNTED_RULE the REPEAT, for DISPATCH_RULE the DISPATCH
-    uint32_t minimum, maximum # iterations; of a DISPATCH its characters
+    uint32_t minimum, maximum  # iterations; of a DISPATCH its characters
     uint32_t label            # index into labels
     uint8_t kind, role, nullable, productive
     uint8_t counted           # registers hold a count: COUNTED_RULE, and free text with bounds
@@ -103,9 +103,8 @@ cdef class FlatIR:
     cdef vector[uint32_t] weights         # states a node takes when written out, about
     cdef vector[uint8_t] nullable
     cdef vector[uint8_t] productive
-    cdef int append(self, NodeC* out, tuple values) except -1
-    cdef int append_text(self, str text) except -1
-    cdef int load(self, tuple node, dict label_ids, dict set_ids, vocabulary) except -1
+    cdef int load(self, uint32_t number, grammar, vocabulary) except -1
+    cdef int load_tokens(self, NodeC* node, uint32_t size) except -1
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *
     cdef uint32_t widest(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil

@@ -4,9 +4,9 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport binary_search
 from libcpp.vector cimport vector
 
-from .errors import SpecError
+from .ir cimport Grammar
 
-cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END, "text": ROLE_TEXT}
+from .errors import SpecError
 
 # A repetition whose unrolled size stays below this many edges is unrolled; a larger one is counted
 # in a register. A few edges cost less than one register frame.
@@ -24,20 +24,20 @@ cdef enum:
 cdef class FlatIR:
     """The IR of one grammar, loaded once, read by the automaton builder without the GIL."""
 
-    def __init__(self, grammar, vocabulary, *, bint count_registers=True):
+    def __init__(self, Grammar grammar, vocabulary, *, bint count_registers=True):
         cdef uint32_t i
         grammar.check()
-        self.labels = [""]
+        self.labels = grammar.labels
         self.root = grammar.root
-        self.own_rules = len(grammar.rules)
-        label_ids = {"": 0}
-        set_ids = {}
-        for number in grammar.rules:
-            self.rules.push_back(_rule(number, PLAIN_RULE))
-        self.rule_of_node.assign(len(grammar.nodes), NO_RULE)
-        for node in grammar.nodes:
-            self.load(node, label_ids, set_ids, vocabulary)
-            i = <uint32_t>self.nodes.size() - 1
+        self.own_rules = <uint32_t>grammar.rule_nodes.size()
+        self.nodes = grammar.node_list
+        self.pool = grammar.pool
+        for i in grammar.rule_nodes:
+            self.rules.push_back(_rule(i, PLAIN_RULE))
+        self.rule_of_node.assign(self.nodes.size(), NO_RULE)
+        self.weights.reserve(self.nodes.size())
+        for i in range(<uint32_t>self.nodes.size()):
+            self.load(i, grammar, vocabulary)
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
             self.weights.push_back(self.weight(i))
@@ -69,22 +69,34 @@ cdef class FlatIR:
                 found.append(r)
         return found
 
-    cdef int append(self, NodeC* out, tuple values) except -1:
-        """Operands that are numbers, or tuples of two or three."""
-        out.off = <uint32_t>self.pool.size()
-        for value in values:
-            if type(value) is tuple:
-                for each in <tuple>value:
-                    self.pool.push_back(each)
-            else:
-                self.pool.push_back(value)
-        out.n = <uint32_t>self.pool.size() - out.off
+    cdef int load(self, uint32_t number, grammar, vocabulary) except -1:
+        """Makes the rules and sets of one node; its children have theirs (I1)."""
+        cdef NodeC* node = &self.nodes[number]
+        cdef uint32_t kind = node.kind
+        if kind == TOKENS:
+            self.load_tokens(node, vocabulary.size)
+        elif kind == CAPTURE:
+            self.rule_of_node[number] = self.made_rule(node.a, PLAIN_RULE)
+            self.rules.back().label = node.b
+            self.rules.back().role = <uint8_t>node.c
+        elif kind == DISPATCH:
+            content = (<Grammar>grammar).dispatches[node.a]
+            node.a = self._dispatch(content, vocabulary)
+            self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
+            self.rules.back().minimum = content[5]
+            self.rules.back().maximum = NO_MAXIMUM if content[6] < 0 else content[6]
+            self.rules.back().counted = content[5] > 0 or content[6] >= 0
+        elif kind == OTHER_TEXT:
+            self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
         return 0
 
-    cdef int append_text(self, str text) except -1:
-        cdef Py_UCS4 c
-        for c in text:
-            self.pool.push_back(c)
+    cdef int load_tokens(self, NodeC* node, uint32_t size) except -1:
+        """A token set of its own: equal ones are one node."""
+        cdef vector[uint32_t] ids
+        ids.assign(self.pool.begin() + node.off, self.pool.begin() + node.off + node.n)
+        check_tokens(ids, size)
+        node.a = <uint32_t>self.token_sets.size()
+        self.token_sets.push_back(ids)
         return 0
 
     def _append(self, values):
@@ -93,73 +105,9 @@ cdef class FlatIR:
             self.pool.push_back(value)
         return off, <uint32_t>self.pool.size() - off
 
-    cdef int load(self, tuple node, dict label_ids, dict set_ids, vocabulary) except -1:
-        """Appends one IR node; children are there already (I1)."""
-        cdef NodeC out
-        cdef uint32_t number = <uint32_t>self.nodes.size()
-        cdef uint32_t kind = node[0]
-        cdef uint8_t byte
-        out.kind = kind
-        out.a = out.b = out.c = out.n = 0
-        out.off = <uint32_t>self.pool.size()
-        if kind == BYTES:
-            for byte in <bytes>node[1]:
-                self.pool.push_back(byte)
-            out.n = <uint32_t>self.pool.size() - out.off
-        elif kind == TEXT:
-            self.append_text(node[1])
-            out.n = <uint32_t>self.pool.size() - out.off
-        elif kind == CHARS or kind == JSON_CHARS or kind == SEQ or kind == ALT:
-            self.append(&out, node[1])
-        elif kind == REPEAT:
-            out.a, out.b = node[1], node[2]
-            out.c = NO_MAXIMUM if node[3] < 0 else node[3]
-        elif kind == REF:
-            out.a = node[1]
-        elif kind == TOKENS:
-            check_tokens(node[1], vocabulary.size)
-            out.a = self._token_set(node[1], set_ids)
-        elif kind == GRAPH:
-            out.a = node[1]
-            self.append(&out, node[2])
-            out.b, out.c = self._append(node[3])
-        elif kind == CAPTURE:
-            out.a, out.c = node[3], ROLES[node[2]]
-            out.b = label_ids.setdefault(node[1], len(self.labels))
-            if out.b == len(self.labels):
-                self.labels.append(node[1])
-        elif kind == DISPATCH:
-            out.a = self._dispatch(node, set_ids, vocabulary)
-            out.off, out.n = 0, 0
-        elif kind == OTHER_TEXT:
-            out.a = node[1]
-            for text in node[2]:
-                self.pool.push_back(len(text))
-                self.append_text(text)
-            out.n = <uint32_t>self.pool.size() - out.off
-        self.nodes.push_back(out)
-        if kind == CAPTURE:
-            self.rule_of_node[number] = self.made_rule(out.a, PLAIN_RULE)
-            self.rules.back().label = out.b
-            self.rules.back().role = <uint8_t>out.c
-        elif kind == DISPATCH:
-            self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
-            self.rules.back().minimum = node[5]
-            self.rules.back().maximum = NO_MAXIMUM if node[6] < 0 else node[6]
-            self.rules.back().counted = node[5] > 0 or node[6] >= 0
-        elif kind == OTHER_TEXT:
-            self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
-
-    def _token_set(self, ids, set_ids):
-        cdef vector[uint32_t] values
-        number = set_ids.setdefault(ids, len(set_ids))
-        if number == self.token_sets.size():
-            values = ids
-            self.token_sets.push_back(values)
-        return number
-
-    def _dispatch(self, node, set_ids, vocabulary):
+    def _dispatch(self, tuple node, vocabulary):
         cdef DispatchC out
+        cdef vector[uint32_t] allowed
         _, arms, excludes, specials, open_end, _, _ = node
         for pattern in (*(arm[0] for arm in arms), *excludes):
             check_tokens([letter - 256 for letter in pattern if letter >= 256], vocabulary.size)
@@ -170,7 +118,8 @@ cdef class FlatIR:
             out.arms.back().rule = self._arm_rule(child)
         for pattern in excludes:
             out.excludes.push_back(self._arm(pattern, vocabulary))
-        out.specials = self._token_set(specials, set_ids) if specials else NO_RULE
+        allowed = specials
+        out.specials = self.intern_tokens(&allowed) if allowed.size() else NO_RULE
         out.open_end = open_end
         self.dispatches.push_back(out)
         return self.dispatches.size() - 1

@@ -23,6 +23,8 @@ class Limits:
     pattern_chars: int = 20_000
     #: states of one code-point automaton made by intersection or complement
     pattern_states: int = 20_000
+    #: rules of one grammar given as text; SQL takes about 1,000
+    grammar_rules: int = 32_768
     #: values in one enum
     enum_values: int = 100_000
     #: comparisons of values of enum and const with the schemas beside them; these take a second
@@ -32,6 +34,9 @@ class Limits:
     rule_edges: int = 4_000_000
     #: items of one Earley row, predicted ones counted
     row_items: int = 20_000
+    #: bytes of one generation of a grammar's rows and automata; a new matcher starts a fresh
+    #: generation beyond it. A typical grammar takes 100 KB, one that is used for a long time 5 MB
+    generation_bytes: int = 64 << 20
     #: rows of one generation of a grammar's arena; a new matcher starts a fresh generation beyond
     #: half of it
     rows: int = 2_000_000

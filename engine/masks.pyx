@@ -63,6 +63,16 @@ cdef class Masks:
         if self.keep and self.arena.error == NO_ERROR:
             self.remember(instance)
 
+    cdef bint make_ahead(self, uint32_t instance) noexcept nogil:
+        """Makes a mask to be kept; False if it is there."""
+        instance = self.arena.instances[instance].rep
+        if not self.keep or map_get(&self.mask_ids, instance) != MISSING:
+            return False
+        self.compute(instance)
+        if self.arena.error == NO_ERROR:
+            self.remember(instance)
+        return True
+
     cdef void fill_stop(self, uint32_t* out) noexcept nogil:
         """The mask of a terminated matcher: stop tokens only."""
         cdef uint32_t t
@@ -128,8 +138,8 @@ cdef class Masks:
                 self.scratch.words.assign(self.vocabulary.words, 0)
             set_bits(self.scratch.words.data(), self.scratch.ids.data(), self.scratch.ids.size())
             self.scratch.ids.clear()
-        size = sizeof(MaskC) + 4 * (
-            self.scratch.triples.size() + self.scratch.lists.size() + self.scratch.ids.size() + self.scratch.words.size())
+        size = sizeof(MaskC) + 4 * (self.scratch.triples.size() + self.scratch.lists.size()
+                                    + self.scratch.ids.size() + self.scratch.words.size())
         if self.held + size > self.max_bytes:
             self.mask_ids.keys.clear()
             self.mask_ids.used = 0

@@ -1,12 +1,19 @@
 """Matchers: see the header file."""
 
 cimport cython
+from cython.operator cimport dereference
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
+from libcpp.map cimport map as cmap
+from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR
 from .rows cimport DEAD, Arena, RowC
+
+# A generation, then the saturated instance and whether a stop token was taken: equal masks.
+ctypedef pair[uint64_t, uint64_t] PlaceKey
+ctypedef cmap[PlaceKey, Py_ssize_t] Places
 
 cdef uint32_t ORDINARY = 0
 cdef uint32_t STOP = 2
@@ -190,7 +197,11 @@ cdef class Matcher:
 
     def can_stop(self):
         """Whether a stop token would be accepted now: the text so far is whole."""
-        return bool(self.terminated() or self.generation.arena.accepts(self.instance()))
+        cdef bint found
+        self.lock()
+        found = self.terminated() or self.generation.arena.accepts(self.instance())
+        self.unlock()
+        return bool(found)
 
     def forced_bytes(self):
         """The bytes that must come next, as far as there is only one way.
@@ -241,7 +252,9 @@ cdef class Matcher:
         """
         cdef uint32_t instance = self.instance()
         if saturated:
+            self.lock()
             instance = self.generation.arena.instances[instance].rep
+            self.unlock()
         return instance, bool(self.terminated())
 
     def brute_force_bitmask(self, bitmask, Py_ssize_t row=0):
@@ -282,20 +295,23 @@ cdef int only_byte(Arena arena, uint32_t instance) noexcept nogil:
 
 
 def fill_bitmask_batch(matchers, bitmask, rows):
-    """``fill_bitmask`` of many matchers without the GIL.
+    """``fill_bitmask`` of many matchers without the GIL; those in one state are made once and copied.
 
     Args:
         matchers: sequence of ``Matcher``, of one vocabulary.
         bitmask: as for ``Matcher.fill_bitmask``.
-        rows: for each matcher its row; equal length.
+        rows: for each matcher its row; equal length, no row twice.
     """
     cdef int[:, ::1] view = bitmask
     cdef list held = list(matchers)
     cdef vector[Py_ssize_t] targets = rows
-    cdef Py_ssize_t k, width = view.shape[1]
+    cdef Py_ssize_t k, same, width = view.shape[1]
     cdef Matcher matcher
+    cdef Places places
     if targets.size() != <size_t>len(held):
         raise ValueError(f"{len(held)} matchers for {targets.size()} rows")
+    if len(set(rows)) != len(held):
+        raise ValueError("two matchers for one row")
     for k, matcher in enumerate(held):
         if not 0 <= targets[k] < view.shape[0]:
             raise IndexError(f"row {targets[k]} of a bitmask with {view.shape[0]} rows")
@@ -304,8 +320,62 @@ def fill_bitmask_batch(matchers, bitmask, rows):
     for k, matcher in enumerate(held):
         with nogil:
             matcher.generation.arena.guard.lock()
-            matcher.fill(<uint32_t*>&view[targets[k], 0])
+            same = filled_before(&places, matcher, k)
+            if same == k:
+                matcher.fill(<uint32_t*>&view[targets[k], 0])
             matcher.generation.arena.guard.unlock()
+            if same != k:
+                memcpy(&view[targets[k], 0], &view[targets[same], 0], 4 * matcher.vocabulary.words)
             if width > matcher.vocabulary.words:
                 memset(&view[targets[k], matcher.vocabulary.words], 0, 4 * (width - matcher.vocabulary.words))
         matcher.check()
+
+
+def fill_bitmask_tree(Matcher matcher, tokens, parents, bitmask):
+    """Masks behind every token of a draft tree, for speculative decoding. The matcher stays as it is.
+
+    Args:
+        matcher: in the state from which the draft was made.
+        tokens: ids, one for each node of the tree.
+        parents: for each node the number of the node it follows, a smaller one; -1: the matcher.
+        bitmask: as for ``Matcher.fill_bitmask``; row n gets the mask behind node n, all zeros if
+            the grammar does not take that node.
+
+    Returns:
+        for each node whether the grammar takes it.
+
+    Raises:
+        ValueError: unequal lengths, or a parent that does not stand before its node.
+        LimitExceeded: see ``Matcher.accept_token``.
+    """
+    cdef int[:, ::1] view = bitmask
+    cdef Py_ssize_t node
+    cdef Matcher at
+    if len(tokens) != len(parents) or len(tokens) > view.shape[0]:
+        raise ValueError(f"{len(tokens)} tokens, {len(parents)} parents, {view.shape[0]} rows")
+    places, taken = [], []
+    for node, (token, parent) in enumerate(zip(tokens, parents)):
+        if not -1 <= parent < node:
+            raise ValueError(f"node {node} follows {parent}")
+        before = matcher if parent < 0 else places[parent]
+        at = None if before is None else before.fork()
+        if at is not None and not at.accept_token(token):
+            at = None
+        places.append(at)
+        taken.append(at is not None)
+        if at is None:
+            view[node, :] = 0
+        else:
+            at.fill_bitmask(bitmask, node)
+    return taken
+
+
+cdef Py_ssize_t filled_before(Places* places, Matcher matcher, Py_ssize_t k) noexcept nogil:
+    """The matcher before number k that has the same mask, k if there is none; notes k then."""
+    cdef uint32_t instance = matcher.generation.arena.instances[matcher.instance()].rep
+    cdef PlaceKey key = PlaceKey(<uint64_t><void*>matcher.generation, <uint64_t>instance << 1 | matcher.terminated())
+    cdef Places.iterator found = places.find(key)
+    if found != places.end():
+        return dereference(found).second
+    places[0][key] = k
+    return k

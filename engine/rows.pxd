@@ -104,6 +104,7 @@ cdef class Arena:
     cdef uint32_t build_number
     cdef bint accept
 
+    cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil
     cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil

@@ -52,9 +52,9 @@ cdef class Arena:
             self.seed(automata.start(automata.ir.root), automata.ir.root, BOTTOM, 0)
             self.root = self.finish()
 
-    def stats(self):
-        """Sizes: rows, instances, items, frames, and bytes held."""
-        held = (
+    cdef size_t bytes_held(self) noexcept nogil:
+        """About how much memory the arena and its automata take."""
+        return (
             self.rows.capacity() * sizeof(RowC) + self.items.capacity() * sizeof(ItemC)
             + self.waiters.capacity() * sizeof(WaiterC) + 4 * self.row_keys.capacity()
             + self.instances.capacity() * sizeof(InstanceC) + 4 * self.frame_words.capacity()
@@ -62,13 +62,16 @@ cdef class Arena:
             + 12 * self.instance_ids.keys.size() + sizeof(StateC) * self.automata.states.capacity()
             + 8 * self.automata.byte_edges.capacity()
         )
+
+    def stats(self):
+        """Sizes: rows, instances, items, frames, and bytes held."""
         return {
             "rows": self.rows.size() - 2,
             "instances": self.instances.size() - 2,
             "items": self.items.size(),
             "frames": self.frame_off.size() - 2,
             "states": self.automata.states.size() - 1,
-            "bytes": held,
+            "bytes": self.bytes_held(),
         }
 
     # -- questions ---------------------------------------------------------------------------------

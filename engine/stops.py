@@ -7,6 +7,7 @@ the grammar a dead end, and is refused.
 """
 
 from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 from . import ir
 from .errors import SpecError
@@ -19,23 +20,27 @@ def check_stops(grammar: Grammar, stop_token_ids: Collection[int]) -> None:
     Raises:
         SpecError: with the pointer of the nearest capture.
     """
-    stops = frozenset(stop_token_ids)
-    wanted = [
-        n
-        for n, node in enumerate(grammar.nodes)
-        if node[0] == ir.TOKENS and stops.issuperset(node[1])
-    ]
+    wanted = grammar.tokens_within(frozenset(stop_token_ids))
     if not wanted:
         return
-    last = _may_be_last(grammar)
-    for parent, label in _reachable(grammar):
-        node = grammar.nodes[parent]
+    shape = _Shape(list(grammar.nodes), grammar.rules, grammar.root)
+    last = _may_be_last(shape)
+    for parent, label in _reachable(shape):
+        node = shape.nodes[parent]
         for child in ir.children(node) if node[0] != ir.ALT else ():
             if child in wanted and child not in last:
                 raise SpecError("a stop token ends the text: nothing can follow it", label)
 
 
-def _reachable(grammar: Grammar) -> Iterator[tuple[Node, str]]:
+class _Shape(NamedTuple):
+    """A grammar as lists: looking at a grammar's own nodes makes each tuple anew."""
+
+    nodes: list[NodeTuple]
+    rules: list[Node]
+    root: int
+
+
+def _reachable(grammar: _Shape) -> Iterator[tuple[Node, str]]:
     """Every node under the root, once, with the label of the innermost capture around it."""
     seen: set[Node] = set()
     todo = [(grammar.rules[grammar.root], "")]
@@ -51,7 +56,7 @@ def _reachable(grammar: Grammar) -> Iterator[tuple[Node, str]]:
         todo.extend((child, label) for child in below)
 
 
-def _may_be_last(grammar: Grammar) -> set[Node]:
+def _may_be_last(grammar: _Shape) -> set[Node]:
     nullable = _nullable(grammar)
     last: set[Node] = set()
     todo = [grammar.rules[grammar.root]]
@@ -63,7 +68,7 @@ def _may_be_last(grammar: Grammar) -> set[Node]:
     return last
 
 
-def _ends(grammar: Grammar, node: NodeTuple, nullable: set[Node]) -> Iterator[Node]:
+def _ends(grammar: _Shape, node: NodeTuple, nullable: set[Node]) -> Iterator[Node]:
     """The children that may be last in a node that may be."""
     kind = node[0]
     if kind == ir.REF:
@@ -94,7 +99,7 @@ def _nullable_ends(node: NodeTuple, nullable: set[Node]) -> set[int]:
     return ends
 
 
-def _nullable(grammar: Grammar) -> set[Node]:
+def _nullable(grammar: _Shape) -> set[Node]:
     """The nodes that have the empty word: a least fixpoint, since rules may refer to each other."""
     found: set[Node] = set()
     size = -1
@@ -106,7 +111,7 @@ def _nullable(grammar: Grammar) -> set[Node]:
     return found
 
 
-def _is_nullable(grammar: Grammar, node: NodeTuple, found: set[Node]) -> bool:
+def _is_nullable(grammar: _Shape, node: NodeTuple, found: set[Node]) -> bool:
     kind = node[0]
     if kind == ir.EMPTY:
         return True

@@ -1,7 +1,7 @@
 """TripleMaker: see the header file."""
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.algorithm cimport binary_search, sort
+from libcpp.algorithm cimport binary_search
 from libcpp.memory cimport make_shared
 from libcpp.vector cimport vector
 

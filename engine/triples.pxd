@@ -76,7 +76,7 @@ cdef struct TripleC:
     vector[uint32_t] exits
     vector[uint32_t] exit_counts
     vector[uint32_t] triggers
-    vector[ExitGroupC] groups # of exits; not stored
+    vector[ExitGroupC] groups    # of exits; not stored
 
 ctypedef shared_ptr[TripleC] TriplePtr
 

@@ -177,7 +177,7 @@ class Recogniser:
     """The language of a grammar, letter by letter."""
 
     def __init__(self, grammar: Grammar) -> None:
-        self.nodes = grammar.nodes
+        self.nodes = list(grammar.nodes)
         self.rules = grammar.rules
         self.root = grammar.rules[grammar.root]
         nullable = self._fixpoint(self._is_nullable)

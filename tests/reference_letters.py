@@ -240,9 +240,7 @@ class DispatchMachine:
             debt += 1
         return self._settle((*letters, letter), pending, debt, chars)
 
-    def _settle(
-        self, letters: Pattern, pending: bytes, debt: int, chars: int
-    ) -> Position | None:
+    def _settle(self, letters: Pattern, pending: bytes, debt: int, chars: int) -> Position | None:
         whole = [p for p in self.patterns if letters[-len(p) :] == p and not pending]
         if whole:
             return self._trigger(whole, debt)

@@ -1,23 +1,30 @@
 """A piece of a grammar that is kept, to be put into others: what a pattern, a format or a bounded
 number becomes.
 
-Representation   the nodes below one root, in an order in which children come first, as ``ir`` tuples
-                 whose children are numbers within the fragment.
-Invariants       I1 no references to rules, no captures, no dispatch.
+Representation   the nodes below one root, children first, as in ``ir``; children are numbers within
+                 the fragment, operands lie in its own pool.
+Invariants       I1 no references to rules, no captures, no dispatch, no token sets.
                  I2 immutable; shared between grammars and threads.
-Cost             putting it into a grammar: linear in its nodes.
+Cost             putting it into a grammar: linear in its nodes and edges.
 
 ``Fragments`` is a bounded table of them by what they were made from, the least recently used going
 first.
 """
 
 from libc.stdint cimport uint32_t
+from libcpp.vector cimport vector
+
+from ..flat cimport NodeC
+from ..ir cimport Grammar
 
 
 cdef class Fragment:
-    cdef readonly list nodes
+    cdef vector[NodeC] nodes
+    cdef vector[uint32_t] pool
 
-    cdef uint32_t put_into(self, grammar) except? 0xFFFFFFFF
+    cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1
+    cdef uint32_t put_into(self, Grammar grammar) except? 0xFFFFFFFF
+    cdef Py_ssize_t words(self)
 
 
 cdef class Fragments:
@@ -27,3 +34,6 @@ cdef class Fragments:
 
     cdef Fragment get(self, key)
     cdef int keep(self, key, Fragment fragment) except -1
+
+
+cdef Fragment fragment_of(Grammar grammar, uint32_t node)

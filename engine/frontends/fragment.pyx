@@ -3,72 +3,110 @@
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
-from .. import ir
+from ..flat cimport ALT, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
+from ..ir cimport NO_NODE, Grammar
 
 from collections import OrderedDict
 from threading import Lock
 
+from ..errors import InternalError
+
+
+cdef Fragment fragment_of(Grammar grammar, uint32_t node):
+    """What lies below a node."""
+    cdef Fragment made = Fragment.__new__(Fragment)
+    cdef vector[uint32_t] numbers
+    cdef uint32_t k
+    numbers.assign(node + 1, NO_NODE)
+    mark_below(grammar, node, &numbers)
+    # children have smaller numbers than their parents
+    for k in range(node + 1):
+        if numbers[k] != NO_NODE:
+            numbers[k] = <uint32_t>made.nodes.size()
+            made.take(grammar, k, &numbers)
+    return made
+
+
+cdef void mark_below(Grammar grammar, uint32_t node, vector[uint32_t]* numbers) noexcept nogil:
+    cdef vector[uint32_t] todo
+    cdef NodeC at
+    cdef uint32_t k, child, step
+    todo.push_back(node)
+    numbers[0][node] = 0
+    while todo.size():
+        at = grammar.node_list[todo.back()]
+        todo.pop_back()
+        if at.kind == REPEAT:
+            if numbers[0][at.a] == NO_NODE:
+                numbers[0][at.a] = 0
+                todo.push_back(at.a)
+        elif at.kind == SEQ or at.kind == ALT or at.kind == GRAPH:
+            k, step = (1, 3) if at.kind == GRAPH else (0, 1)
+            while k < at.n:
+                child = grammar.pool[at.off + k]
+                if numbers[0][child] == NO_NODE:
+                    numbers[0][child] = 0
+                    todo.push_back(child)
+                k += step
+
 
 cdef class Fragment:
-    def __init__(self, grammar, node):
-        """What lies below a node."""
-        cdef dict numbers = {}
-        cdef list todo = [node], found
-        nodes = grammar.nodes
-        below = {node}
-        while todo:
-            for child in ir.children(nodes[todo.pop()]):
-                if child not in below:
-                    below.add(child)
-                    todo.append(child)
-        self.nodes = found = []
-        for number in sorted(below):
-            numbers[number] = len(found)
-            found.append(renumbered(nodes[number], numbers))
+    cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1:
+        """Appends a node whose children are there already, under the given numbers."""
+        cdef NodeC node = grammar.node_list[number], made = node
+        cdef uint32_t k, step = child_step(node.kind)
+        made.off = <uint32_t>self.pool.size()
+        if node.kind == REPEAT:
+            made.a = numbers[0][node.a]
+        for k in range(node.n):
+            self.pool.push_back(grammar.pool[node.off + k])
+        if node.kind == GRAPH:
+            made.b = <uint32_t>self.pool.size()
+            for k in range(node.c):
+                self.pool.push_back(grammar.pool[node.b + k])
+        elif node.kind not in (EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT):
+            raise InternalError(f"a node of kind {node.kind} stands in a fragment")
+        k = 1 if step == 3 else 0
+        while step and k < node.n:
+            self.pool[made.off + k] = numbers[0][self.pool[made.off + k]]
+            k += step
+        self.nodes.push_back(made)
+        return 0
 
-    cdef uint32_t put_into(self, grammar) except? 0xFFFFFFFF:
-        cdef list made = []
+    cdef uint32_t put_into(self, Grammar grammar) except? 0xFFFFFFFF:
+        cdef vector[uint32_t] numbers
+        cdef NodeC node
+        cdef uint32_t k, step, off, a
         for node in self.nodes:
-            made.append(put(grammar, node, made))
-        return made[-1]
+            # equal content is met by its own node: what was composed once is composed as it stands
+            off, a, step = <uint32_t>grammar.pool.size(), node.a, child_step(node.kind)
+            if node.kind == REPEAT:
+                a = numbers[node.a]
+            for k in range(node.n):
+                grammar.pool.push_back(self.pool[node.off + k])
+            k = 1 if step == 3 else 0
+            while step and k < node.n:
+                grammar.pool[off + k] = numbers[self.pool[node.off + k]]
+                k += step
+            if node.kind == GRAPH:
+                for k in range(node.c):
+                    grammar.pool.push_back(self.pool[node.b + k])
+            numbers.push_back(grammar.intern(node.kind, a, 0 if node.kind == GRAPH else node.b, node.c, off))
+        return numbers.back()
+
+    cdef Py_ssize_t words(self):
+        """About how much room it takes."""
+        return 6 * self.nodes.size() + self.pool.size()
 
 
-cdef tuple renumbered(tuple node, dict numbers):
-    cdef int kind = node[0]
-    if kind in (ir.SEQ, ir.ALT):
-        return kind, tuple([numbers[each] for each in node[1]])
-    if kind == ir.REPEAT:
-        return kind, numbers[node[1]], node[2], node[3]
-    if kind == ir.GRAPH:
-        return kind, node[1], [(s, numbers[each], t) for s, each, t in node[2]], node[3]
-    assert kind not in (ir.REF, ir.DISPATCH, ir.CAPTURE)
-    return node
-
-
-cdef put(grammar, tuple node, list made):
-    cdef int kind = node[0]
-    if kind == ir.SEQ:
-        return grammar.seq(*[made[each] for each in node[1]])
-    if kind == ir.ALT:
-        return grammar.alt(*[made[each] for each in node[1]])
-    if kind == ir.REPEAT:
-        return grammar.repeat(made[node[1]], node[2], None if node[3] < 0 else node[3])
-    if kind == ir.GRAPH:
-        return grammar.graph(node[1], [(s, made[each], t) for s, each, t in node[2]], node[3])
-    if kind == ir.CHARS:
-        return grammar.chars(node[1])
-    if kind == ir.JSON_CHARS:
-        return grammar.json_chars(node[1])
-    if kind == ir.TEXT:
-        return grammar.text(node[1])
-    if kind == ir.BYTES:
-        return grammar.bytes(node[1])
-    return grammar.fail() if kind == ir.FAIL else grammar.empty()
+cdef inline uint32_t child_step(uint32_t kind) noexcept nogil:
+    """Which operands are children: all (1), every third from the second on (3), none (0)."""
+    return 3 if kind == GRAPH else 1 if kind == SEQ or kind == ALT else 0
 
 
 cdef class Fragments:
     def __init__(self, Py_ssize_t most):
-        """``most`` nodes are kept."""
+        """``most`` words of four bytes are kept."""
         self.known, self.guard, self.held, self.most = OrderedDict(), Lock(), 0, most
 
     cdef Fragment get(self, key):
@@ -80,12 +118,12 @@ cdef class Fragments:
 
     cdef int keep(self, key, Fragment fragment) except -1:
         """One that is too large by itself is not kept."""
-        if len(fragment.nodes) * 8 > self.most:
+        if fragment.words() * 8 > self.most:
             return 0
         with self.guard:
             if key not in self.known:
                 self.known[key] = fragment
-                self.held += len(fragment.nodes)
+                self.held += fragment.words()
             while self.held > self.most:
-                self.held -= len((<Fragment>self.known.popitem(last=False)[1]).nodes)
+                self.held -= (<Fragment>self.known.popitem(last=False)[1]).words()
         return 0

@@ -4,19 +4,37 @@ Most patterns are emitted as they stand, so that a count stays a count: those wh
 the edges of their alternatives, and which begin with ^ where they are searched for. All others go
 through a deterministic automaton over characters, which takes anchors anywhere and gives every text
 one reading; where that grows large and the anchors allow it, the pattern is emitted as it stands
-after all, with any text before it.
+after all, with any text before it, unless it is long.
 
 Two identities keep searches small: X{m,n} before any text is X{m}, and so it is behind any text.
 """
+
+from itertools import pairwise
 
 from ..errors import LimitExceeded
 from ..ir import Grammar, Node
 from .char_automaton import Bound, CharAutomaton, from_tree
 from .regex_syntax import parse
-from .regex_tree import ANYTHING, END, START, Alt, Cat, Chars, Repeat, Tree, alt, cat, repeat
+from .regex_tree import (
+    ANYTHING,
+    END,
+    START,
+    Alt,
+    Cat,
+    Chars,
+    Repeat,
+    Tree,
+    alt,
+    cat,
+    factored,
+    repeat,
+)
 
 #: states up to which a searched pattern is made deterministic rather than emitted as it stands
 SEARCH_STATES = 2_000
+#: places of a searched pattern up to which it may be emitted as it stands: any text may stand
+#: before a match, so that all of them may be read at once; a text that does costs half a second
+SEARCH_PLACES = 2_000
 
 
 def build_regex(
@@ -58,7 +76,10 @@ def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
     except LimitExceeded:
         if plain is None:
             raise
-        return emit(grammar, plain, inside_json=True)
+        for each in (plain, factored(plain)):
+            if _places(each) <= SEARCH_PLACES:
+                return emit(grammar, each, inside_json=True)
+        return search_automaton(tree, Bound(limit, pointer)).to_node(grammar)
 
 
 def search_automaton(tree: Tree, bound: Bound) -> CharAutomaton:
@@ -116,6 +137,31 @@ def _floats(plain: Tree) -> bool:
     """Whether some alternative begins with any text and goes on."""
     branches = plain.parts if isinstance(plain, Alt) else (plain,)
     return any(isinstance(branch, Cat) and branch.parts[:1] == (ANYTHING,) for branch in branches)
+
+
+def _places(tree: Tree) -> int:
+    """Most characters of a tree that may be read at once if a match may begin anywhere, those of
+    repetitions written out. Of alternatives that begin differently only one is gone into.
+    """
+    if isinstance(tree, Chars):
+        return 1
+    if isinstance(tree, Repeat):
+        return _places(tree.body) * max(tree.maximum or tree.minimum, 1)
+    if not isinstance(tree, Cat | Alt):
+        return 0
+    places = list(map(_places, tree.parts))
+    return max(places, default=0) if isinstance(tree, Alt) and _begin_apart(tree) else sum(places)
+
+
+def _begin_apart(tree: Alt) -> bool:
+    """Whether the first characters of the alternatives are seen to be different ones."""
+    firsts = [
+        part.parts[0] if isinstance(part, Cat) and part.parts else part for part in tree.parts
+    ]
+    ranges = sorted(pair for first in firsts if isinstance(first, Chars) for pair in first.ranges)
+    return all(isinstance(first, Chars) for first in firsts) and all(
+        left[1] < right[0] for left, right in pairwise(ranges)
+    )
 
 
 # -- emission ------------------------------------------------------------------------------------

@@ -1,130 +1,91 @@
 """Free text of structural tags as one DISPATCH: triggers, excludes and the end around it.
 
 Specials   free text holds all special tokens but stop tokens, the excluded ones, and those whose
-           text holds an excluded text, a trigger or an end: they are read as what they hide.
+           text holds an excluded text, a trigger or an end: they are read as what they hide. Text
+           of which the characters are counted holds none: they have no characters.
 Ends       the end of the tag around free text is excluded from it. Where nothing overlaps with the
            ends, they are arms of the DISPATCH: the text is over at the first occurrence, without
            ambiguity. Else the text and the end stand side by side, since an exclude holds for the
-           text alone and not for its end.
+           text alone and not for its end, nor do the characters of an end count as the text's.
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ..ir import Arm, Grammar, Node, Pattern
-from .tag_formats import Mark
-from .tag_spelling import Spelling
+from ..ir import Arm, Grammar, Node
+from .tag_formats import Mark, Tag
+from .tag_vocabulary import Surroundings, TagVocabulary, are_tangled
+
+NO_TOKENS: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class FreeText:
     pointer: str
     arms: tuple[Arm, ...]
     triggers: tuple[Mark, ...]
     excludes: tuple[Mark, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Closing:
-    """The end of the tag around a format."""
-
-    pointer: str  # the tag's
-    marks: tuple[Mark, ...]
+    max_chars: int | None = None
 
 
 class FreeTextBuilder:
-    """Emits free text into one grammar."""
+    """Emits free text into one grammar. ``around`` is the tag that the text stands in."""
 
-    def __init__(self, grammar: Grammar, spelling: Spelling, tokens: Mapping[str, int]) -> None:
+    def __init__(self, grammar: Grammar, vocabulary: TagVocabulary) -> None:
         self.grammar = grammar
-        self.spelling = spelling
-        self._tokens = tokens
-        self._specials: dict[tuple[Mark, ...], tuple[int, ...]] = {}
+        self.vocabulary = vocabulary
+        self._ends: dict[tuple[Mark, ...], Node] = {}
 
-    def end(self, closing: Closing) -> Node:
+    def end(self, around: Tag) -> Node:
         """The end of a tag as a node of its own."""
-        marks = (self.spelling.node(self.grammar, mark) for mark in closing.marks)
-        return self.grammar.capture(closing.pointer, "end", self.grammar.alt(*marks))
+        g = self.grammar
+        node = self._ends.get(around.ends)
+        if node is None:
+            spelling = self.vocabulary.spelling
+            node = self._ends[around.ends] = g.alt(*(spelling.node(g, m) for m in around.ends))
+        return g.capture(around.pointer, "end", node)
 
-    def open(self, text: FreeText, closing: Closing | None) -> Node:
+    def open(self, text: FreeText, around: Tag | None) -> Node:
         """Text that may stop anywhere and holds no end of the tag around it."""
-        ends = self._end_patterns(closing) if closing else ()
-        excludes = (*self._patterns(text.excludes, f"{text.pointer}/excludes"), *ends)
-        return self._dispatch(text, closing, text.arms, excludes, open_end=True)
-
-    def closed(self, text: FreeText, closing: Closing) -> Node:
-        """Text up to the end of the tag around it, with that end."""
-        ends = self._end_patterns(closing)
-        excludes = [
-            pattern
-            for pattern in self._patterns(text.excludes, f"{text.pointer}/excludes")
-            if pattern not in ends
-        ]
-        triggers = [pattern for pattern, _, _ in text.arms]
-        if "" in closing.marks or are_tangled(ends, [*excludes, *triggers]):
-            return self.grammar.seq(self.open(text, closing), self.end(closing))
-        over = self.grammar.capture(closing.pointer, "end", self.grammar.empty())
-        arms = (*text.arms, *((pattern, over, False) for pattern in ends))
-        return self._dispatch(text, closing, arms, excludes, open_end=False)
-
-    # -- parts ------------------------------------------------------------------------------------
-    def _dispatch(
-        self,
-        text: FreeText,
-        closing: Closing | None,
-        arms: tuple[Arm, ...],
-        excludes: Iterable[Pattern],
-        *,
-        open_end: bool,
-    ) -> Node:
-        blocked = (*text.excludes, *text.triggers, *(closing.marks if closing else ()))
-        specials = self._allowed(blocked)
-        known = {256 + token for token in specials}.union(*(arm[0] for arm in arms))
-        possible = [p for p in excludes if all(letter < 256 or letter in known for letter in p)]
+        beside = self._surroundings(text, around)
+        counted = text.max_chars is not None
+        excluded = beside.excluded
+        if counted:
+            excluded = tuple(pattern for pattern in excluded if max(pattern) < 256)
         node = self.grammar.dispatch(
-            arms, excludes=dict.fromkeys(possible), specials=specials, open_end=open_end
+            text.arms,
+            excludes=excluded,
+            specials=() if counted else beside.specials,
+            open_end=True,
+            max_chars=text.max_chars,
         )
         return self.grammar.capture(text.pointer, "text", node)
 
-    def _allowed(self, blocked: tuple[Mark, ...]) -> tuple[int, ...]:
-        """The special tokens that free text may hold beside these marks."""
-        if blocked not in self._specials:
-            texts = [mark for mark in blocked if isinstance(mark, str) and mark]
-            self._specials[blocked] = tuple(
-                token
-                for text, token in self._tokens.items()
-                if token not in blocked and not any(part in text for part in texts)
-            )
-        return self._specials[blocked]
+    def closed(self, text: FreeText, around: Tag) -> Node:
+        """Text up to the end of the tag around it, with that end."""
+        g = self.grammar
+        beside = self._surroundings(text, around)
+        triggers = [pattern for pattern, _, _ in text.arms]
+        if (
+            text.max_chars is not None
+            or "" in around.ends
+            or beside.is_tangled
+            or are_tangled(beside.ends, triggers)
+        ):
+            return g.seq(self.open(text, around), self.end(around))
+        over = g.capture(around.pointer, "end", g.empty())
+        arms = (*text.arms, *((pattern, over, False) for pattern in beside.ends))
+        node = g.dispatch(arms, excludes=beside.beside, specials=beside.specials, open_end=False)
+        return g.capture(text.pointer, "text", node)
 
-    def _end_patterns(self, closing: Closing) -> tuple[Pattern, ...]:
-        return self._patterns(
-            (mark for mark in closing.marks if mark != ""), f"{closing.pointer}/end"
+    def _surroundings(self, text: FreeText, around: Tag | None) -> Surroundings:
+        tokens = NO_TOKENS
+        if text.arms:
+            tokens = frozenset(x - 256 for arm in text.arms for x in arm[0] if x > 255)
+        return self.vocabulary.surroundings(
+            text.excludes,
+            around.ends if around else (),
+            text.triggers,
+            tokens,
+            f"{text.pointer}/excludes",
+            f"{around.pointer}/end" if around else "",
         )
-
-    def _patterns(self, marks: Iterable[Mark], pointer: str) -> tuple[Pattern, ...]:
-        spelled = (pattern for mark in marks for pattern in self.spelling.patterns(mark, pointer))
-        return tuple(dict.fromkeys(spelled))
-
-
-def are_tangled(ends: Iterable[Pattern], others: Iterable[Pattern]) -> bool:
-    """Whether an arm for every end would change the language.
-
-    It would where an exclude or a trigger can complete inside an end or together with it, and where
-    one end can complete inside another one. (Ends that complete together are one end.)
-    """
-    ends, others = tuple(ends), tuple(others)
-    return any(
-        any(reaches_into(end, other, len(end)) for other in others)
-        or any(reaches_into(end, other, len(end) - 1) for other in ends if other != end)
-        for end in ends
-    )
-
-
-def reaches_into(end: Pattern, other: Pattern, size: int) -> bool:
-    """Whether ``other`` can complete on one of the first ``size`` letters of ``end``."""
-    for taken in range(1, size + 1):
-        length = min(taken, len(other))
-        if other[-length:] == end[taken - length : taken]:
-            return True
-    return False

@@ -266,6 +266,69 @@ TAGS = [
     _tag("token-triggered", {"type": "token_triggered_tags", "trigger_tokens": ["<|start|>"], "exclude_tokens": ["<|end|>"], "tags": [
         {"type": "tag", "begin": {"type": "token", "token": "<|start|>"}, "content": _json(INTEGER), "end": {"type": "token", "token": "<|message|>"}}]},
          "plain", needs=("<|start|>", "<|message|>", "<|end|>")),
+    _tag("max-chars", {"type": "any_text", "max_chars": 30}, "", "é" * 30),
+    _tag("max-chars-small", {"type": "any_text", "max_chars": 2}, "", "漢字"),
+    _tag("max-chars-excludes", {"type": "any_text", "max_chars": 40, "excludes": ["<stop>", "###"]}, "a <sto ## b"),
+    _tag("max-chars-tag", {"type": "tag", "begin": "<think>", "content": {"type": "any_text", "max_chars": 20}, "end": "</think>"}, "<think>a </thin b</think>", f"<think>{'x' * 20}</think>"),
+    _tag("max-chars-sequence", {"type": "sequence", "elements": [{"type": "any_text", "max_chars": 25}, {"type": "const_string", "value": "END"}]}, "x END", "END END"),
+    _tag("exclude-token", {"type": "sequence", "elements": [{"type": "exclude_token", "exclude_tokens": [3, "<|start|>"]}, {"type": "const_string", "value": "x"}]}, needs=("<|start|>",)),
+    _tag("any-tokens", {"type": "any_tokens", "exclude_tokens": [3]}, "b c"),
+    _tag("any-tokens-bounded", {"type": "tag", "begin": "<t>", "content": {"type": "any_tokens", "max_tokens": 12}, "end": {"type": "token", "token": "<|end|>"}}, needs=("<|end|>",)),
+    _tag("any-tokens-text", {"type": "sequence", "elements": [{"type": "any_tokens", "max_tokens": 6}, {"type": "const_string", "value": "END"}]}, "END"),
+    _tag("repeat", {"type": "repeat", "min": 2, "max": 30, "content": {"type": "or", "elements": [{"type": "const_string", "value": "ab"}, {"type": "const_string", "value": "c"}]}}, "abc", "c" * 30),
+    _tag("repeat-tags", {"type": "repeat", "min": 1, "max": 3, "content": F}, F_TEXT, F_TEXT * 3),
+    _tag("dispatch", {"type": "dispatch", "rules": [["<f>", _json(INTEGER)], ["<g>", F], ["<f>", {"type": "const_string", "value": "no"}]]}, "x <f>12 y", f"<g>{F_TEXT}<f>no"),
+    _tag("dispatch-once", {"type": "dispatch", "rules": [["<f>", _json(INTEGER)]], "loop": False, "excludes": ["###"]}, "x ## <f>12", "x"),
+    _tag("dispatch-tag", {"type": "tag", "begin": "(", "content": {"type": "dispatch", "rules": [["<f>", _json(INTEGER)]]}, "end": ")"}, "(x <f>12 y)"),
+    _tag("token-dispatch", {"type": "token_dispatch", "rules": [["<|start|>", _json(INTEGER)]], "exclude_tokens": ["<|end|>"]}, "plain", needs=("<|start|>", "<|end|>")),
+    _tag("grammar", {"type": "grammar", "grammar": 'root ::= item ("," item)*\nitem ::= [a-z]{1,20} | "(" root ")"'}, "a,(bc,d)", "x" * 20),
+    *[
+        _tag(style, {"type": "json_schema", "style": style, "json_schema": _object({"city": STRING, "n": INTEGER, "l": {"type": "array", "items": STRING}, "s": {"type": "string", "maxLength": 20}}, ["city"])}, *samples)
+        for style, samples in (
+            ("qwen_xml", ("<parameter=city>Oslo</parameter>\n<parameter=n>\n3\n</parameter>",)),
+            ("minimax_xml", ('<parameter name="city">Oslo</parameter>',)),
+            ("minimax_m3_xml", ("]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<l>]<]minimax[>[</l>",)),
+            ("deepseek_xml", ('<｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter>',)),
+            ("glm_xml", ("<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>",)),
+            ("cohere_xml", ('<cofl:value name="city" type="raw">Oslo</cofl:value>',)),
+            ("kimi_k3_xml", ('<|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>',)),
+        )
+    ],
+    _tag("qwen-open", {"type": "json_schema", "style": "qwen_xml", "json_schema": {"type": "object", "properties": {"p": {"type": "string", "pattern": "^[a-z]+$"}}}}, "<parameter=p>abc</parameter><parameter=q>[1]</parameter>"),
 ]  # fmt: skip
 
-CASES = [*SCHEMAS, *REGEXES, *CHOICES, *TAGS]
+ARITHMETIC = (
+    'root ::= root "+" term | term\nterm ::= term "*" atom | atom\natom ::= [0-9]+ | "(" root ")"'
+)
+SQL = r"""
+start: "select" columns "from" NAME [where]
+columns: "*" | NAME ("," NAME)*
+where: "where" condition ("and" condition)~0..30
+condition: NAME OPERATOR (NUMBER | STRING)
+OPERATOR: "=" | "<" | ">" | "<>"
+NAME: /[a-z_]+/i
+STRING: "'" /[^']*/ "'"
+%import common.INT -> NUMBER
+%ignore /[ \t\n]+/
+"""
+JSON_GRAMMAR = r"""
+root ::= value
+value ::= object | array | string | "1" | "true"
+object ::= "{" (string ":" value ("," string ":" value)*)? "}"
+array ::= "[" (value ("," value)*)? "]"
+string ::= "\"" [^"\\]* "\""
+"""
+
+GRAMMARS = [
+    Case("ebnf-arithmetic", "grammar", (ARITHMETIC, "ebnf"), ("1", "1+2*(3+45)*6")),
+    Case("ebnf-ambiguous", "grammar", ('root ::= root root | "a" | "ab" | "b"', "ebnf"), ("a", "aab" * 3)),
+    Case("ebnf-counts", "grammar", ('root ::= ("x" [0-9]{2,3} ","?){3,25}', "ebnf"), ("x12,x123x45", "x12," * 25)),
+    Case("ebnf-unicode", "grammar", (r'root ::= [^a-z\n]* "é" [漢字]{2}', "ebnf"), ("1 é漢字", "É é字字")),
+    Case("gbnf-list", "grammar", (r'root ::= "- " [^\n]+ ("\n- " .{1,40}){0,9}', "gbnf"), ("- a b\n- c", "- é")),
+    Case("gbnf-json", "grammar", (JSON_GRAMMAR, "gbnf"), ('{"a":[1,"é",{}]}', "[[],[]]")),
+    Case("lark-sql", "grammar", (SQL, "lark"), ("select * from t", "select a, b\nfrom t where x<>'y z' and z = 12 ")),
+    Case("lark-json", "grammar", ('start: "call(" %json {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]} ")"', "lark"), ('call({"a": 1, "b": []})',)),
+    Case("lark-tokens", "grammar", ("start: <|start|> /[a-z]+/ (<|message|> | <[3,5-9]>)", "lark"), (), ("<|start|>", "<|message|>")),
+]  # fmt: skip
+
+CASES = [*SCHEMAS, *REGEXES, *CHOICES, *TAGS, *GRAMMARS]

@@ -10,7 +10,9 @@ from tests.engine.cases import Case
 
 
 def compile_case(compiler: engine.Compiler, case: Case) -> engine.Compiled:
-    return getattr(compiler, f"compile_{case.kind}")(case.spec)
+    """``spec`` may be a tuple of arguments."""
+    spec = case.spec if isinstance(case.spec, tuple) else (case.spec,)
+    return getattr(compiler, f"compile_{case.kind}")(*spec)
 
 
 def new_mask(vocabulary: engine.Vocabulary) -> np.ndarray:

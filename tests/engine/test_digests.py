@@ -13,7 +13,7 @@ from tests.vocabularies import small_vocabulary
 NONE = bytes(16)
 
 
-@pytest.mark.parametrize("size", [*range(0, 300), 1000, 4096])
+@pytest.mark.parametrize("size", [*range(300), 1000, 4096])
 def test_the_hash_is_blake2b(size: int) -> None:
     data = bytes(n * 7 % 256 for n in range(size))
     assert blake2b(data) == standard(data, digest_size=16).digest()
@@ -109,9 +109,10 @@ def test_a_long_chain_of_rules_needs_no_stack() -> None:
     for n in range(50_000):
         node = grammar.ref(grammar.rule("x", grammar.seq(grammar.bytes(b"%d" % (n % 7)), node)))
     grammar.root = grammar.rule("root", node)
-    assert Digests(FlatIR(grammar, small_vocabulary()), count_registers=True).of_rule(
-        grammar.root
-    ) != NONE
+    assert (
+        Digests(FlatIR(grammar, small_vocabulary()), count_registers=True).of_rule(grammar.root)
+        != NONE
+    )
 
 
 def test_any_text_but_some() -> None:

@@ -8,6 +8,7 @@ facets       a schema's own keywords -> a shape
 reader       schemas -> shapes: $ref, allOf, anyOf, oneOf, enum are worked in
 evaluate     whether a value fits, and whether two shapes exclude one another
 builder      places of values -> rules
+places       what one kind of value asks of the builder
 objects      arrays    strings    numbers    values    formats    one kind of value each
 productive   whether recursion has a way out
 text         white space, literals and the shared rules that all of them use

@@ -13,7 +13,7 @@ from .reader cimport Reader
 from .references cimport References
 from .shapes cimport (
     ANYTHING, ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING,
-    Arrays, Located, Numbers, Objects, Shape, Strings, root_place,
+    Arrays, Located, Objects, Shape, root_place,
 )
 from .strings cimport build_string
 from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, NO_NODE, text_of

@@ -98,17 +98,17 @@ cdef list refusals(KeywordsC* found, Located where):
 
 
 cdef Strings string_facet(KeywordsC* found, Located where, Dialect dialect, list refused):
-    cdef tuple patterns = (), formats = ()
+    cdef tuple patterns = (), known = ()
     if found.seen >> PATTERN & 1:
         patterns = (named(text_of(found, PATTERN, where, "pattern"), where, "pattern"),)
     if found.seen >> FORMAT & 1:
         name = text_of(found, FORMAT, where, "format")
         if name in PATTERNS:
-            formats = (named(name, where, "format"),)
+            known = (named(name, where, "format"),)
         elif name in REFUSED_FORMATS or dialect.refuse_unknown:
             refused.append(refusal(STRING, where, "format", f"the format {name!r} can't be enforced"))
     return new_strings(
-        count(found, MIN_LENGTH, where) or 0, count(found, MAX_LENGTH, where), patterns, formats)
+        count(found, MIN_LENGTH, where) or 0, count(found, MAX_LENGTH, where), patterns, known)
 
 
 cdef str text_of(KeywordsC* found, int keyword, Located where, str name):

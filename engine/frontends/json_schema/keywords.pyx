@@ -3,7 +3,7 @@
 from cpython.dict cimport PyDict_GetItem, PyDict_Next
 from cpython.ref cimport PyObject
 
-from .shapes cimport ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located
+from .shapes cimport ALL, ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located
 
 from decimal import Decimal
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from ..fragment cimport Fragment, Fragments
+from ..fragment cimport Fragment, Fragments, fragment_of
 from .shapes cimport Numbers
 from .text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, Text
 
@@ -21,9 +21,9 @@ SMALLEST = Decimal("2.3e-308")
 #: the largest power of ten that a double holds
 EXACT_POWER = 22
 
-#: nodes of bounded numbers kept in the process, at about 100 bytes
-cdef Py_ssize_t KEPT_NODES = 100_000
-cdef Fragments KEPT = Fragments(KEPT_NODES)
+#: words of bounded numbers kept in the process, 4 MB
+cdef Py_ssize_t KEPT_WORDS = 1 << 20
+cdef Fragments KEPT = Fragments(KEPT_WORDS)
 
 
 cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
@@ -31,7 +31,7 @@ cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF
     cdef Fragment fragment = KEPT.get(key)
     if fragment is None:
         grammar = Grammar(text.grammar.limits)
-        fragment = Fragment(grammar, whole_between(grammar, numbers) if whole else between(grammar, numbers))
+        fragment = fragment_of(grammar, whole_between(grammar, numbers) if whole else between(grammar, numbers))
         KEPT.keep(key, fragment)
     return fragment.put_into(text.grammar)
 

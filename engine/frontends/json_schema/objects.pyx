@@ -74,7 +74,7 @@ cdef bint listed_members(
     cdef str name
     cdef size_t n = 0
     cdef bint is_required
-    for name, place in properties.items():
+    for place in properties.values():
         values.push_back(places.place(<tuple>place))
     extra[0] = places.place(objects.rest)
     for name in objects.required:

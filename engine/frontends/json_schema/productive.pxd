@@ -1,5 +1,11 @@
-"""Whether a rule has any text at all: recursion without a way out has none."""
+"""Whether a rule has any text at all: recursion without a way out has none.
+
+Cost   a pass over what lies below the node, again for as long as that makes rules productive: twice
+       for schemas, whose inner rules come after the outer ones.
+"""
 
 from libc.stdint cimport uint32_t
 
-cdef bint is_productive(grammar, uint32_t node) except -1
+from ...ir cimport Grammar
+
+cdef bint is_productive(Grammar grammar, uint32_t node)

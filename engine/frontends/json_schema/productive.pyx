@@ -1,78 +1,113 @@
 """Rules without any text: see the header file."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.vector cimport vector
 
-from ...ir import ALT, EMPTY, FAIL, GRAPH, REF, REPEAT, SEQ
-
-
-cdef bint is_productive(grammar, uint32_t node) except -1:
-    """A least fixpoint over what ``node`` refers to. Linear for schemas, whose inner rules come
-    after the outer ones.
-    """
-    cdef set known = set()
-    cdef Py_ssize_t before = -1
-    nodes, rules = grammar.nodes, grammar.rules
-    order = reachable(nodes, rules, node)
-    while before < len(known):
-        before = len(known)
-        for rule in reversed(order):
-            if rule not in known and has_word(nodes, rules[rule], known):
-                known.add(rule)
-    return has_word(nodes, node, known)
+from ...flat cimport ALT, FAIL, GRAPH, REF, REPEAT, SEQ, NodeC
+from ...ir cimport Grammar
 
 
-cdef list reachable(nodes, rules, node):
+cdef bint is_productive(Grammar grammar, uint32_t node):
+    """A least fixpoint over what ``node`` refers to."""
+    cdef vector[uint8_t] known
+    cdef vector[uint32_t] order
+    cdef size_t k
+    cdef bint changed = True
+    known.assign(grammar.rule_nodes.size(), 0)
+    find_rules(grammar, node, &order)
+    while changed:
+        changed = False
+        for k in range(order.size(), 0, -1):
+            if not known[order[k - 1]] and has_word(grammar, grammar.rule_nodes[order[k - 1]], &known):
+                known[order[k - 1]] = changed = True
+    return has_word(grammar, node, &known)
+
+
+cdef void find_rules(Grammar grammar, uint32_t node, vector[uint32_t]* order) noexcept nogil:
     """The rules below a node, outer ones first."""
-    cdef dict found = {}
-    seen, todo = {node}, [node]
-    for at in todo:
-        kind, *fields = nodes[at]
-        below = []
-        if kind == REF:
-            if fields[0] not in found:
-                found[fields[0]] = None
-                below.append(rules[fields[0]])
-        elif kind in (SEQ, ALT):
-            below += fields[0]
-        elif kind == REPEAT:
-            below.append(fields[0])
-        elif kind == GRAPH:
-            below += [edge[1] for edge in fields[1]]
-        fresh = [each for each in dict.fromkeys(below) if each not in seen]
-        seen.update(fresh)
-        todo += fresh
-    return list(found)
+    cdef vector[uint8_t] seen, found
+    cdef vector[uint32_t] todo
+    cdef NodeC at
+    cdef uint32_t k
+    cdef size_t next = 0
+    seen.assign(grammar.node_list.size(), 0)
+    found.assign(grammar.rule_nodes.size(), 0)
+    visit(node, &seen, &todo)
+    while next < todo.size():
+        at = grammar.node_list[todo[next]]
+        next += 1
+        if at.kind == REF:
+            if not found[at.a]:
+                found[at.a] = 1
+                order.push_back(at.a)
+                visit(grammar.rule_nodes[at.a], &seen, &todo)
+        elif at.kind == REPEAT:
+            visit(at.a, &seen, &todo)
+        elif at.kind == SEQ or at.kind == ALT:
+            for k in range(at.n):
+                visit(grammar.pool[at.off + k], &seen, &todo)
+        elif at.kind == GRAPH:
+            for k in range(at.n // 3):
+                visit(grammar.pool[at.off + 3 * k + 1], &seen, &todo)
 
 
-cdef bint has_word(nodes, node, set known) except -1:
-    kind, *fields = nodes[node]
-    if kind == REF:
-        return fields[0] in known
-    if kind == SEQ:
-        for part in fields[0]:
-            if not has_word(nodes, part, known):
+cdef inline void visit(uint32_t node, vector[uint8_t]* seen, vector[uint32_t]* todo) noexcept nogil:
+    if not seen[0][node]:
+        seen[0][node] = 1
+        todo.push_back(node)
+
+
+cdef bint has_word(Grammar grammar, uint32_t node, vector[uint8_t]* known) noexcept nogil:
+    """As far as is known. Nodes hold one another a few levels deep: inside values only there are rules."""
+    cdef NodeC at = grammar.node_list[node]
+    cdef uint32_t k
+    if at.kind == REF:
+        return known[0][at.a]
+    if at.kind == SEQ:
+        for k in range(at.n):
+            if not has_word(grammar, grammar.pool[at.off + k], known):
                 return False
         return True
-    if kind == ALT:
-        for part in fields[0]:
-            if has_word(nodes, part, known):
+    if at.kind == ALT:
+        for k in range(at.n):
+            if has_word(grammar, grammar.pool[at.off + k], known):
                 return True
         return False
-    if kind == REPEAT:
-        return fields[1] == 0 or has_word(nodes, fields[0], known)
-    if kind == GRAPH:
-        return reaches(nodes, fields[1], fields[2], known)
-    return bool(kind == EMPTY or kind != FAIL)
+    if at.kind == REPEAT:
+        return at.b == 0 or has_word(grammar, at.a, known)
+    if at.kind == GRAPH:
+        return has_way(grammar, &at, known)
+    return at.kind != FAIL
 
 
-cdef bint reaches(nodes, edges, finals, set known) except -1:
-    cdef dict leaving = {}
-    for source, node, target in edges:
-        leaving.setdefault(source, []).append((node, target))
-    seen, todo = {0}, [0]
-    for state in todo:
-        for node, target in leaving.get(state, ()):
-            if target not in seen and has_word(nodes, node, known):
-                seen.add(target)
-                todo.append(target)
-    return not seen.isdisjoint(finals)
+cdef bint has_way(Grammar grammar, NodeC* graph, vector[uint8_t]* known) noexcept nogil:
+    """Whether a final state is reached over edges that have a word."""
+    cdef vector[uint32_t] off, order, todo
+    cdef vector[uint8_t] reached
+    cdef uint32_t* edges = &grammar.pool[graph.off]
+    cdef uint32_t k, s, n = graph.n // 3
+    cdef size_t next = 0
+    off.assign(graph.a + 1, 0)
+    for k in range(n):
+        off[edges[3 * k] + 1] += 1
+    for s in range(graph.a):
+        off[s + 1] += off[s]
+    order.resize(n)
+    todo = off
+    for k in range(n):
+        order[todo[edges[3 * k]]] = k
+        todo[edges[3 * k]] += 1
+    reached.assign(graph.a, 0)
+    reached[0] = 1
+    todo.assign(1, 0)
+    while next < todo.size():
+        s = todo[next]
+        next += 1
+        for k in range(off[s], off[s + 1]):
+            if not reached[edges[3 * order[k] + 2]] and has_word(grammar, edges[3 * order[k] + 1], known):
+                reached[edges[3 * order[k] + 2]] = 1
+                todo.push_back(edges[3 * order[k] + 2])
+    for k in range(graph.c):
+        if reached[grammar.pool[graph.b + k]]:
+            return True
+    return False

@@ -1,4 +1,8 @@
-"""Shapes and their meeting: see the header file."""
+"""Shapes and their meeting: see the header file.
+
+None of these objects can be part of a circle, since a document can't: so they are nothing to the
+garbage collector, which would otherwise take most of the time that large schemas need.
+"""
 
 cimport cython
 
@@ -7,6 +11,7 @@ from ...errors import UnsupportedSchema
 
 @cython.final
 @cython.freelist(64)
+@cython.no_gc
 cdef class Located:
     cdef str pointer(self):
         if self.known is None:
@@ -34,6 +39,7 @@ cdef Located located(schema, Located above, str keyword, key):
 
 
 @cython.final
+@cython.no_gc
 cdef class Named:
     cdef str pointer(self):
         return self.where.at(self.keyword)
@@ -46,6 +52,7 @@ cdef Named named(str text, Located where, str keyword):
 
 
 @cython.final
+@cython.no_gc
 cdef class Refusal:
     pass
 
@@ -58,6 +65,7 @@ cdef Refusal refusal(int types, Located where, str keyword, str message):
 
 
 @cython.final
+@cython.no_gc
 cdef class Strings:
     pass
 
@@ -69,6 +77,7 @@ cdef Strings new_strings(minimum, maximum, tuple patterns, tuple formats):
 
 
 @cython.final
+@cython.no_gc
 cdef class Numbers:
     pass
 
@@ -80,6 +89,7 @@ cdef Numbers new_numbers(low, bint low_open, high, bint high_open):
 
 
 @cython.final
+@cython.no_gc
 cdef class Arrays:
     pass
 
@@ -92,6 +102,7 @@ cdef Arrays new_arrays(tuple prefix, tuple rest, minimum, maximum):
 
 @cython.final
 @cython.freelist(16)
+@cython.no_gc
 cdef class Objects:
     cdef tuple place_of(self, name):
         return self.properties.get(name, self.rest)
@@ -106,6 +117,7 @@ cdef Objects new_objects(dict properties, tuple required, tuple rest, minimum, m
 
 @cython.final
 @cython.freelist(64)
+@cython.no_gc
 cdef class Shape:
     cdef int check(self, int types) except -1:
         """

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from ..fragment cimport Fragment, Fragments
+from ..fragment cimport Fragment, Fragments, fragment_of
 from .evaluate cimport Evaluator
 from .shapes cimport Named, Strings, least
 from .text cimport Text
@@ -14,9 +14,9 @@ from ..regex_syntax import parse
 from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
 from . import formats
 
-#: nodes of patterns and formats kept in the process, at about 100 bytes
-cdef Py_ssize_t KEPT_NODES = 200_000
-cdef Fragments KEPT = Fragments(KEPT_NODES)
+#: words of patterns and formats kept in the process, 32 MB
+cdef Py_ssize_t KEPT_WORDS = 8 << 20
+cdef Fragments KEPT = Fragments(KEPT_WORDS)
 
 
 cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
@@ -58,7 +58,7 @@ cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except?
         if not asked:
             return any_of_length(text, strings.minimum, strings.maximum)
         grammar = Grammar(limits)
-        fragment = Fragment(grammar, body(grammar, strings, asked, evaluator))
+        fragment = fragment_of(grammar, body(grammar, strings, asked, evaluator))
         KEPT.keep(key, fragment)
     return text.quoted(fragment.put_into(text.grammar))
 

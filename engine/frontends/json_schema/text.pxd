@@ -8,6 +8,8 @@ All nodes of schemas are made through a ``Text``. A part that nobody has asked f
 from libc.stdint cimport uint32_t
 from libcpp.unordered_map cimport unordered_map
 
+from ...ir cimport Grammar
+
 cdef enum:
     # in place of a node: none
     NO_NODE = 0xFFFFFFFF
@@ -26,7 +28,7 @@ cdef enum:
 
 cdef class Text:
     """The shared rules of one grammar for one way of writing white space; see ``text_of``."""
-    cdef readonly object grammar
+    cdef readonly Grammar grammar
     cdef bint flexible
     cdef uint32_t empty, fail
     cdef uint32_t shared[SHARED_RULES]

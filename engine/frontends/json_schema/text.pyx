@@ -2,6 +2,8 @@
 
 from libc.stdint cimport uint32_t
 
+from ...flat cimport BYTES, EMPTY, FAIL, JSON_CHARS, REF
+from ...ir cimport Grammar
 from .evaluate cimport has_surrogate
 
 from ... import ir
@@ -27,43 +29,35 @@ cdef class Text:
 
     # -- leaves and composition -------------------------------------------------------------------
     cdef uint32_t bytes(self, bytes data) except? NO_NODE:
-        return self.grammar.bytes(data)
+        return self.grammar.add_bytes(data, len(data))
 
     cdef uint32_t text(self, str text) except? NO_NODE:
-        return self.grammar.text(text)
+        return self.grammar.add_text(text)
 
     cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE:
-        cdef size_t k
-        return self.grammar.seq(*[parts[k] for k in range(n)])
+        return self.grammar.add_seq(parts, n)
 
     cdef uint32_t alt(self, const uint32_t* parts, size_t n) except? NO_NODE:
-        cdef size_t k
-        return parts[0] if n == 1 else self.grammar.alt(*[parts[k] for k in range(n)])
+        return self.grammar.add_alt(parts, n)
 
     cdef uint32_t repeat(self, uint32_t node, minimum, maximum) except? NO_NODE:
         return self.grammar.repeat(node, minimum, maximum)
 
     cdef uint32_t json_chars(self, const uint32_t* bounds, size_t n) except? NO_NODE:
         """One character out of n ranges, given as 2n bounds."""
-        cdef size_t k
-        return self.grammar.json_chars([(bounds[2 * k], bounds[2 * k + 1]) for k in range(n)])
+        return self.grammar.add_set(JSON_CHARS, bounds, n)
 
     cdef uint32_t graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE:
-        """Edges are given as triples."""
-        cdef size_t k
-        return self.grammar.graph(
-            states,
-            [(edges[3 * k], edges[3 * k + 1], edges[3 * k + 2]) for k in range(n_edges)],
-            [finals[k] for k in range(n_finals)],
-        )
+        """Edges are given as triples, finals ascending."""
+        return self.grammar.add_graph(states, edges, n_edges, finals, n_finals)
 
     # -- rules ------------------------------------------------------------------------------------
     cdef uint32_t declare_shared(self, int which) except? NO_NODE:
         """The number of a new shared rule, which may refer to itself; who asks defines it."""
-        cdef uint32_t rule = self.grammar.declare(NAMES[which])
-        self.shared[which] = self.grammar.ref(rule)
+        cdef uint32_t rule = self.grammar.new_rule(NAMES[which], NO_NODE)
+        self.shared[which] = self.grammar.add_ref(rule)
         return rule
 
     cdef int define(self, uint32_t rule, uint32_t node) except -1:
@@ -75,11 +69,11 @@ cdef class Text:
         cdef int kind
         if self.ruled.count(node):
             return self.ruled[node]
-        kind = self.grammar.kind(node)
-        return node if kind in (ir.EMPTY, ir.FAIL, ir.BYTES, ir.REF) else NO_NODE
+        kind = self.grammar.kind_of(node)
+        return node if kind in (EMPTY, FAIL, BYTES, REF) else NO_NODE
 
     cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE:
-        cdef uint32_t made = self.grammar.ref(self.grammar.rule(name, node))
+        cdef uint32_t made = self.grammar.add_ref(self.grammar.new_rule(name, node))
         self.ruled[node] = made
         return made
 
@@ -166,7 +160,8 @@ cdef Text text_of(grammar, str whitespace):
     """The one ``Text`` of a grammar and a way of writing white space, so that all schemas of the
     grammar share it.
     """
-    cdef dict known = vars(grammar).setdefault("json_texts", {})
-    if whitespace not in known:
-        known[whitespace] = Text(grammar, flexible=whitespace == "flexible")
-    return known[whitespace]
+    cdef dict known = (<Grammar>grammar).shared
+    key = ("json text", whitespace)
+    if key not in known:
+        known[key] = Text(grammar, flexible=whitespace == "flexible")
+    return known[key]

@@ -25,6 +25,17 @@ LETTER = "a special token is one letter; xgrammar looks for triggers and ends in
 WHOLE_TEXT = "triggers, excludes and ends hold for the whole of repeated text, not for each part"
 TWO_READINGS = "where a token could be text too, xgrammar forgets that it is a token of its own"
 EMPTY_END = "separated tags are no free text, so an empty end is as good as any"
+NO_CHARACTERS = "text with a bound is characters; xgrammar counts those of a special token's text"
+REPEATED_TOKEN = "xgrammar forgets what is excluded where a token is repeated"
+WHOLE_CHARACTERS = "a text is over between characters; xgrammar forgets that here"
+BOUNDED_END = "text with a bound needs no end; xgrammar takes it for endless"
+WHITE_SPACE = "white space between elements is that of JSON text, xgrammar's has no bound"
+RAW_SPACE = "a string is raw, so white space around it would be part of it"
+ELEMENT_END = "a string is over at the first occurrence of its end, whatever its schema says"
+KEYWORDS = "a pattern is searched for, as JSON Schema has it; xgrammar anchors it"
+OPEN_OBJECT = "an additional key is none of the listed ones"
+ORDER_OF_REST = "a required key must be there, listed or not"
+NUMBER_NAMES = "the type that an element names is that of its value"
 SHORTEST = "a tag belongs to its shortest trigger; xgrammar refuses tags with two triggers"
 
 
@@ -66,6 +77,34 @@ def tag(begin: Any, content: Spec, end: Any) -> Spec:
 
 def text(*excludes: str) -> Spec:
     return {"type": "any_text", "excludes": list(excludes)}
+
+
+def bounded(max_chars: int, *excludes: str) -> Spec:
+    return {"type": "any_text", "max_chars": max_chars, "excludes": list(excludes)}
+
+
+def repeat(content: Spec, low: int, high: int) -> Spec:
+    return {"type": "repeat", "content": content, "min": low, "max": high}
+
+
+def exclude_token(*tokens: int | str) -> Spec:
+    return {"type": "exclude_token", "exclude_tokens": list(tokens)}
+
+
+def any_tokens(*tokens: int | str) -> Spec:
+    return {"type": "any_tokens", "exclude_tokens": list(tokens)}
+
+
+def dispatch(*rules: list[Any], **more: Any) -> Spec:
+    return {"type": "dispatch", "rules": list(rules), **more}
+
+
+def token_dispatch(*rules: list[Any], **more: Any) -> Spec:
+    return {"type": "token_dispatch", "rules": list(rules), **more}
+
+
+def grammar(text: str) -> Spec:
+    return {"type": "grammar", "grammar": text}
 
 
 def triggered(triggers: list[str], tags: list[Spec], **more: Any) -> Spec:

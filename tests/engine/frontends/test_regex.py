@@ -6,9 +6,10 @@ import re
 import pytest
 
 from engine.errors import LimitExceeded
-from engine.frontends.char_automaton import Bound, with_length, without
+from engine.frontends.char_automaton import Bound, from_tree, with_length, without
 from engine.frontends.regex import build_regex, build_search, search_automaton
 from engine.frontends.regex_syntax import parse
+from engine.frontends.regex_tree import Repeat, factored
 from engine.ir import GRAPH, REPEAT, Grammar
 from engine.limits import Limits
 from tests.engine.frontends.recognise import accepts, language, quoted
@@ -52,6 +53,40 @@ def test_random_patterns_mean_what_they_mean_to_python(seed: int) -> None:
             assert automaton.accepts(text) == minimal.accepts(text) == found, (pattern, text)
             assert complement.accepts(text) != found, (pattern, text)
             assert bounded.accepts(text) == (found and 1 <= len(text) <= 3), (pattern, text)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_alternatives_with_common_beginnings_mean_the_same(seed: int) -> None:
+    rng = random.Random(seed)
+    for _ in range(60):
+        words = ["".join(rng.choice("ab") for _ in range(rng.randrange(6))) for _ in range(8)]
+        pattern = "|".join(words) + f"|({'|'.join(words[:4])}){random_pattern(rng)}"
+        tree = parse(pattern.replace("^", "").replace("$", ""), pointer="", limits=Limits())
+        plain, shared = (
+            from_tree(each, Bound(9_999, ""), search=False) for each in (tree, factored(tree))
+        )
+        for _ in range(20):
+            text = "".join(rng.choice("abx1") for _ in range(rng.randrange(7)))
+            assert plain.accepts(text) == shared.accepts(text), (pattern, text)
+
+
+# (pattern, the counts of one repetition, None where it takes two)
+COUNTS = [
+    ("(a{2}){3}", (6, 6)), ("(a{1,9}){1,9}", (1, 81)), ("(a+)?", (0, None)), ("(a*)*", (0, None)),
+    ("(a{2,3}){2,3}", (4, 9)), ("(a{2,})+", (2, None)), ("(a{3,5}){2}", (6, 10)), ("(a?){7}", (0, 7)),
+    ("((a{1,99999}){1,99999}){1,99999}", (1, None)), ("(a{2})*", None), ("(a{2,3})?", None),
+    ("(a{5,6}){1,2}", None), ("(a{999999999}){999999999}", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "counts"), COUNTS)
+def test_counts_of_counts_are_one_count_where_that_is_the_same(
+    pattern: str, counts: tuple[int, int | None] | None
+) -> None:
+    tree = parse(pattern, pointer="", limits=Limits())
+    assert isinstance(tree, Repeat)
+    assert isinstance(tree.body, Repeat) == (counts is None)
+    assert counts in (None, (tree.minimum, tree.maximum))
 
 
 # (pattern, texts in which it is found, texts in which it is not)

@@ -7,9 +7,10 @@ from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.json_schema import build_json_schema
 from engine.frontends.regex import build_regex
 from engine.frontends.structural_tag import build_structural_tag
+from engine.frontends.tag_vocabulary import KEPT, KEPT_CHARACTERS, KEPT_MARKS, TagVocabulary
 from engine.ir import Grammar
 from engine.limits import Limits
-from tests.engine.frontends import tag_cases, triggered_cases
+from tests.engine.frontends import dispatch_cases, tag_cases, triggered_cases, xml_cases
 from tests.engine.frontends.tag_specs import (
     ANY_TEXT,
     CALLS,
@@ -37,7 +38,14 @@ from tests.engine.frontends.tag_specs import (
 from tests.reference import Recogniser
 from tests.reference_letters import TOKEN
 
-CASES = (*tag_cases.CASES, *triggered_cases.CASES)
+TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
+VOCABULARY = TagVocabulary(SPECIALS, STOPS, TOKENS)
+CASES = (
+    *tag_cases.CASES,
+    *triggered_cases.CASES,
+    *dispatch_cases.CASES,
+    *xml_cases.CASES,
+)
 
 
 def build(document, *, limits=None, schema=build_json_schema, regex=build_regex) -> Grammar:
@@ -45,8 +53,7 @@ def build(document, *, limits=None, schema=build_json_schema, regex=build_regex)
     node = build_structural_tag(
         grammar,
         document,
-        special_tokens=SPECIALS,
-        stop_token_ids=STOPS,
+        vocabulary=VOCABULARY,
         build_schema=schema,
         build_regex=regex,
     )
@@ -60,7 +67,14 @@ def wrap(form):
 
 
 def accepts(recogniser: Recogniser, parts) -> bool:
-    return recogniser.matches_symbols(i if i < 256 else TOKEN + i for i in letters(parts))
+    """An ordinary token, here one byte, may be read as that byte or by its id."""
+    columns = [recogniser.start()]
+    for i in letters(parts):
+        after = [column.step_token(i) for column in columns]
+        if i < TOKEN:
+            after += [column.step(i) for column in columns]
+        columns = [column for column in after if column is not None]
+    return any(column.accepts() for column in columns)
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
@@ -114,6 +128,10 @@ def without(spec, *names):
 
 def old_with(schema):
     return {"structures": [{"begin": "a", "schema": schema, "end": ""}], "triggers": ["a"]}
+
+
+def xml(schema, style="qwen_xml"):
+    return {"type": "json_schema", "json_schema": schema, "style": style}
 
 
 SPEC_ERRORS = [
@@ -198,6 +216,53 @@ SPEC_ERRORS = [
     (wrap({**SEP, "separator": None}), "/format/separator"),
     (wrap({**SEP, "tags": []}), "/format/tags"),
     (wrap(tag("a", seq(const("x"), {**SEP, "tags": []}), "b")), "/format/content/elements/1/tags"),
+    (wrap({"type": "repeat", "content": F_A, "min": 0}), "/format"),
+    (wrap({"type": "repeat", "content": F_A, "min": -1, "max": 1}), "/format/min"),
+    (wrap({"type": "repeat", "content": F_A, "min": 0, "max": -2}), "/format/max"),
+    (wrap({"type": "repeat", "content": F_A, "min": 2, "max": 1}), "/format/max"),
+    (wrap({"type": "repeat", "content": F_A, "min": 0, "max": 2**31}), "/format/max"),
+    (wrap({"type": "repeat", "content": F_A, "min": 0, "max": True}), "/format/max"),
+    (wrap({"type": "repeat", "content": const(1), "min": 0, "max": 1}), "/format/content/value"),
+    (wrap({"type": "exclude_token", "exclude_tokens": ["x"]}), "/format/exclude_tokens/0"),
+    (wrap({"type": "exclude_token", "exclude_tokens": "x"}), "/format/exclude_tokens"),
+    (wrap({"type": "any_tokens", "max_tokens": -1}), "/format/max_tokens"),
+    (wrap({"type": "any_tokens", "exclude_tokens": [A, -1]}), "/format/exclude_tokens/1"),
+    (wrap(tag("a", {"type": "any_tokens"}, "")), "/format/end"),
+    (wrap({**ANY_TEXT, "max_chars": -1}), "/format/max_chars"),
+    (wrap({**ANY_TEXT, "max_chars": 1.0}), "/format/max_chars"),
+    (wrap({"type": "dispatch"}), "/format"),
+    (wrap({"type": "dispatch", "rules": []}), "/format/rules"),
+    (wrap({"type": "dispatch", "rules": [["a"]]}), "/format/rules/0"),
+    (wrap({"type": "dispatch", "rules": [["", ANY_TEXT]]}), "/format/rules/0/0"),
+    (wrap({"type": "dispatch", "rules": [["a", ANY_TEXT], ["b", 1]]}), "/format/rules/1/1"),
+    (wrap({"type": "dispatch", "rules": [["a", ANY_TEXT]], "loop": 1}), "/format/loop"),
+    (wrap({"type": "token_dispatch", "rules": [["a", ANY_TEXT]]}), "/format/rules/0/0"),
+    (wrap(tag("a", {"type": "dispatch", "rules": [["b", F_A]]}, "")), "/format/end"),
+    (wrap({"type": "grammar", "grammar": "root ::= 'a'"}), "/format/grammar"),
+    (wrap({"type": "grammar", "grammar": 1}), "/format/grammar"),
+    (wrap(xml({"properties": []})), "/format/json_schema/properties"),
+    (wrap(xml({"required": [[]]})), "/format/json_schema/required"),
+    (wrap(xml({"properties": {"a": {"anyOf": 1}}})), "/format/json_schema/properties/a/anyOf"),
+    (
+        wrap(xml({"properties": {"a": {"type": "string", "pattern": 1}}})),
+        "/format/json_schema/properties/a/pattern",
+    ),
+    (
+        wrap(xml({"properties": {"a": {"type": "array", "maxItems": "x"}}}, "cohere_xml")),
+        "/format/json_schema/properties/a/maxItems",
+    ),
+    (wrap(xml({"properties": {"a": 1}})), "/format/json_schema/properties/a"),
+    (wrap(xml({"properties": {"": {}}})), "/format/json_schema"),
+    (wrap(xml({"properties": {"a": {"type": "text"}}})), "/format/json_schema/properties/a/type"),
+    (wrap(xml({"properties": {"a": {"enum": []}}})), "/format/json_schema/properties/a/enum"),
+    (
+        wrap(xml({"properties": {"a": {"type": "string", "maxLength": -1}}})),
+        "/format/json_schema/properties/a/maxLength",
+    ),
+    (
+        wrap(xml({"properties": {"a": {"type": "string", "pattern": "("}}})),
+        "/format/json_schema/properties/a/pattern",
+    ),
     ({**LEGACY, "structures": []}, "/structures"),
     ({**LEGACY, "structures": [1]}, "/structures/0"),
     ({**LEGACY, "triggers": []}, "/triggers"),
@@ -219,20 +284,15 @@ def test_mistakes_are_named_by_their_place(document, pointer):
 
 J = {"type": "json_schema", "json_schema": True}
 UNSUPPORTED = [
-    (wrap({"type": "grammar", "grammar": "root ::= 'a'"}), "/format", "grammar"),
-    (wrap({"type": "exclude_token", "exclude_tokens": []}), "/format", "exclude_token"),
-    (wrap({"type": "any_tokens"}), "/format", "any_tokens"),
-    (wrap({"type": "repeat", "content": ANY_TEXT, "min": 0, "max": 1}), "/format", "repeat"),
-    (wrap({"type": "dispatch", "rules": []}), "/format", "dispatch"),
-    (wrap({"type": "token_dispatch", "rules": []}), "/format", "token_dispatch"),
-    (wrap({"type": "qwen_xml_parameter", "json_schema": {}}), "/format", "qwen_xml_parameter"),
     (wrap(seq(const("a"), {"type": "frobnicate"})), "/format/elements/1", "frobnicate"),
-    (wrap({**J, "style": "qwen_xml"}), "/format", "style"),
-    (wrap({**J, "any_order": True}), "/format", "any_order"),
+    (wrap({**J, "style": "yaml"}), "/format", "style"),
+    (wrap({**J, "style": "qwen_xml", "any_order": True}), "/format", "any_order"),
+    (wrap({"type": "token_dispatch", "rules": [[97, ANY_TEXT]]}), "/format/rules/0/0", "rules"),
+    (wrap({"type": "dispatch", "rules": [["a", ANY_TEXT]], "x": 1}), "/format", "x"),
+    (wrap({"type": "any_tokens", "max_chars": 1}), "/format", "max_chars"),
     (wrap({**J, "max_whitespace_cnt": 2}), "/format", "max_whitespace_cnt"),
     (wrap({**J, "excludes": ["a"]}), "/format", "excludes"),
     (wrap({**ANY_TEXT, "max_tokens": 5}), "/format", "max_tokens"),
-    (wrap({**ANY_TEXT, "max_chars": 5}), "/format", "max_chars"),
     (wrap({**const("a"), "flags": 0}), "/format", "flags"),
     (wrap({**some("star", const("a")), "max": 3}), "/format", "max"),
     (wrap({**F_A, "name": "a"}), "/format", "name"),
@@ -241,6 +301,36 @@ UNSUPPORTED = [
     (wrap({**BY, "excludes": ["a"]}), "/format", "excludes"),
     (wrap({**BY, "trigger_tokens": [97]}), "/format/trigger_tokens/0", "trigger_tokens"),
     (wrap({**BY, "exclude_tokens": [97]}), "/format/exclude_tokens/0", "exclude_tokens"),
+    (wrap(xml({"type": "integer"})), "/format/json_schema", "type"),
+    (
+        wrap(xml({"properties": {"a": {"allOf": []}}})),
+        "/format/json_schema/properties/a",
+        "allOf",
+    ),
+    (
+        wrap(xml({"properties": {"a": {"minProperties": 1}}}, "cohere_xml")),
+        "/format/json_schema/properties/a",
+        "minProperties",
+    ),
+    (wrap(xml({"minProperties": 1})), "/format/json_schema", "minProperties"),
+    (wrap(xml({"properties": {"a": {"not": {}}}})), "/format/json_schema/properties/a", "not"),
+    (
+        wrap(xml({"properties": {"a": {"const": "x</parameter>"}}})),
+        "/format/json_schema/properties/a/const",
+        "const",
+    ),
+    (
+        wrap(xml({"properties": {"a": {"type": "string", "format": "hostname"}}})),
+        "/format/json_schema/properties/a/format",
+        "format",
+    ),
+    (wrap(xml({"$ref": "#"})), "/format/json_schema", "$ref"),
+    (wrap(xml({"$ref": "#/$defs/x"})), "/format/json_schema", "$ref"),
+    (
+        wrap(xml({"additionalProperties": True}, "minimax_m3_xml")),
+        "/format/json_schema",
+        "additionalProperties",
+    ),
     ({**wrap(ANY_TEXT), "strict": True}, "", "strict"),
     ({**LEGACY, "format": ANY_TEXT}, "", "format"),
     ({**LEGACY, "x": 1}, "", "x"),
@@ -257,6 +347,7 @@ def test_what_is_not_supported_is_refused_by_name(document, pointer, keyword):
 def test_fields_at_their_defaults_pass():
     spec = {**J, "style": "json", "any_order": False, "max_whitespace_cnt": None, "excludes": []}
     build(wrap(seq(spec, {**ANY_TEXT, "max_tokens": None, "max_chars": None, "excludes": []})))
+    build(wrap(seq({**spec, "max_whitespace_cnt": 21}, {"type": "any_tokens", "max_tokens": None})))
 
 
 def test_errors_of_schemas_and_patterns_keep_their_place():
@@ -317,6 +408,37 @@ def test_nesting_is_bounded(levels):
     assert error.pointer.startswith("/format")
 
 
+@pytest.mark.parametrize("style", ["qwen_xml", "cohere_xml"])
+def test_schemas_in_xml_are_bounded(style):
+    """Neither a deep schema nor a circle of references grows Python's stack without end."""
+    circle = {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "null"}]}
+    deep = {"type": "string"}
+    for _ in range(10_000):
+        deep = {"anyOf": [deep]}
+    for schema in (
+        {"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": circle}},
+        {"properties": {"a": deep}},
+    ):
+        with pytest.raises(LimitExceeded, match="spec_depth"):
+            build(wrap(xml(schema, style)))
+
+
+def test_nested_elements_may_recur():
+    """A tree of objects, in the styles that write objects as elements."""
+    node = {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/$defs/n"}, "v": {"type": "integer"}},
+    }
+    node["additionalProperties"] = False
+    schema = {"$ref": "#/$defs/n", "$defs": {"n": node}}
+    recogniser = Recogniser(build(wrap(xml(schema, "cohere_xml"))))
+    inner = '<cofl:value name="v" type="json">7</cofl:value>'
+    for _ in range(3):
+        assert accepts(recogniser, inner)
+        inner = f'<cofl:value name="next" type="dict">{inner}</cofl:value>'
+    assert not accepts(recogniser, inner.replace("7", "x"))
+
+
 @pytest.mark.parametrize("kind", ["sequence", "star", "tag", "list"])
 def test_nesting_without_end_is_refused_without_recursion(kind):
     form = const("a")
@@ -345,6 +467,33 @@ def test_spellings_of_a_trigger_are_bounded():
         build(wrap(text("a", begin)))
     assert caught.value.pointer == "/format/excludes"
     build(wrap(const(begin * 10)))
+
+
+def test_what_is_kept_of_a_vocabulary_is_bounded():
+    """Results for common marks are made once; those for huge or ever new marks are not hoarded."""
+    vocabulary = TagVocabulary(SPECIALS, STOPS, TOKENS)
+
+    def around(*excludes):
+        return vocabulary.surroundings(excludes, (), (), frozenset(), "", "")
+
+    assert around("a", "<|a|>") is around("a", "<|a|>")
+    assert around("a" * (KEPT_CHARACTERS + 1)) is not around("a" * (KEPT_CHARACTERS + 1))
+    assert around("a" * KEPT_CHARACTERS) is around("a" * KEPT_CHARACTERS)
+    many = [chr(0x4E00 + n) for n in range(KEPT_MARKS + 1)]
+    assert around(*many) is not around(*many)
+    first = around("first")
+    for n in range(KEPT):
+        around(f"other {n}")
+    assert around("first") is not first
+    assert around("first") == first
+
+
+def test_compiles_share_what_depends_on_the_vocabulary_alone():
+    """The same document gives the same nodes, whatever was compiled before."""
+    form = wrap(seq(text(*SPECIALS), CALLS))
+    first = build(form)
+    build(wrap(text("x")))
+    assert list(first.nodes) == list(build(form).nodes)
 
 
 def test_many_tags_and_excludes_stay_linear_in_nodes():

@@ -3,10 +3,15 @@
 import pytest
 
 import engine
-from tests.engine.frontends import tag_cases, triggered_cases
+from tests.engine.frontends import dispatch_cases, tag_cases, triggered_cases, xml_cases
 from tests.engine.frontends.tag_specs import SPECIALS, STOPS, Case, letters
 
-CASES = (*tag_cases.CASES, *triggered_cases.CASES)
+CASES = (
+    *tag_cases.CASES,
+    *triggered_cases.CASES,
+    *dispatch_cases.CASES,
+    *xml_cases.CASES,
+)
 TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
 
 

@@ -8,12 +8,17 @@ import json
 
 import pytest
 
-from tests.engine.frontends import tag_cases, triggered_cases
+from tests.engine.frontends import dispatch_cases, tag_cases, triggered_cases, xml_cases
 from tests.engine.frontends.tag_specs import EOS, SPECIALS, STOPS, Case, letters
 
 xgrammar = pytest.importorskip("xgrammar", reason="xgrammar is not installed (extra: bench)")
 
-CASES = (*tag_cases.CASES, *triggered_cases.CASES)
+CASES = (
+    *tag_cases.CASES,
+    *triggered_cases.CASES,
+    *dispatch_cases.CASES,
+    *xml_cases.CASES,
+)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,43 @@
+"""Deterministic automata over characters, for what IR composition can't say: intersection,
+exclusion, anchors in the middle.
+
+Used for patterns together with lengths or formats, and to decide whether a given text matches.
+
+Representation   states 0..n-1, start 0. State s has moves[first[s]..first[s + 1] - 1], disjoint; a
+                 move's characters are the ranges pool[2 * off], pool[2 * off + 1], ... ``n`` of them.
+                 Moves may share their ranges.
+Invariants       every state can reach a final one; an automaton that accepts nothing has no states.
+                 (Complements are left untrimmed: there, only what was the complement of everything
+                 has states that lead nowhere.)
+Cost             what is looked at (members of subsets, ranges of characters) is counted, and
+                 ``LOOKS`` of it count as one state, so that ``limits.pattern_states`` bounds the
+                 work, too.
+Threads          immutable once made.
+Not here         which patterns need an automaton (regex, json_schema.strings).
+"""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+cdef struct MoveC:
+    uint32_t off, n, target
+
+
+cdef struct StatesC:
+    vector[uint32_t] first
+    vector[MoveC] moves
+    vector[uint32_t] pool
+    vector[uint8_t] final
+
+
+cdef class Bound:
+    """``limits.pattern_states`` at one place of a spec."""
+    cdef readonly uint64_t limit, looks
+    cdef readonly str pointer
+
+    cdef int look(self, uint64_t looks) except -1
+    cdef int check(self, uint64_t states) except -1
+
+
+cdef class CharAutomaton:
+    cdef StatesC states

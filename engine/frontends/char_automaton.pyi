@@ -1,0 +1,59 @@
+from collections.abc import Iterable
+
+from ..ir import Grammar, Node, Ranges
+from .regex_tree import Tree
+
+Edges = list[tuple[Ranges, int]]
+
+class Bound:
+    """``limits.pattern_states`` at one place of a spec."""
+
+    limit: int
+    looks: int
+    pointer: str
+    def __init__(self, limit: int, pointer: str) -> None: ...
+
+class CharAutomaton:
+    """States 0..n-1, start 0; none if nothing is accepted."""
+
+    def __init__(self, edges: list[Edges], finals: Iterable[int]) -> None: ...
+    @property
+    def edges(self) -> list[Edges]: ...
+    @property
+    def finals(self) -> set[int]: ...
+    def to_node(self, grammar: Grammar, *, inside_json: bool = True) -> Node:
+        """The accepted texts; as the inside of a JSON string, or as they are."""
+    def accepts(self, text: str) -> bool: ...
+    def minimal(self) -> CharAutomaton:
+        """The same texts with the fewest states, or as it is where that takes too long."""
+
+def from_tree(tree: Tree, bound: Bound, *, search: bool) -> CharAutomaton:
+    """The texts that match as a whole, or in which a match is found; anchors may stand anywhere.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+
+def intersection(a: CharAutomaton, b: CharAutomaton, bound: Bound) -> CharAutomaton:
+    """
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+
+def with_length(
+    automaton: CharAutomaton, minimum: int, maximum: int | None, bound: Bound
+) -> CharAutomaton:
+    """The accepted texts of ``minimum`` to ``maximum`` characters.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+
+def without(automaton: CharAutomaton) -> CharAutomaton:
+    """Every text that the automaton does not accept (its complement)."""
+
+def words(texts: Iterable[str]) -> CharAutomaton:
+    """Exactly these texts: their trie."""
+
+def excluding(texts: Iterable[str]) -> CharAutomaton:
+    """Every text but the given ones."""

@@ -1,0 +1,14 @@
+"""ECMA-262 regular expressions (Unicode mode, with the leniencies of Annex B that people rely on)
+-> a tree.
+
+Lenient: any punctuation may be escaped; ``]``, ``}`` and a ``{`` that opens no quantifier stand for
+themselves; ``-`` in a class beside a class escape does too; ``(?P<name>`` is taken for
+``(?<name>``.
+Refused by name: look-around, back-references, word boundaries, inline flags, properties other than
+general categories.
+Refused as ill-formed, because dialects disagree: ``{,n}``, unknown letters behind a backslash,
+octal escapes.
+
+Cost      linear; groups are kept on a list, not on Python's stack.
+Source    ECMA-262, section 22.2.
+"""

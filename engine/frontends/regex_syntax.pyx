@@ -1,0 +1,290 @@
+"""Reading regular expressions: see the header file."""
+
+from .charset cimport normalise
+from .regex_tree cimport Anchor, Chars, Tree, alt, cat, repeat
+
+from ..errors import LimitExceeded, SpecError, UnsupportedSchema
+from .charset import complement, union
+from .regex_classes import CLASSES, CONTROLS, DOT, property_ranges
+from .regex_tree import END, START
+
+HEX = frozenset("0123456789abcdefABCDEF")
+#: digits of a count; the engine's counters hold 32 bits
+COUNT_DIGITS = 9
+
+
+def parse(str pattern, *, str pointer, limits):
+    if len(pattern) > limits.pattern_chars:
+        raise LimitExceeded("pattern_chars", limits.pattern_chars, len(pattern), pointer)
+    return Parser(pattern, pointer, limits.spec_depth).tree()
+
+
+cdef class Parser:
+    """``at`` is the position of the next character."""
+    cdef str text, pointer
+    cdef Py_ssize_t at, depth
+
+    def __init__(self, str pattern, str pointer, Py_ssize_t depth):
+        self.text, self.pointer, self.depth = pattern, pointer, depth
+        self.at = 0
+
+    # -- structure --------------------------------------------------------------------------------
+    cdef Tree tree(self):
+        cdef list open_groups = [], parts = [], branches = []
+        cdef Py_UCS4 c
+        while self.at < len(self.text):
+            c = self.text[self.at]
+            self.at += 1
+            if c == "(":
+                self.group()
+                open_groups.append((branches, parts))
+                if len(open_groups) > self.depth:
+                    raise LimitExceeded("spec_depth", self.depth, len(open_groups), self.pointer)
+                branches, parts = [], []
+            elif c == "|":
+                branches.append(cat(parts))
+                parts = []
+            elif c == ")":
+                if not open_groups:
+                    raise self.error("unmatched )", 1)
+                group = alt([*branches, cat(parts)])
+                branches, parts = open_groups.pop()
+                parts.append(self.quantified(group, True))
+            else:
+                parts.append(self.quantified(self.atom(c), False))
+        if open_groups:
+            raise self.error("missing )")
+        return alt([*branches, cat(parts)])
+
+    cdef error(self, str message, Py_ssize_t back=0):
+        return SpecError(f"pattern, position {self.at - back}: {message}", self.pointer)
+
+    cdef refuse(self, str what):
+        message = f"pattern, position {self.at}: {what} can't be enforced"
+        return UnsupportedSchema(self.pointer, "pattern", message)
+
+    cdef str peek(self, Py_ssize_t n=1):
+        return self.text[self.at : self.at + n]
+
+    cdef bint is_next(self, Py_UCS4 c):
+        return self.at < len(self.text) and self.text[self.at] == c
+
+    cdef bint take(self, str text) except -1:
+        if self.text.startswith(text, self.at):
+            self.at += len(text)
+            return True
+        return False
+
+    cdef int group(self) except -1:
+        """What may stand behind the (."""
+        if not self.is_next("?"):
+            return 0
+        if self.peek(3) in ("?<=", "?<!"):
+            raise self.refuse("look-behind")
+        if self.peek(2) in ("?=", "?!"):
+            raise self.refuse("look-ahead")
+        if self.take("?:"):
+            return 0
+        if not (self.take("?<") or self.take("?P<")):
+            raise self.refuse("a group with flags")
+        end = self.text.find(">", self.at)
+        if end < 0 or not self.text[self.at : end].isidentifier():
+            raise self.error("a group needs a name between < and >")
+        self.at = end + 1
+        return 0
+
+    # -- quantifiers ------------------------------------------------------------------------------
+    cdef Tree quantified(self, Tree body, bint is_group):
+        cdef tuple bounds = self.quantifier()
+        if bounds is None:
+            return body
+        if isinstance(body, Anchor) and not is_group:
+            raise self.error("nothing to repeat")
+        low, high = bounds
+        if high is not None and high < low:
+            raise self.error("numbers out of order in {} quantifier")
+        self.take("?")
+        if self.peek() and self.peek() in "*+?":
+            raise self.error("nothing to repeat")
+        return repeat(body, low, high)
+
+    cdef tuple quantifier(self):
+        cdef Py_UCS4 c
+        if self.at >= len(self.text):
+            return None
+        c = self.text[self.at]
+        if c not in "*+?{":
+            return None
+        if c != "{":
+            self.at += 1
+            return (0, None) if c == "*" else (1, None) if c == "+" else (0, 1)
+        end = self.text.find("}", self.at)
+        low, comma, high = self.text[self.at + 1 : max(end, 0)].partition(",")
+        if end < 0 or not (is_number(low) and (not high or is_number(high))):
+            if end > 0 and comma and not low and is_number(high):
+                raise self.error("a quantifier {,n} has no meaning here; write {0,n}")
+            return None
+        if max(len(low), len(high)) > COUNT_DIGITS:
+            raise self.error(f"a count of more than {COUNT_DIGITS} digits")
+        self.at = end + 1
+        return int(low), (int(high) if high else None) if comma else int(low)
+
+    # -- atoms ------------------------------------------------------------------------------------
+    cdef Tree atom(self, Py_UCS4 c):
+        if c == "[":
+            return Chars(self.char_class())
+        if c == ".":
+            return Chars(DOT)
+        if c == "^":
+            return START
+        if c == "$":
+            return END
+        if c == "\\":
+            return Chars(self.escape(False))
+        if c in "*+?":
+            raise self.error("nothing to repeat", 1)
+        if c == "{":
+            self.at -= 1
+            if self.quantifier() is not None:
+                raise self.error("nothing to repeat")
+            self.at += 1
+        return Chars(literal(c))
+
+    cdef tuple char_class(self):
+        """Behind the [."""
+        cdef bint negated = self.take("^")
+        cdef list found = []
+        while not self.take("]"):
+            low, single = self.class_atom()
+            if single and self.is_next("-") and self.peek(2) not in ("-]", "-"):
+                self.at += 1
+                high, also_single = self.class_atom()
+                if also_single:
+                    found.append(self.class_range(low, high))
+                    continue
+                found.append(literal(0x2D))
+                found.append(literal(high) if isinstance(high, int) else high)
+            found.append(literal(low) if isinstance(low, int) else low)
+        ranges = union(*found)
+        return complement(ranges) if negated else ranges
+
+    cdef tuple class_range(self, int low, int high):
+        if high < low:
+            raise self.error("range out of order in a class")
+        return normalise(((low, high),))
+
+    cdef tuple class_atom(self):
+        """A member of a class: (code, True) for a single character, (set, False) for a class
+        escape.
+        """
+        cdef Py_UCS4 c
+        if self.at >= len(self.text):
+            raise self.error("missing ]")
+        c = self.text[self.at]
+        self.at += 1
+        if c != "\\":
+            return <int>c, True
+        kind = self.peek()
+        if kind and kind in "dDwWsSpP":
+            return self.escape(True), False
+        if kind == "-":
+            self.at += 1
+            return 0x2D, True
+        return self.code(True), True
+
+    cdef tuple escape(self, bint in_class):
+        """Behind the backslash."""
+        c = self.peek()
+        if c in CLASSES:
+            self.at += 1
+            return CLASSES[c]
+        if c and c in "pP":
+            return self.category(c == "P")
+        return literal(self.code(in_class))
+
+    cdef int code(self, bint in_class) except -1:
+        """An escape for one character; lone surrogates, which match no text, are given back as they
+        are.
+        """
+        cdef int code
+        c = self.peek()
+        if not c:
+            raise self.error("a backslash at the end")
+        self.at += 1
+        if c == "b" and in_class:
+            return 0x08
+        if c in "bB":
+            raise self.refuse("a word boundary")
+        if c == "k" or (c in "123456789" and not in_class):
+            raise self.refuse("a back-reference")
+        if c in CONTROLS and not (c == "0" and self.peek().isdecimal()):
+            return CONTROLS[c]
+        if c == "c" and self.peek().isascii() and self.peek().isalpha():
+            self.at += 1
+            return ord(self.text[self.at - 1]) % 32
+        if c == "x":
+            code = self.hexadecimal(2)
+            if code >= 0:
+                return code
+        if c == "u":
+            return self.unicode_escape()
+        if c.isascii() and c.isalnum():
+            raise self.error(f"unknown escape \\{c}")
+        return ord(c)
+
+    cdef int hexadecimal(self, Py_ssize_t n) except -2:
+        """-1 if not all of the next n characters are hexadecimal digits."""
+        digits = self.peek(n)
+        if len(digits) != n or not set(digits) <= HEX:
+            return -1
+        self.at += n
+        return int(digits, 16)
+
+    cdef int unicode_escape(self) except -1:
+        cdef int code
+        if self.take("{"):
+            end = self.text.find("}", self.at)
+            digits = self.text[self.at : max(end, 0)]
+            if not digits or not set(digits) <= HEX or int(digits, 16) > 0x10FFFF:
+                raise self.error(
+                    "the hexadecimal digits of a character are needed between { and }"
+                )
+            self.at = end + 1
+            return int(digits, 16)
+        code = self.hexadecimal(4)
+        if code < 0:
+            raise self.error("four hexadecimal digits are needed behind \\u")
+        if 0xD800 <= code <= 0xDBFF and self.peek(2) == "\\u":
+            return self.pair(code)
+        return code
+
+    cdef int pair(self, int high) except -1:
+        """A surrogate pair written as two escapes is one character."""
+        cdef Py_ssize_t at = self.at
+        cdef int low
+        self.at += 2
+        low = self.hexadecimal(4)
+        if not 0xDC00 <= low <= 0xDFFF:
+            self.at = at
+            return high
+        return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+
+    cdef tuple category(self, bint negated):
+        end = self.text.find("}", self.at)
+        if self.peek(2)[1:] != "{" or end < 0:
+            raise self.error("a property needs a name between { and }")
+        name = self.text[self.at + 2 : end]
+        ranges = property_ranges(name)
+        if ranges is None:
+            raise self.refuse(f"the property {name!r}")
+        self.at = end + 1
+        return complement(ranges) if negated else ranges
+
+
+cdef tuple literal(int c):
+    """One character; a lone surrogate is no text and makes the empty set."""
+    return () if 0xD800 <= c <= 0xDFFF else ((c, c),)
+
+
+cdef bint is_number(str text) except -1:
+    return text.isascii() and text.isdecimal()

@@ -1,0 +1,47 @@
+"""The tree of a regular expression, with the facts that decide how it is emitted.
+
+    Chars(ranges)   one character        Cat(parts)   Alt(parts)
+    Repeat(body, minimum, maximum)       maximum None: no upper bound; laziness does not change a
+                                         language
+    START, END      the anchors ^ and $
+
+Facts        least, most   shortest and longest match in characters (most None: no longest); anchors
+                           count as empty
+             anchored      an anchor stands somewhere below
+Invariants   I1 trees are made by ``cat``, ``alt`` and ``repeat`` only, which flatten: a Cat holds
+             no Cat, an Alt no Alt.
+             I2 a Chars may be empty; it matches nothing.
+             I3 trees are immutable; equal ones compare equal.
+Not here     reading patterns (regex_syntax), languages (regex, char_automaton).
+"""
+
+
+cdef class Tree:
+    cdef readonly object least, most
+    cdef readonly bint anchored
+
+
+cdef class Chars(Tree):
+    cdef readonly tuple ranges
+
+
+cdef class Cat(Tree):
+    cdef readonly tuple parts
+
+
+cdef class Alt(Tree):
+    cdef readonly tuple parts
+
+
+cdef class Repeat(Tree):
+    cdef readonly Tree body
+    cdef readonly object minimum, maximum
+
+
+cdef class Anchor(Tree):
+    cdef readonly str sign
+
+
+cpdef Tree cat(parts)
+cpdef Tree alt(parts)
+cpdef Tree repeat(Tree body, minimum, maximum)

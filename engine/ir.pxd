@@ -1,0 +1,109 @@
+"""The IR: what every front end emits and every back end reads.
+
+A ``Grammar`` is a table of hash-consed nodes plus named rules. A node is an ``int``; what it says
+lies in flat native arrays (``NodeC`` in flat), and ``Grammar.nodes[i]`` shows it as a tuple whose
+first field is the kind:
+
+    (EMPTY,)                          the empty word
+    (FAIL,)                           no word at all
+    (BYTES, data)                     these bytes, exactly
+    (TEXT, text)                      this text, as the inside of a JSON string: each character in
+                                      any legal spelling (raw, short escape, \\uXXXX in either
+                                      case, surrogate pairs)
+    (CHARS, ranges)                   one character in UTF-8, from sorted disjoint (low, high)
+                                      ranges of code points
+    (JSON_CHARS, ranges)              the same, in any spelling legal inside a JSON string
+    (SEQ, (node, ...))
+    (ALT, (node, ...))
+    (REPEAT, node, minimum, maximum)  counted repetition; a maximum of -1 is no upper bound
+    (REF, rule)                       a rule by its index
+    (TOKENS, (id, ...))               one token out of these ids; matches ids only, never bytes
+    (GRAPH, n, ((from, node, to), ...), finals)
+                                      a small automaton whose edges are nodes: states 0..n-1,
+                                      start 0; an edge with node EMPTY is an empty move
+    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars)
+                                      free text with triggers, see below
+    (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
+                                      in any spelling; ``rule`` is that of any string's inside
+    (CAPTURE, label, role, node)      the same language as node; marks a region for the event
+                                      parser
+
+DISPATCH is UTF-8 text (of any length, also none) in which the first pattern to be completed
+decides:
+
+    arms       ((pattern, node, returns), ...)  when ``pattern`` completes, ``node`` must follow;
+               then free text goes on (returns=True) or the DISPATCH is over (returns=False).
+               Patterns may share prefixes.
+    excludes   (pattern, ...)  these must never be completed
+    specials   (id, ...)  token ids that free text may hold; a token that is a letter of a pattern
+               goes on with it, every other resets the search. A token not among them is legal
+               only inside the pattern that completes.
+    open_end   whether the DISPATCH may be over while still in free text, at any character
+               boundary
+    min_chars, max_chars
+               how many characters the text has; a maximum of -1 is no upper bound. Only text
+               without arms and specials, and with an open end, can be counted
+
+A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between
+characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
+
+Roles of CAPTURE: "tag" (a begin...end region), "begin" and "end" (its two marks), "text" (a leaf
+whose bytes are content). A trigger that was matched by a DISPATCH belongs to the "begin" that its
+node starts with; the bytes of an arm whose node is an empty "end" capture belong to that capture.
+
+Invariants   I1 children have smaller ids than their parents, except through REF.
+             I2 equal content is the same id.
+             I3 SEQ and ALT are flat and have at least two children; ALT has no FAIL, SEQ neither
+                FAIL nor EMPTY.
+             I4 every rule is defined before the grammar leaves its front end (``check``).
+Not here     meaning of schemas (frontends), automata (automata), identities (digests).
+
+Representation   nodes, operands and rules as in flat, but for DISPATCH (a = index into `dispatches`,
+                 a list of tuples) and TOKENS (ids in the pool). `table` finds a node by its
+                 content: open addressing, node + 1, 0 is free.
+"""
+
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from .flat cimport NodeC
+
+cdef enum:
+    NO_NODE = 0xFFFFFFFF
+
+cdef class Grammar:
+    cdef readonly object limits
+    cdef public object root
+    cdef readonly list rule_names
+    cdef readonly list labels
+    cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
+    cdef dict label_ids, dispatch_ids
+    cdef list dispatches
+    cdef vector[NodeC] node_list
+    cdef vector[uint32_t] pool
+    cdef vector[uint32_t] rule_nodes      # by rule, NO_NODE: not defined yet
+    cdef vector[uint64_t] hashes          # by node
+    cdef vector[uint32_t] table
+    cdef vector[uint32_t] marks           # by node: the last union it was met in
+    cdef uint32_t mark
+    cdef size_t most
+    cdef uint32_t empty_node, fail_node
+
+    # operands lie at the end of the pool, from ``off`` on; they are taken back if the node is known
+    cdef uint32_t intern(
+        self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off
+    ) except? NO_NODE
+    cdef bint same(self, const NodeC* one, const NodeC* other) noexcept nogil
+    cdef int grow(self) except -1
+    cdef uint32_t kind_of(self, uint32_t node) noexcept nogil
+    cdef uint32_t add_bytes(self, const unsigned char* data, size_t n) except? NO_NODE
+    cdef uint32_t add_text(self, str text) except? NO_NODE
+    cdef uint32_t add_seq(self, const uint32_t* parts, size_t n) except? NO_NODE
+    cdef uint32_t add_alt(self, const uint32_t* parts, size_t n) except? NO_NODE
+    cdef uint32_t add_set(self, uint32_t kind, const uint32_t* bounds, size_t n) except? NO_NODE
+    cdef uint32_t add_repeat(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
+    cdef uint32_t add_graph(
+        self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
+    ) except? NO_NODE
+    cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE
+    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE

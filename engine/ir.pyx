@@ -1,0 +1,466 @@
+"""The IR: see the header file for its meaning."""
+
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcmp
+from libcpp.vector cimport vector
+
+from . cimport flat
+from .flat cimport NO_MAXIMUM, NodeC
+from .hashing cimport hash_words
+
+from collections.abc import Sequence
+
+from .errors import InternalError, LimitExceeded
+from .limits import Limits
+
+(
+    EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
+    CAPTURE, OTHER_TEXT,
+) = range(15)
+
+Node = int
+NodeTuple = tuple
+Ranges = tuple
+Pattern = tuple
+Arm = tuple
+
+#: every Unicode scalar value
+ANY_CHAR = ((0, 0xD7FF), (0xE000, 0x10FFFF))
+
+#: what a register holds; the next number stands for no bound
+LARGEST_COUNT = 0xFFFFFFFE
+
+cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT}
+cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
+
+
+cdef bint is_ascending(ids):
+    """Whether this is a tuple of token ids in order, each once: then there is nothing to sort."""
+    cdef long last = -1, one
+    if type(ids) is not tuple:
+        return False
+    for number in <tuple>ids:
+        one = number
+        if one <= last:
+            return False
+        last = one
+    return True
+
+cdef class Grammar:
+    """Hash-consed nodes, rules, and the root rule. Built by front ends, read by everybody else."""
+
+    def __init__(self, limits=None):
+        self.limits = limits or Limits()
+        self.most = self.limits.ir_nodes
+        self.root = -1
+        self.rule_names, self.labels, self.dispatches = [], [""], []
+        self.shared, self.label_ids, self.dispatch_ids = {}, {"": 0}, {}
+        self.mark = 0
+        self.table.assign(256, 0)
+        self.empty_node = self.intern(flat.EMPTY, 0, 0, 0, 0)
+        self.fail_node = self.intern(flat.FAIL, 0, 0, 0, 0)
+
+    # -- interning ---------------------------------------------------------------------------------
+    cdef uint32_t intern(
+        self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off
+    ) except? NO_NODE:
+        cdef NodeC made
+        cdef uint32_t head[5]
+        cdef uint32_t words = <uint32_t>self.pool.size() - off
+        cdef uint64_t h
+        cdef size_t mask = self.table.size() - 1, at
+        head[0], head[1], head[2], head[3], head[4] = kind, a, b, c, words
+        h = hash_words(head, 5) ^ (hash_words(self.pool.data() + off, words) * 3)
+        made.kind, made.a, made.b, made.c, made.off, made.n = kind, a, b, c, off, words
+        if kind == flat.GRAPH:
+            # c finals lie behind the edges
+            made.n = words - c
+            made.b = off + made.n
+        at = h & mask
+        while self.table[at]:
+            if self.hashes[self.table[at] - 1] == h and self.same(&self.node_list[self.table[at] - 1], &made):
+                self.pool.resize(off)
+                return self.table[at] - 1
+            at = (at + 1) & mask
+        if self.node_list.size() >= self.most:
+            raise LimitExceeded("ir_nodes", self.most, self.node_list.size() + 1)
+        self.node_list.push_back(made)
+        self.hashes.push_back(h)
+        self.table[at] = <uint32_t>self.node_list.size()
+        if self.node_list.size() * 2 > self.table.size():
+            self.grow()
+        return <uint32_t>self.node_list.size() - 1
+
+    cdef bint same(self, const NodeC* one, const NodeC* other) noexcept nogil:
+        cdef uint32_t words = one.n
+        if one.kind != other.kind or one.a != other.a or one.c != other.c or one.n != other.n:
+            return False
+        if one.kind == flat.GRAPH:
+            words += one.c
+        elif one.b != other.b:
+            return False
+        return words == 0 or memcmp(&self.pool[one.off], &self.pool[other.off], 4 * words) == 0
+
+    cdef int grow(self) except -1:
+        cdef size_t mask = 2 * self.table.size() - 1, at, k
+        self.table.assign(mask + 1, 0)
+        for k in range(self.node_list.size()):
+            at = self.hashes[k] & mask
+            while self.table[at]:
+                at = (at + 1) & mask
+            self.table[at] = <uint32_t>k + 1
+        return 0
+
+    # -- native face -------------------------------------------------------------------------------
+    cdef uint32_t kind_of(self, uint32_t node) noexcept nogil:
+        return self.node_list[node].kind
+
+    cdef uint32_t add_bytes(self, const unsigned char* data, size_t n) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef size_t k
+        if n == 0:
+            return self.empty_node
+        for k in range(n):
+            self.pool.push_back(data[k])
+        return self.intern(flat.BYTES, 0, 0, 0, off)
+
+    cdef uint32_t add_text(self, str text) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef Py_UCS4 c
+        if not text:
+            return self.empty_node
+        for c in text:
+            self.pool.push_back(c)
+        return self.intern(flat.TEXT, 0, 0, 0, off)
+
+    cdef uint32_t add_seq(self, const uint32_t* parts, size_t n) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size(), one
+        cdef size_t k, j
+        cdef NodeC node
+        for k in range(n):
+            node = self.node_list[parts[k]]
+            if node.kind == flat.FAIL:
+                self.pool.resize(off)
+                return self.fail_node
+            if node.kind == flat.SEQ:
+                for j in range(node.n):
+                    self.pool.push_back(self.pool[node.off + j])
+            elif node.kind != flat.EMPTY:
+                self.pool.push_back(parts[k])
+        if self.pool.size() - off < 2:
+            one = self.empty_node if self.pool.size() == off else self.pool[off]
+            self.pool.resize(off)
+            return one
+        return self.intern(flat.SEQ, 0, 0, 0, off)
+
+    cdef uint32_t add_alt(self, const uint32_t* parts, size_t n) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size(), one
+        cdef size_t k, j
+        cdef NodeC node
+        self.marks.resize(self.node_list.size(), 0)
+        self.mark += 1
+        for k in range(n):
+            node = self.node_list[parts[k]]
+            if node.kind == flat.ALT:
+                for j in range(node.n):
+                    one = self.pool[node.off + j]
+                    if self.marks[one] != self.mark:
+                        self.marks[one] = self.mark
+                        self.pool.push_back(one)
+            elif node.kind != flat.FAIL and self.marks[parts[k]] != self.mark:
+                self.marks[parts[k]] = self.mark
+                self.pool.push_back(parts[k])
+        if self.pool.size() - off < 2:
+            one = self.fail_node if self.pool.size() == off else self.pool[off]
+            self.pool.resize(off)
+            return one
+        return self.intern(flat.ALT, 0, 0, 0, off)
+
+    cdef uint32_t add_set(self, uint32_t kind, const uint32_t* bounds, size_t n) except? NO_NODE:
+        """A class of characters out of n ranges, given as 2n bounds."""
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        if n == 0:
+            return self.fail_node
+        self.pool.insert(self.pool.end(), bounds, bounds + 2 * n)
+        return self.intern(kind, 0, 0, 0, off)
+
+    cdef uint32_t add_repeat(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
+        """``maximum`` NO_MAXIMUM is no upper bound."""
+        cdef uint32_t kind = self.node_list[node].kind
+        if maximum < minimum:
+            return self.fail_node
+        if kind == flat.FAIL:
+            return self.fail_node if minimum else self.empty_node
+        if kind == flat.EMPTY or maximum == 0:
+            return self.empty_node
+        if minimum == 1 and maximum == 1:
+            return node
+        return self.intern(flat.REPEAT, node, minimum, maximum, <uint32_t>self.pool.size())
+
+    cdef uint32_t add_graph(
+        self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
+    ) except? NO_NODE:
+        """Edges are given as triples; finals ascending, each once."""
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef size_t k
+        for k in range(n_edges):
+            if self.node_list[edges[3 * k + 1]].kind != flat.FAIL:
+                self.pool.insert(self.pool.end(), edges + 3 * k, edges + 3 * k + 3)
+        self.pool.insert(self.pool.end(), finals, finals + n_finals)
+        return self.intern(flat.GRAPH, states, 0, <uint32_t>n_finals, off)
+
+    cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
+        return self.intern(flat.REF, rule, 0, 0, <uint32_t>self.pool.size())
+
+    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE:
+        self.rule_names.append(name)
+        self.rule_nodes.push_back(node)
+        return <uint32_t>self.rule_nodes.size() - 1
+
+    # -- leaves ------------------------------------------------------------------------------------
+    def empty(self):
+        return self.empty_node
+
+    def fail(self):
+        return self.fail_node
+
+    def bytes(self, const unsigned char[:] data):
+        return self.add_bytes(&data[0] if data.shape[0] else NULL, data.shape[0])
+
+    def text(self, str text):
+        """``text`` inside a JSON string, in any spelling (no quotes around it)."""
+        return self.add_text(text)
+
+    def chars(self, ranges):
+        return self._set(flat.CHARS, ranges)
+
+    def json_chars(self, ranges):
+        return self._set(flat.JSON_CHARS, ranges)
+
+    def _set(self, uint32_t kind, ranges):
+        cdef vector[uint32_t] bounds
+        for low, high in ranges:
+            bounds.push_back(low)
+            bounds.push_back(high)
+        return self.add_set(kind, bounds.data(), bounds.size() // 2)
+
+    def other_text(self, uint32_t rule, texts):
+        """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
+        cdef uint32_t off
+        cdef Py_UCS4 c
+        cdef NodeC* body = &self.node_list[self.rule_nodes[rule]]
+        if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM
+                or self.nodes[body.a] != (JSON_CHARS, ANY_CHAR)):
+            raise InternalError("other_text needs the rule of any string's inside")
+        off = <uint32_t>self.pool.size()
+        for text in sorted(set(texts)):
+            self.pool.push_back(len(text))
+            for c in <str>text:
+                self.pool.push_back(c)
+        return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+
+    def tokens(self, ids):
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        for number in ids if is_ascending(ids) else sorted(set(ids)):
+            self.pool.push_back(number)
+        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+
+    # -- composition -------------------------------------------------------------------------------
+    def seq(self, *parts):
+        cdef vector[uint32_t] all_parts = parts
+        return self.add_seq(all_parts.data(), all_parts.size())
+
+    def alt(self, *parts):
+        cdef vector[uint32_t] all_parts = parts
+        return self.add_alt(all_parts.data(), all_parts.size())
+
+    def repeat(self, uint32_t node, minimum, maximum):
+        """``node`` from ``minimum`` to ``maximum`` times; ``None`` is no upper bound.
+
+        Raises:
+            LimitExceeded: a bound that no register holds.
+        """
+        check_count(minimum)
+        if maximum is not None:
+            check_count(maximum)
+        return self.add_repeat(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+
+    def optional(self, node):
+        return self.alt(self.empty_node, node)
+
+    def graph(self, uint32_t states, edges, finals):
+        cdef vector[uint32_t] triples, ends
+        for source, node, target in edges:
+            triples.push_back(source)
+            triples.push_back(node)
+            triples.push_back(target)
+        ends = sorted(set(finals))
+        return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
+
+    def dispatch(self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None):
+        """Free text with triggers; see the header file."""
+        allowed = specials if is_ascending(specials) else tuple(sorted(set(specials)))
+        maximum = -1 if max_chars is None else max_chars
+        if (min_chars or maximum >= 0) and (arms or allowed or not open_end):
+            raise InternalError("only plain text with an open end can be counted")
+        check_count(min_chars)
+        check_count(maximum)
+        if 0 <= maximum < min_chars:
+            return self.fail_node
+        if maximum == 0:
+            return self.empty_node
+        node = (DISPATCH, tuple(arms), tuple(excludes), allowed, open_end, min_chars, maximum)
+        number = self.dispatch_ids.setdefault(node, len(self.dispatches))
+        if number == len(self.dispatches):
+            self.dispatches.append(node)
+        return self.intern(flat.DISPATCH, number, 0, 0, <uint32_t>self.pool.size())
+
+    def capture(self, str label, str role, uint32_t node):
+        number = self.label_ids.setdefault(label, len(self.labels))
+        if number == len(self.labels):
+            self.labels.append(label)
+        return self.intern(flat.CAPTURE, node, number, ROLES[role], <uint32_t>self.pool.size())
+
+    # -- questions ---------------------------------------------------------------------------------
+    def kind(self, uint32_t node):
+        """The kind of a node, one of the constants above."""
+        return self.node_list[node].kind
+
+    def is_fail(self, uint32_t node):
+        """Whether the node is FAIL."""
+        return node == self.fail_node
+
+    def is_empty_word(self, uint32_t node):
+        """Whether the node is EMPTY."""
+        return node == self.empty_node
+
+    def tokens_within(self, ids):
+        """The TOKENS nodes all of whose ids are among these."""
+        cdef uint32_t k, j
+        cdef NodeC node
+        found = []
+        for k in range(<uint32_t>self.node_list.size()):
+            node = self.node_list[k]
+            if node.kind == flat.TOKENS and all([self.pool[node.off + j] in ids for j in range(node.n)]):
+                found.append(k)
+        return found
+
+    @property
+    def nodes(self):
+        """All nodes as tuples, made when they are looked at."""
+        return Nodes(self)
+
+    @property
+    def rules(self):
+        """A copy: by rule its node, -1 where it is not defined."""
+        return [-1 if node == NO_NODE else node for node in self.rule_nodes]
+
+    # -- rules -------------------------------------------------------------------------------------
+    def declare(self, str name):
+        """A new rule without a body; ``name`` is for people only."""
+        return self.new_rule(name, NO_NODE)
+
+    def define(self, uint32_t rule, uint32_t node):
+        if self.rule_nodes[rule] != NO_NODE:
+            raise InternalError(f"rule {self.rule_names[rule]!r} is defined twice")
+        self.rule_nodes[rule] = node
+
+    def rule(self, str name, uint32_t node):
+        return self.new_rule(name, node)
+
+    def ref(self, uint32_t rule):
+        return self.add_ref(rule)
+
+    def check(self):
+        """I4; called once by the compiler."""
+        cdef uint32_t k
+        for k in range(<uint32_t>self.rule_nodes.size()):
+            if self.rule_nodes[k] == NO_NODE:
+                raise InternalError(f"rule {self.rule_names[k]!r} was never defined")
+        if not 0 <= self.root < self.rule_nodes.size():
+            raise InternalError("the grammar has no root rule")
+
+
+cdef int check_count(object count) except -1:
+    """
+    Raises:
+        LimitExceeded: more than a register holds.
+    """
+    if count > LARGEST_COUNT:
+        raise LimitExceeded("repetitions", LARGEST_COUNT, count)
+    return 0
+
+
+class Nodes(Sequence):
+    """A grammar's nodes as tuples."""
+
+    def __init__(self, Grammar grammar):
+        self.grammar = grammar
+
+    def __eq__(self, other):
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None
+
+    def __len__(self):
+        return (<Grammar>self.grammar).node_list.size()
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"node {index} of {len(self)}")
+        return as_tuple(self.grammar, index % len(self))
+
+
+cdef tuple as_tuple(Grammar grammar, uint32_t number):
+    cdef NodeC node = grammar.node_list[number]
+    cdef uint32_t kind = node.kind, k
+    words = [grammar.pool[node.off + k] for k in range(node.n)]
+    if kind == flat.BYTES:
+        return kind, bytes(words)
+    if kind == flat.TEXT:
+        return kind, "".join(map(chr, words))
+    if kind == flat.CHARS or kind == flat.JSON_CHARS:
+        return kind, tuple(zip(words[::2], words[1::2]))
+    if kind == flat.SEQ or kind == flat.ALT or kind == flat.TOKENS:
+        return kind, tuple(words)
+    if kind == flat.REPEAT:
+        return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
+    if kind == flat.REF:
+        return kind, node.a
+    if kind == flat.GRAPH:
+        finals = tuple([grammar.pool[node.b + k] for k in range(node.c)])
+        return kind, node.a, tuple(zip(words[::3], words[1::3], words[2::3])), finals
+    if kind == flat.DISPATCH:
+        return grammar.dispatches[node.a]
+    if kind == flat.CAPTURE:
+        return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
+    if kind == flat.OTHER_TEXT:
+        return kind, node.a, split_texts(words)
+    return (kind,)
+
+
+cdef tuple split_texts(list words):
+    """Texts out of their lengths and code points."""
+    texts, at = [], 0
+    while at < len(words):
+        texts.append("".join(map(chr, words[at + 1:at + 1 + words[at]])))
+        at += 1 + words[at]
+    return tuple(texts)
+
+
+def children(node):
+    """The ids of a node's direct children, REF excluded."""
+    kind = node[0]
+    if kind in (SEQ, ALT):
+        return tuple(node[1])
+    if kind == REPEAT:
+        return (node[1],)
+    if kind == GRAPH:
+        return tuple([edge[1] for edge in node[2]])
+    if kind == DISPATCH:
+        return tuple([arm[1] for arm in node[1]])
+    if kind == CAPTURE:
+        return (node[3],)
+    return ()

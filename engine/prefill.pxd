@@ -1,0 +1,28 @@
+"""Masks made ahead of time: while a prompt is prefilled, or all there are.
+
+From the start, rows are followed byte by byte, breadth first; each state met is a *place*. What a
+place will cost is estimated by how much of the token trie its items take and by what is known of
+them already, and the costliest are made first. Only one spelling of each character is followed
+where a place has others: escapes are rare in what models write.
+
+Bounds   places looked at; masks made.
+Threads  under the arena's mutex, which is given back after each mask.
+"""
+
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from .masks cimport Masks
+from .rows cimport Arena
+
+cdef struct PlaceC:
+    uint64_t cost
+    uint32_t instance
+
+cdef class Prefill:
+    cdef Arena arena
+    cdef Masks masks
+    cdef bint escapes
+    cdef vector[PlaceC] places
+    cdef bint explore(self, uint32_t most) noexcept nogil
+    cdef uint64_t cost(self, uint32_t instance) noexcept nogil

@@ -1,0 +1,126 @@
+"""Prefill: see the header file."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.algorithm cimport sort
+from libcpp.unordered_set cimport unordered_set
+from libcpp.vector cimport vector
+
+from .automata cimport NO_ERROR, StateC
+from .hashing cimport MISSING, map_get
+from .masks cimport Masks
+from .rows cimport DEAD, Arena, ItemC, RowC
+
+cdef uint8_t BACKSLASH = 0x5C
+
+# What a state costs for each byte that it takes: walking the trie for a triple that nobody has made,
+# or following rows.
+cdef uint64_t UNKNOWN_TRIPLE = 1000
+cdef uint64_t KNOWN_TRIPLE = 1
+cdef uint64_t ROWS = 30
+
+
+cdef bint costlier(const PlaceC& a, const PlaceC& b) noexcept nogil:
+    return a.cost > b.cost if a.cost != b.cost else a.instance < b.instance
+
+
+cdef class Prefill:
+    """The places of one generation.
+
+    Args:
+        escapes: whether characters are followed in all their spellings.
+    """
+
+    def __cinit__(self, Arena arena, Masks masks, *, bint escapes):
+        self.arena = arena
+        self.masks = masks
+        self.escapes = escapes
+
+    def run(self, uint32_t places, uint32_t budget):
+        """Looks at up to ``places`` places and makes up to ``budget`` masks, the costliest first.
+
+        Returns the masks made, and whether all places were looked at.
+        """
+        cdef uint32_t made = 0
+        cdef PlaceC place
+        cdef bint complete
+        with nogil:
+            self.arena.guard.lock()
+            complete = self.explore(places)
+            self.arena.guard.unlock()
+            sort(self.places.begin(), self.places.end(), &costlier)
+            for place in self.places:
+                if made == budget or self.arena.error != NO_ERROR:
+                    break
+                self.arena.guard.lock()
+                made += self.masks.make_ahead(place.instance)
+                self.arena.guard.unlock()
+        return made, complete
+
+    cdef bint explore(self, uint32_t most) noexcept nogil:
+        """Fills ``places``, breadth first; False if there are more than ``most``."""
+        cdef unordered_set[uint32_t] seen
+        cdef vector[uint32_t] todo
+        cdef uint32_t at = 0, b, found
+        cdef uint64_t live[4]
+        cdef PlaceC place
+        todo.push_back(self.arena.root)
+        seen.insert(self.arena.root)
+        while at < todo.size():
+            place.instance = todo[at]
+            place.cost = self.cost(todo[at])
+            self.places.push_back(place)
+            for b in range(4):
+                live[b] = self.arena.rows[self.arena.instances[todo[at]].row].live[b]
+            if not self.escapes and has_others(live, BACKSLASH):
+                live[BACKSLASH >> 6] &= ~(<uint64_t>1 << (BACKSLASH & 63))
+            for b in range(256):
+                if not (live[b >> 6] >> (b & 63)) & 1:
+                    continue
+                found = self.arena.step(todo[at], <uint8_t>b)
+                if self.arena.error != NO_ERROR:
+                    return False
+                if found == DEAD or seen.count(found):
+                    continue
+                if seen.size() >= most:
+                    return False
+                seen.insert(found)
+                todo.push_back(found)
+            at += 1
+        return True
+
+    cdef uint64_t cost(self, uint32_t instance) noexcept nogil:
+        """About what the mask of an instance takes; 0 if it is there."""
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef uint64_t total = 1
+        cdef uint32_t k
+        cdef ItemC item
+        cdef StateC* state
+        if map_get(&self.masks.mask_ids, self.arena.instances[instance].rep) != MISSING:
+            return 0
+        for k in range(row.item_off, row.item_off + row.n_items):
+            item = self.arena.items[k]
+            state = &self.arena.automata.states[item.state]
+            if not self.arena.automata.tabled[state.rule]:
+                total += ROWS * width(state)
+            elif map_get(&self.masks.triple_ids, <uint64_t>(state.like or item.state) << 32) == MISSING:
+                total += UNKNOWN_TRIPLE * width(state)
+            else:
+                total += KNOWN_TRIPLE * width(state)
+        return total
+
+
+cdef bint has_others(uint64_t* live, uint8_t byte) noexcept nogil:
+    """Whether a byte is not the only one of a set."""
+    cdef uint64_t rest = 0
+    cdef uint32_t k
+    for k in range(4):
+        rest |= live[k] & ~(<uint64_t>1 << (byte & 63)) if k == byte >> 6 else live[k]
+    return rest != 0
+
+
+cdef uint32_t width(StateC* state) noexcept nogil:
+    return sum_bits(state.live[0]) + sum_bits(state.live[1]) + sum_bits(state.live[2]) + sum_bits(state.live[3])
+
+
+cdef extern from *:
+    uint32_t sum_bits "__builtin_popcountll"(unsigned long long) noexcept nogil

@@ -1,0 +1,186 @@
+"""What grammars given as text accept. ``ours`` other engines refuse, for ``reason``."""
+
+from dataclasses import dataclass
+
+#: why another engine's answer differs
+NO_LEXER = "there is no lexer: a terminal need not be the longest match"
+IGNORED = "what is ignored may also stand at the beginning and the end, as Lark has it"
+
+
+@dataclass(frozen=True)
+class Case:
+    syntax: str
+    name: str
+    text: str
+    yes: tuple[str, ...]
+    no: tuple[str, ...]
+    ours: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def both(name: str, text: str, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[Case, Case]:
+    """The same in GBNF and in EBNF."""
+    return Case("gbnf", name, text, yes, no), Case("ebnf", name, text, yes, no)
+
+
+SHARED = (
+    *both("literal", 'root ::= "ab"', ("ab",), ("", "a", "abc")),
+    *both("sequence", 'root ::= "a" b "c"\nb ::= "b"', ("abc",), ("ac", "ab")),
+    *both("alternatives", 'root ::= "a" | "b" "c" | d\nd ::= "d"', ("a", "bc", "d"), ("ac", "b", "")),
+    *both("alternatives on lines", 'root ::= "a" |\n  "b" |\n\n  "c"', ("a", "b", "c"), ("ab",)),
+    *both("group", 'root ::= ("a" | "b") "c"', ("ac", "bc"), ("c", "abc")),
+    *both("group on lines", 'root ::= (\n "a"\n | "b" # why\n) "c"', ("ac", "bc"), ("abc",)),
+    *both("comments", '# first\nroot ::= "a" # second\n# third\n\n', ("a",), ("# second",)),
+    *both("no line at the end", 'root::="a"', ("a",), ("",)),
+    *both("carriage returns", 'root ::= "a" b\r\nb ::= "b"\r\n', ("ab",), ("a",)),
+    *both("star", 'root ::= "ab"*', ("", "ab", "abab"), ("a", "aba")),
+    *both("plus", "root ::= [ab]+", ("a", "ba"), ("", "c")),
+    *both("optional", 'root ::= "a"? "b"', ("b", "ab"), ("a", "aab")),
+    *both("exactly", 'root ::= "a"{3}', ("aaa",), ("aa", "aaaa")),
+    *both("at least", 'root ::= "a"{2,}', ("aa", "a" * 50), ("a", "")),
+    *both("between", 'root ::= ("a" | "bc"){2,3}', ("aa", "abca", "bcbc"), ("a", "aaaa")),
+    *both("between with blanks", 'root ::= "a"{ 1 , 2 }', ("a", "aa"), ("", "aaa")),
+    *both("never", 'root ::= "a"{0} "b"', ("b",), ("ab",)),
+    *both("many", 'root ::= "a"{1000,2000}', ("a" * 1000, "a" * 2000), ("a" * 999, "a" * 2001)),
+    *both("class", "root ::= [a-cx_]", ("a", "c", "x", "_"), ("d", "-", "ab")),
+    *both("class without", "root ::= [^a-c]", ("d", "é", "\n", "\U0001f600"), ("a", "b", "")),
+    *both("dash in a class", "root ::= [a-] [-b]", ("a-", "-b", "--"), ("ab"[1:], "c-")),
+    *both("escapes in a class", "root ::= [\\]\\[\\n\\x41\\u00e9]+", ("]", "[", "\nA", "é"), ("\\", "x", "n")),
+    *both("escapes", 'root ::= "\\x41\\u0042\\U0001F600\\n\\r\\t\\"\\\\"', ('AB\U0001f600\n\r\t"\\',), ("AB",)),
+    *both("unicode", 'root ::= "é漢" [字-漢é]', ("é漢é", "é漢漢"), ("é漢", "é漢a")),
+    *both("recursion", 'root ::= "(" root ")" | "x"', ("x", "((x))"), ("(x", "x)", "")),
+    *both("left recursion", 'root ::= root "a" | "b"', ("b", "baa"), ("a", "ab", "")),
+    *both("indirect left recursion", 'root ::= x "1" | "r"\nx ::= root "2" | "x"', ("r", "x1", "r21", "x121"), ("x", "r2")),
+    *both("ambiguity", 'root ::= a a\na ::= "x"*', ("", "x", "xxx"), ("y",)),
+    *both("a circle of one", 'root ::= root | "a"', ("a",), ("", "aa")),
+    *both("names", 'root ::= a-b a-b-2\na-b ::= "x"\na-b-2 ::= "y"', ("xy",), ("x",)),
+    *both("unused", 'root ::= "a"\nother ::= other', ("a",), ("",)),
+    *both("empty literal", 'root ::= "a" ""', ("a",), ("",)),
+    *both("arithmetic", 'root ::= root "+" t | t\nt ::= t "*" f | f\nf ::= [0-9] | "(" root ")"', ("1", "1+2*3", "(1+2)*3"), ("1+", "(1", "12")),
+)  # fmt: skip
+
+GBNF = (
+    Case("gbnf", "any character", "root ::= . .", ("ab", "é\n"), ("a", "abc")),
+    Case("gbnf", "empty alternative", 'root ::= "a" | ', ("a", ""), ("b",)),
+    Case("gbnf", "empty group", 'root ::= ("a" | ) "b"', ("ab", "b"), ("a",)),
+    Case("gbnf", "names with digits first", 'root ::= 1a\n1a ::= "x"', ("x",), ("",)),
+    Case("gbnf", "README: a list", 'root ::= item+\nitem ::= "- " [^\\r\\n\\x0b\\x0c\\x85\\u2028\\u2029]+ "\\n"', ("- a\n- b\n",), ("- a", "a\n")),
+    Case("gbnf", "README: chess", 'root ::= "1. " move " " move "\\n" ([1-9] [0-9]? ". " move " " move "\\n")+\nmove ::= (pawn | nonpawn | castle) [+#]?\nnonpawn ::= [NBKQR] [a-h]? [1-8]? "x"? [a-h] [1-8]\npawn ::= ([a-h] "x")? [a-h] [1-8] ("=" [NBKQR])?\ncastle ::= "O-O" "-O"?', ("1. e4 e5\n2. Nf3 Nc6\n", "1. e4 d5\n2. exd5 Qxd5\n3. O-O O-O-O+\n"), ("1. e4 e5\n", "1. e9 e5\n2. a b\n")),
+)  # fmt: skip
+
+EBNF = (
+    Case("ebnf", "a rule goes on", 'root ::= "a"\n  "b"\n | "c"\nx ::= "d"', ("ab", "c"), ("a", "d")),
+    Case("ebnf", "empty group", 'root ::= "a" ()', ("a",), ("",)),
+    Case("ebnf", "names with dots", 'root ::= a.b_c\na.b_c ::= "x"', ("x",), ("",)),
+    Case("ebnf", "more escapes", "root ::= \"\\'\\?\\a\\b\\f\\v\\0\\e\"", ("'?\a\b\f\v\0\x1b",), ("'",)),
+)  # fmt: skip
+
+LARK = (
+    Case("lark", "literal", 'start: "ab"', ("ab",), ("", "a", "abc")),
+    Case("lark", "rules and terminals", 'start: a B\na: "x"\nB: "y" | "z"', ("xy", "xz"), ("x", "y")),
+    Case("lark", "alternatives on lines", 'start: "a"\n  | "b"\n\n  | "c"', ("a", "b", "c"), ("ab",)),
+    Case("lark", "comments", '// one\nstart: "a" // two\n# three\n', ("a",), ("",)),
+    Case("lark", "group", 'start: ("a" | "b")\n  | ("c"\n | "d") "e"', ("a", "b", "ce", "de"), ("c", "ae")),
+    Case("lark", "optional", 'start: ["a"] "b"? "c"', ("c", "ac", "abc", "bc"), ("a", "ab")),
+    Case("lark", "star and plus", 'start: "a"* "b"+', ("b", "aabb"), ("a", "")),
+    Case("lark", "counts", 'start: "a"~3 "b"~1..2 "c"{2} "d"{1,2} "e"{2,}', ("aaabccdee", "aaabbccddeee"), ("aabccdee", "aaabccde")),
+    Case("lark", "counts up to", 'start: "a"{,2} "b"', ("b", "aab"), ("aaab",)),
+    Case("lark", "ranges", 'start: "a".."f" "0".."9"', ("a0", "f9"), ("g0", "a")),
+    Case("lark", "any letter case", 'start: "sElect"i', ("select", "SELECT", "Select"), ("selec",)),
+    Case("lark", "escapes", r'start: "\n\t\"\\\x41\u00e9"', ('\n\t"\\Aé',), ("n",)),
+    Case("lark", "patterns", r"start: /[a-z]+\d{2,3}/", ("a12", "abc123"), ("12", "a1", "a1234")),
+    Case("lark", "a pattern with a slash", r"start: /a\/[\/b]/", ("a//", "a/b"), ("a/",)),
+    Case("lark", "dots", r"start: /a./ /b./s", ("axb\n", "ayb."), ("a\nbx", "ax")),
+    Case("lark", "pattern in any case", "start: /[a-f]x[0-9_]/i", ("ax1", "FX_"), ("gx1", "ax")),
+    Case("lark", "shapes of trees", 'start: ?a -> one\n  | !b -> two\n?a: "x"\n!b: "y"'.replace("?a ->", "a ->").replace("!b ->", "b ->"), ("x", "y"), ("",)),
+    Case("lark", "left recursion", 'start: start "+" N | N\nN: /[0-9]/', ("1", "1+2+3"), ("1+", "+1", "12")),
+    Case("lark", "nested recursion", 'start: "(" start ")" | "x"', ("x", "((x))"), ("(x",)),
+    Case("lark", "empty alternative", 'start: "a" b\nb: "b" |', ("a", "ab"), ("b",)),
+    Case("lark", "ignore", 'start: "a" B "c"\nB: "b" "b"\n%ignore " "', ("abbc", "a bb c"), ("ab bc", "a\tbbc"), ("  a  bb c  ",), IGNORED),
+    Case("lark", "ignore two", 'start: "a" "b"\n%ignore /[ \\t]/\n%ignore /#[^\\n]*\\n/', ("ab", "a # x\n b"), ("a # b", "a\nb"), ("a\t\tb #\n",), IGNORED),
+    Case("lark", "ignore and repeat", 'start: ("a" ",")* "z"\n%ignore " "', ("z", "a, a ,z"), ("a z",), (" a,z",), IGNORED),
+    Case("lark", "import", "start: INT WORD\n%import common.INT\n%import common.WORD", ("12ab",), ("ab", "12")),
+    Case("lark", "import as", "start: N\n%import common.SIGNED_NUMBER -> N", ("1", "-1.5e3", "+2", ".5"), ("a", "-")),
+    Case("lark", "import many", "start: (CNAME | ESCAPED_STRING)+\n%import common (CNAME, ESCAPED_STRING)", ("a_1", '"a\\"b"', 'x"y"'), ("1a", '"')),
+    Case("lark", "import comments", "start: C_COMMENT\n%import common.C_COMMENT", ("/* a */", "/***/", "/* * / */"), ("/* a */ */", "/*/")),
+    Case("lark", "import white space", 'start: "a" WS "b"\n%import common.WS', ("a b", "a \n\tb"), ("ab",)),
+    Case("lark", "json", 'start: "<" %json {"type": "array", "items": {"enum": [1, 2]}} ">"', ("<[1,2]>", "<[]>"), ("<[3]>", "<1>")),
+    Case("lark", "no lexer", "start: A B\nA: /a+/\nB: /a*b/", ("ab", "aab"), ("b", "a")),
+    Case("lark", "keywords", 'start: NAME "in" NAME\nNAME: /[a-z]+/', (), ("in", "a"), ("ainb",), NO_LEXER),
+)  # fmt: skip
+
+CASES = (*SHARED, *GBNF, *EBNF, *LARK)
+
+#: syntax, text, line and column, part of the message
+MISTAKES = (
+    ("ebnf", "", (1, 1), "'root'"),
+    ("ebnf", "root", (1, 5), "'::='"),
+    ("ebnf", 'root = "a"', (1, 6), "'::='"),
+    ("ebnf", 'main ::= "a"', (1, 1), "'root'"),
+    ("ebnf", "root ::= x", (1, 10), "'x'"),
+    ("ebnf", 'root ::= "a" |\n  y z\ny ::= "1"', (2, 5), "'z'"),
+    ("ebnf", 'root ::= "a"\nroot ::= "b"', (2, 1), "twice"),
+    ("ebnf", 'root ::= "a', (1, 10), "never closed"),
+    ("ebnf", 'root ::= "a\nb"', (1, 10), "never closed"),
+    ("ebnf", "root ::= [a", (1, 10), "never closed"),
+    ("ebnf", 'root ::= ("a"', (1, 10), "never closed"),
+    ("ebnf", 'root ::= "a")', (1, 13), "unmatched"),
+    ("ebnf", "root ::= [z-a]", (1, 12), "out of order"),
+    ("ebnf", "root ::= []", (1, 10), "empty"),
+    ("ebnf", 'root ::= "\\q"', (1, 11), "escape"),
+    ("ebnf", 'root ::= "\\x4"', (1, 11), "hexadecimal"),
+    ("ebnf", 'root ::= "\\ud800"', (1, 11), "no character"),
+    ("ebnf", 'root ::= "a"{2,1}', (1, 14), "out of order"),
+    ("ebnf", 'root ::= "a"{,1}', (1, 14), "number"),
+    ("ebnf", 'root ::= "a"{1', (1, 15), "'}'"),
+    ("ebnf", 'root ::= "a"{99999999999}', (1, 14), "count"),
+    ("ebnf", 'root ::= "a"*+', (1, 13), "only once"),
+    ("ebnf", 'root ::= | "a"', (1, 10), "missing"),
+    ("ebnf", "root ::= 'a'", (1, 10), "no element"),
+    ("ebnf", 'root ::= "a" b ::= "c"', (1, 14), "line of its own"),
+    ("ebnf", "root ::= Foo(1)", (1, 10), "macro"),
+    ("ebnf", 'root ::= "a"\n\n\n  %', (4, 3), "no element"),
+    ("gbnf", 'root ::= "a"\n "b"', (2, 2), "name of a rule"),
+    ("gbnf", 'root ::= "a" %', (1, 14), "no element"),
+    ("gbnf", "root ::= <nope>", (1, 10), "special token"),
+    ("gbnf", 'root ::= "\\a"', (1, 11), "escape"),
+    ("lark", "", (1, 1), "'start'"),
+    ("lark", 'a: "x"', (1, 1), "'start'"),
+    ("lark", "start: b", (1, 8), "'b'"),
+    ("lark", 'start: "a"\nstart: "b"', (2, 1), "twice"),
+    ("lark", 'start "a"', (1, 7), "':'"),
+    ("lark", 'start: "a', (1, 8), "never closed"),
+    ("lark", "start: /a", (1, 8), "never closed"),
+    ("lark", 'start: ("a"', (1, 8), "never closed"),
+    ("lark", 'start: "a")', (1, 11), "unmatched"),
+    ("lark", 'start: "ab".."c"', (1, 8), "range"),
+    ("lark", "start: /(/", (1, 8), "pattern"),
+    ("lark", 'start: A\nA: b\nb: "x"', (2, 4), "rule 'b'"),
+    ("lark", "start: <|nope|>", (1, 8), "special token"),
+    ("lark", "start: <[x]>", (1, 8), "special token"),
+    ("lark", "start: <[-1]>", (1, 8), "numbers"),
+    ("lark", "start: %json {", (1, 8), "JSON"),
+    ("lark", "%nope\n", (1, 1), "%nope"),
+    ("lark", 'start: "a"~5..2', (1, 11), "out of order"),
+)
+
+#: syntax, text, the construct that is named
+REFUSED = (
+    ("ebnf", 'root ::= "a" (= "b")', "look-ahead"),
+    ("ebnf", 'root ::= TagDispatch(("<f>", x))\nx ::= "1"', "TagDispatch"),
+    ("lark", 'start: a{"x"}\na{b}: b', "a template"),
+    ("lark", 'start: A\nA.2: "a"', "a priority"),
+    ("lark", 'start[capture]: "a"', "an attribute"),
+    ("lark", "%declare A\n", "%declare"),
+    ("lark", '%override a: "x"\n', "%override"),
+    ("lark", "%import python.NAME\n", "%import python"),
+    ("lark", "%import common.NOPE\nstart: NOPE", "%import common.NOPE"),
+    ("lark", "start: @other", "a nested grammar"),
+    ("lark", "start: A & B", "& between terminals"),
+    ("lark", "start: ~A", "~ before a terminal"),
+    ("lark", "start: %regex {}", "%regex"),
+    ("lark", '%llguidance {"no_forcing": true}\nstart: "a"', "%llguidance"),
+    ("lark", "start: /a/x", "the flag x"),
+    ("lark", "start: /[^a]/i", "the flag i"),
+    ("lark", "start: /(?=a)b/", "pattern"),
+)

@@ -1,0 +1,266 @@
+"""Grammars given as text mean what their own engines say, and mistakes are named by line and column."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+import engine
+from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
+from engine.frontends.grammar_text import build_grammar
+from engine.frontends.json_schema import build_json_schema
+from engine.frontends.tag_vocabulary import TagVocabulary
+from engine.ir import Grammar
+from engine.limits import Limits
+from tests.engine.frontends.grammar_cases import CASES, MISTAKES, REFUSED, Case
+from tests.engine.frontends.recognise import accepts, language
+from tests.engine.frontends.tag_specs import EOS, SPECIALS, STOPS, A, B, letters
+
+TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
+VOCABULARY = TagVocabulary(SPECIALS, STOPS, TOKENS)
+NAMES = [f"{case.syntax}: {case.name}" for case in CASES]
+BY_CASE = pytest.mark.parametrize("case", CASES, ids=NAMES)
+
+
+def recogniser(syntax: str, text: str, **options):
+    return language(
+        lambda grammar: build_grammar(
+            grammar,
+            text,
+            syntax=syntax,
+            vocabulary=VOCABULARY,
+            build_schema=build_json_schema,
+            **options,
+        )
+    )
+
+
+def build(
+    syntax: str, text: str, limits: Limits | None = None, schemas=build_json_schema
+) -> Grammar:
+    grammar = Grammar(limits or Limits())
+    node = build_grammar(
+        grammar,
+        text,
+        syntax=syntax,
+        vocabulary=VOCABULARY,
+        build_schema=schemas,
+        pointer="/here",
+    )
+    grammar.root = grammar.rule("root", node)
+    grammar.check()
+    return grammar
+
+
+@pytest.fixture(scope="module")
+def compiler() -> engine.Compiler:
+    vocabulary = engine.Vocabulary(
+        TOKENS, stop_token_ids=list(STOPS), special_token_ids=list(SPECIALS.values())
+    )
+    return engine.Compiler(vocabulary)
+
+
+def test_names_are_their_own() -> None:
+    assert len(set(NAMES)) == len(NAMES)
+    assert [case.name for case in CASES if bool(case.ours) != bool(case.reason)] == []
+
+
+@BY_CASE
+def test_accepts_what_the_table_says(case: Case) -> None:
+    made = recogniser(case.syntax, case.text)
+    wrong = [text for text in (*case.yes, *case.ours) if not accepts(made, text)]
+    wrong += [text for text in case.no if accepts(made, text)]
+    assert wrong == []
+
+
+def engine_accepts(compiled: engine.Compiled, parts) -> bool:
+    matcher = engine.Matcher(compiled)
+    return all(matcher.accept_token(i) for i in letters(parts)) and matcher.can_stop()
+
+
+@BY_CASE
+def test_the_matcher_agrees(compiler: engine.Compiler, case: Case) -> None:
+    compiled = compiler.compile_grammar(case.text, case.syntax)
+    wrong = [text for text in (*case.yes, *case.ours) if not engine_accepts(compiled, text)]
+    wrong += [text for text in case.no if engine_accepts(compiled, text)]
+    assert wrong == []
+
+
+TOKEN_TEXTS = (
+    ("ebnf", 'root ::= "x<|a|>"', (("x", A), "x<|a|>"), (("x", B), "x")),
+    ("ebnf", f'root ::= Token({A}) Token({A}, {B})', ((A, A), (A, B)), ("<|a|>", (B, A))),
+    ("ebnf", f'root ::= ExcludeToken({A}, 97)', ((B,), "b", b"\xc3"), ((A,), "a", (EOS,))),
+    ("gbnf", f'root ::= <[{A}]> <|b|> !<[{A}]> !<|b|>', ((A, B, B, A), (A, B, "xy")), ((A, B, A, A),)),
+    ("gbnf", "root ::= . [^a]", ("ab",), ((A, "b"), ("a", A))),
+    ("lark", f"start: <|a|> <[{A}-{B},97]> <[^97]>", ((A, B, "b"), (A, "a", B)), ((A, "b", "b"), (A, A, "a"))),
+    ("lark", "start: <[*]> <|b|>\n%ignore \" \"", (("a", B), (A, "  ", B), (" a ", B)), ((B,), (EOS, B))),
+    ("lark", 'start: "<|a|>" /./', (("<|a|>x"), (A, "x")), ((A, A),)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("syntax", "text", "yes", "no"), TOKEN_TEXTS)
+def test_tokens(compiler: engine.Compiler, syntax: str, text: str, yes, no) -> None:
+    """A literal may be a special token; a token is never its text; nothing else matches one."""
+    compiled = compiler.compile_grammar(text, syntax)
+    assert [parts for parts in yes if not engine_accepts(compiled, parts)] == []
+    assert [parts for parts in no if engine_accepts(compiled, parts)] == []
+
+
+@pytest.mark.parametrize(
+    ("syntax", "text"),
+    [
+        ("ebnf", 'root ::= root "+" n | n | root "!"\nn ::= [0-9]'),
+        ("gbnf", 'root ::= root "+" n | n | root "!"\nn ::= [0-9]'),
+        ("lark", 'start: start "+" N | N | start "!"\nN: /[0-9]/'),
+    ],
+)
+def test_left_recursion_is_read_back(compiler: engine.Compiler, syntax: str, text: str) -> None:
+    """A loop, for the event parser as well."""
+    parser = compiler.compile_grammar(text, syntax).parser()
+    written = b"1!" + b"+2" * 500
+    events = [*parser.feed_bytes(written), *parser.finish()]
+    assert b"".join(event.bytes for event in events) == written
+    assert parser.is_whole()
+
+
+# -- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("syntax", "text", "place", "part"), MISTAKES)
+def test_mistakes_are_named_by_line_and_column(syntax, text, place, part) -> None:
+    with pytest.raises(SpecError) as caught:
+        build(syntax, text)
+    assert caught.value.pointer == "/here"
+    assert caught.value.message.startswith(f"line {place[0]}, column {place[1]}: ")
+    assert part in caught.value.message
+    assert not isinstance(caught.value, UnsupportedSchema)
+
+
+@pytest.mark.parametrize(("syntax", "text", "construct"), REFUSED)
+def test_what_is_not_supported_is_refused_by_name(syntax, text, construct) -> None:
+    with pytest.raises(UnsupportedSchema) as caught:
+        build(syntax, text)
+    assert caught.value.keyword == construct
+    assert caught.value.message.startswith("line ")
+
+
+def test_json_keeps_the_place_of_a_refusal() -> None:
+    text = 'start: ("x"\n  %json {"properties": {"a": {"contains": {}}}})'
+    with pytest.raises(UnsupportedSchema) as caught:
+        recogniser("lark", text)
+    assert caught.value.pointer == "/%json/properties/a/contains"
+    assert caught.value.message.startswith("line 2, column 3: ")
+
+
+def test_json_needs_its_front_end() -> None:
+    with pytest.raises(UnsupportedSchema) as caught:
+        build("lark", "start: %json {}", schemas=None)
+    assert caught.value.keyword == "%json"
+
+
+@pytest.mark.parametrize("text", ["root ::= root", 'root ::= "a" root', "root ::= a\na ::= root"])
+def test_a_grammar_without_any_text_is_refused(compiler: engine.Compiler, text: str) -> None:
+    with pytest.raises(SpecError, match="nothing can satisfy"):
+        compiler.compile_grammar(text)
+
+
+@pytest.mark.parametrize("text", [1, None, ["root"]])
+def test_a_grammar_is_a_string(compiler: engine.Compiler, text) -> None:
+    with pytest.raises(SpecError, match="string"):
+        compiler.compile_grammar(text)
+
+
+def test_half_of_a_surrogate_pair_is_no_text(compiler: engine.Compiler) -> None:
+    with pytest.raises(SpecError, match="line 2, column 2"):
+        compiler.compile_grammar('root ::= "a"\n#\ud800')
+
+
+def test_an_unknown_syntax_is_refused(compiler: engine.Compiler) -> None:
+    with pytest.raises(ValueError, match="abnf"):
+        compiler.compile_grammar('root = "a"', "abnf")
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def chain(syntax: str, rules: int) -> str:
+    sign, root = (":", "start") if syntax == "lark" else (" ::=", "root")
+    names = [root, *(f"r{n}" for n in range(1, rules))]
+    lines = [f"{a}{sign} {b}" for a, b in pairwise(names)]
+    return "\n".join([*lines, f'{names[-1]}{sign} "x"'])
+
+
+@pytest.mark.parametrize("syntax", ["ebnf", "gbnf", "lark"])
+def test_rules_are_bounded(syntax: str) -> None:
+    """At the bound a grammar is built; one rule more is refused."""
+    build(syntax, chain(syntax, 50), Limits(grammar_rules=50))
+    with pytest.raises(LimitExceeded) as caught:
+        build(syntax, chain(syntax, 51), Limits(grammar_rules=50))
+    error = caught.value
+    assert (error.limit, error.maximum, error.got) == ("grammar_rules", 50, 51)
+    assert error.pointer == "/here"
+
+
+def test_the_largest_grammar_is_compiled(compiler: engine.Compiler) -> None:
+    """32,768 rules, each behind a letter of its own; one rule more is refused."""
+    rules = [f'r{n} ::= "x"' for n in range(32_767)]
+    ways = " | ".join(f'"{n}" r{n}' for n in range(32_767))
+    text = "\n".join([f"root ::= {ways}", *rules])
+    assert engine_accepts(compiler.compile_grammar(text), "32766x")
+    with pytest.raises(LimitExceeded, match="grammar_rules"):
+        compiler.compile_grammar(f'{text}\nmore ::= "y"')
+
+
+@pytest.mark.parametrize("syntax", ["ebnf", "gbnf", "lark"])
+def test_parentheses_are_bounded(syntax: str) -> None:
+    head = "start: " if syntax == "lark" else "root ::= "
+    nested = lambda n: head + "(" * n + '"a"' + ")" * n  # noqa: E731
+    build(syntax, nested(9), Limits(spec_depth=10))
+    with pytest.raises(LimitExceeded, match="spec_depth"):
+        build(syntax, nested(10), Limits(spec_depth=10))
+    with pytest.raises(LimitExceeded, match="spec_depth"):
+        build(syntax, nested(100_000))
+
+
+def test_a_large_count_is_no_large_grammar() -> None:
+    assert len(build("ebnf", 'root ::= ("a" | "b"){1,2000000000}').nodes) < 20
+
+
+# -- other engines --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.syntax == "ebnf"], ids=lambda case: case.name
+)
+def test_xgrammar_agrees(case: Case) -> None:
+    xgrammar = pytest.importorskip("xgrammar", reason="xgrammar is not installed (extra: bench)")
+    info = xgrammar.TokenizerInfo(TOKENS, stop_token_ids=list(STOPS))
+    compiled = xgrammar.GrammarCompiler(info, cache_enabled=False).compile_grammar(case.text)
+
+    def takes(text: str) -> bool:
+        matcher = xgrammar.GrammarMatcher(compiled)
+        return all(matcher.accept_token(i) for i in text.encode()) and matcher.accept_token(EOS)
+
+    wrong = [text for text in case.yes if not takes(text)]
+    wrong += [text for text in (*case.no, *case.ours) if takes(text)]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.syntax == "lark"], ids=lambda case: case.name
+)
+def test_llguidance_agrees(case: Case) -> None:
+    llguidance = pytest.importorskip("llguidance", reason="llguidance is not installed (bench)")
+    tokenizer = llguidance.LLTokenizer("byte")
+
+    def takes(text: str) -> bool:
+        matcher = llguidance.LLMatcher(
+            tokenizer, json.dumps({"grammars": [{"lark_grammar": case.text}]})
+        )
+        assert not matcher.is_error(), matcher.get_error()
+        taken = matcher.consume_tokens(list(text.encode()))
+        return bool(taken and matcher.is_accepting())
+
+    wrong = [text for text in case.yes if not takes(text)]
+    wrong += [text for text in (*case.no, *case.ours) if takes(text)]
+    assert wrong == []

@@ -1,0 +1,218 @@
+"""Specs made to hurt: each is compiled and used, or refused by the name of a bound, after bounded work.
+
+Nothing here measures time. What would take minutes or gigabytes without a bound is called REGRESSION.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import engine
+from engine.errors import LimitExceeded, SpecError
+from engine.frontends.char_automaton import Bound, from_tree
+from engine.frontends.json_schema import build_json_schema
+from engine.frontends.regex_syntax import parse
+from engine.ir import Grammar
+from engine.limits import Limits
+from tests.engine.frontends.random_schemas import byte_vocabulary, takes
+from tests.engine.harness import new_mask
+
+
+def compiled(spec: Any, limits: Limits | None = None) -> engine.Compiled:
+    """A pattern or a schema."""
+    compiler = engine.Compiler(byte_vocabulary(), limits=limits)
+    return (
+        compiler.compile_regex(spec)
+        if isinstance(spec, str)
+        else compiler.compile_json_schema(spec)
+    )
+
+
+def searched(pattern: str, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "pattern": pattern, **more}
+
+
+def chain(length: int, link: Callable[[Any], Any], end: Any) -> dict[str, Any]:
+    defs = {f"d{n}": link({"$ref": f"#/$defs/d{n + 1}"}) for n in range(length)}
+    return {"$ref": "#/$defs/d0", "$defs": {**defs, f"d{length}": end}}
+
+
+def nested(levels: int, wrap: Callable[[Any], Any], inner: Any) -> Any:
+    for _ in range(levels):
+        inner = wrap(inner)
+    return inner
+
+
+CLASSES = r"[\p{L}\p{N}]{1,50}-\p{Lu}" * 20
+STRING = {"type": "string"}
+
+# (name, spec, a text that it takes)
+TAKEN = [
+    ("counts of counts", searched("^(a{1000}){1000}$"), '"' + "a" * 1_000_000 + '"'),
+    ("open counts of counts", "((a{0,1000}){0,1000}){0,1000}", "aaa"),
+    ("stars of stars", "((a*)*)*", "aaa"),
+    ("a count of a thousand million", "(ab|c){0,999999999}", "abcc"),
+    ("REGRESSION a thousand million times nothing", searched("^(()()){999999999}a$"), '"a"'),
+    ("a thousand million times one of two nothings", "((()|()){99999999}){99999999}", ""),
+    ("a thousand million anchors", searched("(^){999999999}a"), '"ab"'),
+    ("REGRESSION counts of counts of counts", "((a{1,99999}){1,99999}){1,99999}", "a" * 5_000),
+    ("counts of counts that are searched for", searched("((a{1,99999}){1,99999}){1,99999}"), '"' + "b" * 999 + 'a"'),
+    ("stars of the same", searched("((a|a)*)*b"), '"' + "a" * 5_000 + 'b"'),
+    ("many ways to read many optional letters", searched("(a?){500}a{500}", minLength=3), '"' + "a" * 999 + '"'),
+    ("a search for 1,000 words", searched("|".join(f"word{n}" for n in range(1_000))), '"one word77 more"'),
+    ("a search that would grow", searched("(a|b)*a(a|b){20}"), '"' + "ab" * 12 + '"'),
+    ("a search for anything and a count", searched(".*a.{1000}"), '"a' + "b" * 1000 + '"'),
+    ("many alternatives", searched("|".join(f"^w{n}$" for n in range(2000))), '"w77"'),
+    ("a class of many ranges", searched(f"[{''.join(map(chr, range(0x4E00, 0x7000, 2)))}]"), '"一"'),
+    ("REGRESSION a pattern that is slow to minimise", {**searched("^a{3000}$"), "enum": ["b", "a" * 3000]}, '"' + "a" * 3000 + '"'),
+    ("REGRESSION a chain of objects", chain(5_000, lambda ref: {"type": "object", "properties": {"a": ref}}, STRING), '{"a":{}}'),
+    ("a chain of references", chain(5_000, lambda ref: ref, STRING), '""'),
+    ("twice the same reference", chain(60, lambda ref: {"anyOf": [ref, {**ref, "title": ""}]}, STRING), '""'),
+    ("twice the same reference under enum", {**chain(60, lambda ref: {"allOf": [ref, {**ref, "maxLength": 9}]}, STRING), "enum": ["a"]}, '"a"'),
+    ("2,000 optional keys", {"type": "object", "properties": {f"key_{n}": STRING for n in range(2000)}}, '{"key_7":""}'),
+    ("a prefix of 20,000", {"prefixItems": [{"type": "integer"}] * 20_000}, "[1,2]"),
+    ("a thousand million elements", {"type": "array", "maxItems": 10**9}, "[1]"),
+    ("bounds that bound nothing", {"type": "string", "maxLength": 10**300}, '""'),
+    ("bounds with 309 digits", {"type": "number", "minimum": -1.7e308, "maximum": 1.7976931348623157e308}, "1e300"),
+    ("bounds with 324 digits", {"type": "number", "exclusiveMinimum": 5e-324, "maximum": 1e-300}, "1e-305"),
+    ("100,000 branches", {"anyOf": [{"const": n} for n in range(100_000)]}, "99999"),
+    ("keys and values that are NUL", {"properties": {"\0": {"const": "\0"}}, "additionalProperties": False}, '{"\\u0000":"\\u0000"}'),
+    ("patterns of NUL", searched("^\0\\x00\\0$"), '"\\u0000\\u0000\\u0000"'),
+    ("a lone surrogate beside something", searched("^\ud800|a$"), '"a"'),
+    ("a key that no text spells", {"type": "object", "properties": {"\ud800": STRING}}, '{"a":1}'),
+    ("nested values under enum", {"const": nested(120, lambda x: [x], 1), **chain(0, lambda ref: ref, {"anyOf": [{"type": "integer"}, {"type": "array", "items": {"$ref": "#/$defs/d0"}}]})}, "[" * 120 + "1" + "]" * 120),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "spec", "text"), TAKEN, ids=[case[0] for case in TAKEN])
+def test_what_looks_dangerous_is_taken_where_it_is_not(name: str, spec: Any, text: str) -> None:
+    made = compiled(spec)
+    engine.Matcher(made).fill_bitmask(new_mask(made.vocabulary))
+    assert takes(made, text)
+    assert not takes(made, text + "x")
+
+
+# (name, spec, the bound's name)
+BOUNDED = [
+    ("depth of items", nested(10_000, lambda x: {"items": x}, {}), "spec_depth"),
+    ("depth of anyOf", nested(10_000, lambda x: {"anyOf": [x]}, {}), "spec_depth"),
+    ("depth of an annotation", {"default": nested(10_000, lambda x: [x], 1)}, "spec_depth"),
+    ("depth of groups", "(" * 5_000 + "a" + ")" * 5_000, "spec_depth"),
+    ("depth of allOf by references", chain(1_000, lambda ref: {"allOf": [ref]}, STRING), "spec_depth"),
+    ("length of a pattern", "a" * 20_001, "pattern_chars"),
+    ("a pattern and a length", searched("^(ab)+$", maxLength=10**6), "pattern_states"),
+    ("REGRESSION a search for a long text", searched("a" * 20_000), "pattern_states"),
+    ("REGRESSION a search for a counted text", searched("(ab){5000}"), "pattern_states"),
+    ("REGRESSION a search for a long sequence of classes", searched("[ab]" * 5_000), "pattern_states"),
+    ("a search for counts of counts", searched("(a{1000}){1000}", minLength=3), "pattern_states"),
+    ("counts of counts and a length", searched("(a{1000}){1000}", maxLength=10**7), "pattern_states"),
+    ("a pattern of 1 MB", searched("a" * 1_000_000), "pattern_chars"),
+    ("REGRESSION classes of many ranges and a length", searched(CLASSES, maxLength=900), "pattern_states"),
+    ("REGRESSION many ways to anchor", searched("(^|a|$)" * 2_000), "pattern_states"),
+    ("large subsets", searched("(a?){500}a{500}", maxLength=9_000), "pattern_states"),
+    ("values of enum", {"enum": list(range(100_001))}, "enum_values"),
+    ("REGRESSION values times schemas", {"enum": list(range(10_000)), "anyOf": [{"minimum": n, "maximum": n} for n in range(900)]}, "value_checks"),
+    ("a long constant", {"const": "k" * 3_000_000}, "rule_edges"),
+    ("8 MB", {"title": "x" * (8 << 20)}, "spec_bytes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "spec", "limit"), BOUNDED, ids=[case[0] for case in BOUNDED])
+def test_what_is_too_large_is_refused_by_the_bounds_name(name: str, spec: Any, limit: str) -> None:
+    with pytest.raises(LimitExceeded) as caught:
+        compiled(spec)
+    assert caught.value.limit == limit
+    assert caught.value.got > caught.value.maximum
+
+
+def test_value_checks_are_bounded() -> None:
+    schema = {"enum": [1, 2, 3], "minimum": 2}
+    assert takes(compiled(schema, Limits(value_checks=3)), "2")
+    with pytest.raises(LimitExceeded) as caught:
+        compiled({"properties": {"a": schema}}, Limits(value_checks=2))
+    error = caught.value
+    assert (error.limit, error.maximum, error.got) == ("value_checks", 2, 3)
+    assert error.pointer == "/properties/a/enum"
+
+
+def test_automata_that_are_slow_to_minimise_stay_as_they_are() -> None:
+    long, short = (
+        from_tree(parse(f"a{{{n}}}|b{{{n}}}", pointer="", limits=Limits()), Bound(20_000, ""), search=False)
+        for n in (2_000, 20)
+    )  # fmt: skip
+    assert len(short.minimal().edges) == 40
+    assert long.minimal() is long
+
+
+# -- deep stacks ----------------------------------------------------------------------------------
+
+
+def deep_under_enum() -> dict[str, Any]:
+    """A value of 120 levels whose innermost schema lies behind 120 references that nobody has followed yet."""
+    arrays = chain(120, lambda ref: {"type": "array", "items": ref}, {"$ref": "#/$defs/e0"})
+    more = {f"e{n}": {"allOf": [{"$ref": f"#/$defs/e{n + 1}"}]} for n in range(120)}
+    defs = {**arrays["$defs"], **more, "e120": {"type": "integer"}}
+    return {"const": nested(120, lambda x: [x], 1), "$ref": "#/$defs/d0", "$defs": defs}
+
+
+def test_a_refusal_does_not_depend_on_how_deep_the_caller_stands() -> None:
+    """REGRESSION: judging a value and reading schemas for it were bounded one by one, not together."""
+
+    def below(frames: int) -> None:
+        if frames:
+            return below(frames - 1)
+        with pytest.raises(LimitExceeded) as caught:
+            build_json_schema(Grammar(), deep_under_enum())
+        assert caught.value.limit == "spec_depth"
+        return None
+
+    below(0)
+    below(min(300, sys.getrecursionlimit() // 3))
+
+
+# -- what is no JSON ------------------------------------------------------------------------------
+
+# (a Python value, the pointer of what is no JSON in it)
+NO_JSON: list[tuple[Any, str]] = [
+    ({"properties": {1: {}}}, "/properties"),
+    ({"const": {"a": [{None: 1}]}}, "/const/a/0"),
+    ({"enum": [1, (2, 3)]}, "/enum/1"),
+    ({"required": ("a",)}, "/required"),
+    ({"title": b"x"}, "/title"),
+    ({"properties": {"a/b": {"x-note": {1, 2}}}}, "/properties/a~1b/x-note"),
+    ({"default": 1j}, "/default"),
+]
+
+
+@pytest.mark.parametrize(("schema", "pointer"), NO_JSON)
+def test_what_is_no_json_is_refused_with_its_place(schema: Any, pointer: str) -> None:
+    """REGRESSION: keys that are no strings."""
+    with pytest.raises(SpecError) as caught:
+        build_json_schema(Grammar(), schema, pointer="/base")
+    assert caught.value.pointer == "/base" + pointer
+
+
+# -- numbers beyond what doubles keep apart -------------------------------------------------------
+
+# (bounds, texts within, texts beyond)
+LARGE = 10**31 + 5
+NUMBERS = [
+    ({"type": "integer", "maximum": -LARGE}, [-LARGE, -LARGE - 1], [1 - LARGE]),
+    ({"type": "integer", "maximum": LARGE}, [LARGE, LARGE - 1], [LARGE + 1]),
+    ({"type": "number", "maximum": -LARGE}, [-LARGE, -LARGE - 1], [1 - LARGE]),
+    ({"type": "number", "minimum": -LARGE}, [-LARGE, 1 - LARGE, 0.5], [-LARGE - 1]),
+    ({"type": "number", "minimum": 10**31}, [10**31, "1e32"], ["1e31", "1.0e31"]),
+    ({"type": "number", "maximum": 10**25}, [10**25, "9e23"], ["9.99999999999999999999e24"]),
+    ({"type": "number", "exclusiveMinimum": 5e-324}, ["1e-300"], ["0." + "0" * 323 + "50001"]),
+    ({"type": "number", "exclusiveMaximum": 5e-324}, ["0", "-1"], ["0." + "0" * 323 + "4940656"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "good", "bad"), NUMBERS)
+def test_large_and_small_bounds_hold_exactly(schema: Any, good: list[Any], bad: list[Any]) -> None:
+    """REGRESSION: bounds of more than 28 digits were rounded, and doubles were met on their other side."""
+    made = compiled(schema)
+    assert [text for text in map(str, good) if not takes(made, text)] == []
+    assert [text for text in map(str, bad) if takes(made, text)] == []

@@ -1,0 +1,158 @@
+"""What arguments in the styles of model families accept; see tag_specs for the notation."""
+
+from typing import Any
+
+from .tag_specs import (
+    ELEMENT_END,
+    KEYWORDS,
+    NUMBER_NAMES,
+    OPEN_OBJECT,
+    ORDER_OF_REST,
+    RAW_SPACE,
+    UNSPELLED,
+    WHITE_SPACE,
+    A,
+    Case,
+    Spec,
+    const,
+    seq,
+    tag,
+)
+
+STRING, INTEGER, BOOLEAN = ({"type": kind} for kind in ("string", "integer", "boolean"))
+
+
+def closed(properties: dict[str, Any], required: list[str] | None = None, **more: Any) -> Any:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties) if required is None else required,
+        "additionalProperties": False,
+        **more,
+    }
+
+
+def styled(style: str, schema: Any) -> Spec:
+    return {"type": "json_schema", "json_schema": schema, "style": style}
+
+
+NAME_AGE = closed({"name": STRING, "age": INTEGER}, ["name"])
+DEEP = closed({"o": closed({"k": STRING}), "l": {"type": "array", "items": STRING}}, [])
+P, END = "<parameter=", "</parameter>"
+
+QWEN = (
+    Case(
+        "qwen",
+        styled("qwen_xml", NAME_AGE),
+        (
+            f"{P}name>Bob{END}",
+            f"{P}name>{END}{P}age>7{END}",
+            f"{P}name>\nBob\n{END}\n{P}age>\n-12\n{END}\n",
+            f" {P}name><b> & </parameter{END} {P}age> 0 {END} ",
+            f'{P}name>"q"{END}',
+        ),
+        (
+            "",
+            f"{P}age>7{END}",
+            f"{P}age>7{END}{P}name>Bob{END}",
+            f"{P}name>Bob{END}{P}age>x{END}",
+            f"{P}name>Bob{END}{P}other>x{END}",
+            f"{P}name>a{END}b{END}",
+            f"{P}name>Bob",
+        ),
+        theirs=(f"{P}name>Bob{END}\n\n", f"{P}name>Bob{END}\t{P}age>1{END}"),
+        reason=WHITE_SPACE,
+    ),
+    Case("qwen, a special in a string", styled("qwen_xml", NAME_AGE), (f"{P}name><|a|>{END}",), (), theirs=((f"{P}name>", A, END),), reason=UNSPELLED),
+    Case("qwen_xml_parameter", {"type": "qwen_xml_parameter", "json_schema": NAME_AGE}, (f"{P}name>Bob{END}{P}age>1{END}",), (f"{P}age>1{END}", "{}")),
+    Case("qwen, nothing", styled("qwen_xml", closed({})), ("", "\n", " "), (f"{P}a>1{END}", "x")),
+    Case(
+        "qwen, values as JSON",
+        styled("qwen_xml", DEEP),
+        ("", f'{P}o>{{"k": "v"}}{END}', f'{P}o>\n{{"k":"<"}}\n{END}\n{P}l>["a", "b"]{END}', f"{P}l>[]{END}"),
+        (f"{P}o>{{}}{END}", f"{P}l>[1]{END}", f"{P}l>a{END}", f'{P}l>["a"]{END}{P}o>{{"k": "v"}}{END}'),
+    ),
+    Case("qwen, enum", styled("qwen_xml", closed({"e": {"enum": ["x", "a<b", 1, None]}})), (f"{P}e>x{END}", f"{P}e>a<b{END}", f"{P}e>1{END}", f"{P}e>null{END}"), (f"{P}e>y{END}", f'{P}e>"x"{END}', f"{P}e>{END}")),
+    Case("qwen, const", styled("qwen_xml", closed({"e": {"const": "x y"}})), (f"{P}e>x y{END}",), (f"{P}e>x{END}",), theirs=(f"{P}e> x y{END}",), reason=RAW_SPACE),
+    Case("qwen, pattern", styled("qwen_xml", closed({"e": {"type": "string", "pattern": "^a+$"}})), (f"{P}e>a{END}", f"{P}e>aaa{END}"), (f"{P}e>b{END}", f"{P}e>{END}"), theirs=(f"{P}e>\na\n{END}",), reason=RAW_SPACE),
+    Case("qwen, a pattern that is searched for", styled("qwen_xml", closed({"e": {"type": "string", "pattern": "b"}})), (f"{P}e>b{END}",), (f"{P}e>a{END}",), ours=(f"{P}e>abc{END}",), reason=KEYWORDS),
+    Case("qwen, a date", styled("qwen_xml", closed({"e": {"type": "string", "format": "date"}})), (f"{P}e>2024-02-29{END}",), (f"{P}e>x{END}", f"{P}e>2024-13-01{END}")),
+    Case("qwen, length", styled("qwen_xml", closed({"e": {"type": "string", "minLength": 2, "maxLength": 4}})), (f"{P}e>ab{END}", f"{P}e>éàèù{END}"), (f"{P}e>a{END}",), theirs=(f"{P}e>abcd \n{END}",), reason=RAW_SPACE),
+    Case("qwen, least length", styled("qwen_xml", closed({"e": {"type": "string", "minLength": 2}})), (f"{P}e>ab{END}", f"{P}e>{'x' * 30}{END}"), (f"{P}e>a{END}", f"{P}e>{END}"), theirs=(f"{P}e>ab{END}cd{END}",), reason=ELEMENT_END),
+    Case("qwen, any of", styled("qwen_xml", closed({"e": {"anyOf": [STRING, {"type": "null"}]}})), (f"{P}e>x{END}", f"{P}e>null{END}", f"{P}e>{END}"), (f"{P}e>x", "x")),
+    Case("qwen, types", styled("qwen_xml", closed({"e": {"type": ["boolean", "integer"]}})), (f"{P}e>true{END}", f"{P}e>12{END}"), (f"{P}e>x{END}", f"{P}e>1.5{END}")),
+    Case("qwen, anything", styled("qwen_xml", closed({"e": {}})), (f"{P}e>x{END}", f"{P}e>[1]{END}", f"{P}e>{END}"), (f"{P}e>x{END}y",)),
+    Case("qwen, a reference", styled("qwen_xml", closed({"e": {"$ref": "#/$defs/t"}, "f": {"type": "array", "items": {"$ref": "#/$defs/t"}}}, **{"$defs": {"t": {"type": "integer"}}})), (f"{P}e>1{END}{P}f>[2]{END}",), (f"{P}e>x{END}{P}f>[2]{END}", f'{P}e>1{END}{P}f>["a"]{END}')),
+    Case(
+        "qwen, additional",
+        styled("qwen_xml", {"type": "object", "properties": {"a": INTEGER}, "additionalProperties": STRING}),
+        ("", f"{P}a>1{END}", f"{P}a>1{END}{P}b_2>x{END}", f"{P}b>x{END}", f"{P}b>x{END}{P}c>y{END}", f"{P}b>x{END}{P}b>y{END}"),
+        (f"{P}2>x{END}", f"{P}b-c>x{END}"),
+        theirs=(f"{P}a>x{END}",),
+        reason=OPEN_OBJECT,
+    ),
+    Case("qwen, required and not listed", styled("qwen_xml", {"type": "object", "required": ["z"], "additionalProperties": INTEGER}), (f"{P}z>1{END}",), (f"{P}z>x{END}",), theirs=(f"{P}y>1{END}",), reason=ORDER_OF_REST),
+    Case("qwen, odd keys", styled("qwen_xml", closed({'a"&<b>': BOOLEAN})), (f'{P}a"&<b>>true{END}',), (f"{P}a>true{END}",)),
+    Case("qwen in a tag", tag("<f>", styled("qwen_xml", NAME_AGE), "</f>"), (f"<f>\n{P}name>Bob{END}\n</f>", f"<f>{P}name></f>{END}</f>"), ("<f></f>", f"<f>{P}name>Bob{END}")),
+    Case("qwen twice", seq(styled("qwen_xml", closed({"a": STRING})), const(";"), styled("qwen_xml", closed({"b": STRING}))), (f"{P}a>;{END};{P}b>{END}",), (f"{P}a>{END}{P}b>{END}",)),
+)  # fmt: skip
+
+MINI, M3 = '<parameter name="', "]<]minimax[>["
+D = "\uff5cDSML\uff5c"
+K, V = "<arg_key>", "<arg_value>"
+ARG, S, C = "<|open|>argument key=", "<|sep|>", "<|close|>argument<|sep|>"
+CO, CE = '<cofl:value name="', "</cofl:value>"
+
+OTHERS = (
+    Case("minimax", styled("minimax_xml", NAME_AGE), (f'{MINI}name">Bob{END}', f'{MINI}name">Bob{END}\n{MINI}age">7{END}'), (f'{MINI}age">7{END}', f"{P}name>Bob{END}")),
+    Case(
+        "deepseek",
+        styled("deepseek_xml", NAME_AGE),
+        (f'<{D}parameter name="name" string="true">Bob</{D}parameter>', f'<{D}parameter name="name" string="true"><{D}></{D}parameter>\n<{D}parameter name="age" string="false">7</{D}parameter>'),
+        (f'<{D}parameter name="name" string="false">"Bob"</{D}parameter>', f'<{D}parameter name="name" string="true">a</{D}parameter><{D}parameter name="age" string="true">7</{D}parameter>'),
+    ),
+    Case(
+        "deepseek, anything",
+        styled("deepseek_xml", closed({"a": {}})),
+        (f'<{D}parameter name="a" string="true">[1</{D}parameter>', f'<{D}parameter name="a" string="false">[1]</{D}parameter>', f'<{D}parameter name="a" string="false">1.5</{D}parameter>'),
+        (f'<{D}parameter name="a" string="false">"x"</{D}parameter>', f'<{D}parameter name="a" string="false">[1</{D}parameter>'),
+    ),
+    Case("deepseek, any of", styled("deepseek_xml", closed({"a": {"anyOf": [STRING, {"type": "null"}]}})), (f'<{D}parameter name="a" string="true">x</{D}parameter>', f'<{D}parameter name="a" string="false">null</{D}parameter>'), (f'<{D}parameter name="a" string="false">x</{D}parameter>',)),
+    Case("deepseek v4.1", styled("deepseek_v4_1_xml", NAME_AGE), (f'<{D} parameter name="name" string="true">Bob</{D} parameter>',), (f'<{D}parameter name="name" string="true">Bob</{D}parameter>',)),
+    Case(
+        "glm",
+        styled("glm_xml", NAME_AGE),
+        (f"{K}name</arg_key>{V}Bob</arg_value>", f"\n{K}name</arg_key>\n{V}Bob</arg_value>\n{K}age</arg_key>\n{V}7</arg_value>\n"),
+        (f"{K}age</arg_key>{V}7</arg_value>", f"{K}name</arg_key>Bob</arg_value>"),
+    ),
+    Case(
+        "kimi",
+        styled("kimi_k3_xml", closed({"s": STRING, "n": INTEGER, "b": BOOLEAN, "o": {"type": "object"}}, ["s"])),
+        (f'{ARG}"s" type="string"{S}x{C}', f'{ARG}"s" type="string"{S}x{C}{ARG}"n" type="number"{S}7{C}{ARG}"b" type="boolean"{S}true{C}{ARG}"o" type="object"{S}{{}}{C}'),
+        (f'{ARG}"s" type="number"{S}7{C}', f'{ARG}"s" type="string"{S}x{C}{ARG}"n" type="string"{S}7{C}'),
+    ),
+    Case("kimi, odd keys", styled("kimi_k3_xml", closed({'a"&<b>': STRING})), (f'{ARG}"a&quot;&amp;<b>" type="string"{S}x{C}',), (f'{ARG}"a"&<b>" type="string"{S}x{C}',)),
+    Case("kimi, any of", styled("kimi_k3_xml", closed({"a": {"type": ["string", "integer"]}})), (f'{ARG}"a" type="string"{S}x{C}', f'{ARG}"a" type="number"{S}7{C}'), (f'{ARG}"a" type="x"{S}x{C}',), theirs=(f'{ARG}"a" type="number"{S}x{C}', f'{ARG}"a" type="null"{S}7{C}'), reason=NUMBER_NAMES),
+    Case(
+        "cohere",
+        styled("cohere_xml", {**closed({"s": STRING, "n": INTEGER, "o": closed({"k": STRING}), "l": {"type": "array", "items": INTEGER}}, ["s"])}),
+        (
+            f'{CO}s" type="raw">x{CE}',
+            f'{CO}s" type="raw">x{CE}{CO}n" type="json">7{CE}{CO}o" type="dict">{CO}k" type="raw">v{CE}{CE}{CO}l" type="list"><cofl:value type="json">1{CE}<cofl:value type="json">2{CE}{CE}',
+            f'{CO}s" type="raw">x{CE}\n{CO}l" type="list">{CE}',
+        ),
+        (f'{CO}s" type="json">7{CE}', f'{CO}s" type="raw">x{CE}{CO}o" type="dict">{CE}', f'{CO}s" type="raw">x{CE}{CO}l" type="list"><cofl:value type="raw">x{CE}{CE}'),
+    ),
+    Case("cohere, odd keys", styled("cohere_xml", closed({'a"&<b>': STRING})), (f'{CO}a&quot;&amp;&lt;b&gt;" type="raw">x{CE}',), (f'{CO}a"&<b>" type="raw">x{CE}',)),
+    Case(
+        "minimax m3",
+        styled("minimax_m3_xml", {**closed({"s": STRING, "n": INTEGER, **DEEP["properties"]}, ["s"])}),
+        (
+            f"{M3}<s>x{M3}</s>",
+            f"\n{M3}<s>x ] <{M3}</s>{M3}<n>7{M3}</n>\n{M3}<o>{M3}<k>v{M3}</k>{M3}</o>\n{M3}<l>{M3}<item>a{M3}</item>\n{M3}<item>b{M3}</item>{M3}</l>\n",
+        ),
+        (f"{M3}<s>x{M3}y{M3}</s>", f"{M3}<n>7{M3}</n>", f"{M3}<s>x{M3}</s>{M3}<o>{{}}{M3}</o>", "<s>x</s>", f"{M3}<s>x{M3}</s>{M3}<n>x{M3}</n>"),
+    ),
+)  # fmt: skip
+
+CASES = (*QWEN, *OTHERS)

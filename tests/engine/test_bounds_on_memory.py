@@ -1,0 +1,77 @@
+"""What is kept is bounded, and dropping it changes no answer."""
+
+import numpy as np
+import pytest
+
+import engine
+from engine import compiler as compiler_module
+from tests.engine.cases import CASES, Case
+from tests.engine.harness import compile_case, new_mask
+from tests.engine.test_threads import masks_of
+from tests.vocabularies import small_vocabulary
+
+
+@pytest.mark.parametrize("case", CASES[::4], ids=lambda case: case.name)
+def test_masks_are_the_same_after_a_generation_was_dropped(case: Case) -> None:
+    kept = compile_case(engine.Compiler(small_vocabulary()), case)
+    limits = engine.Limits(generation_bytes=1)
+    dropped = compile_case(engine.Compiler(small_vocabulary(), limits=limits), case)
+    assert masks_of(kept, case) == masks_of(dropped, case)
+    assert dropped.stats()["rows"] <= kept.stats()["rows"]
+
+
+def test_a_matcher_goes_on_in_the_generation_it_began_with() -> None:
+    compiler = engine.Compiler(small_vocabulary(), limits=engine.Limits(generation_bytes=1))
+    compiled = compiler.compile_json_schema({"properties": {"a": {"type": "string"}}})
+    first = engine.Matcher(compiled)
+    assert first.accept_bytes(b'{"a": ')
+    second = engine.Matcher(compiled)
+    assert second.accept_bytes(b'{"a": ')
+    one, other = new_mask(small_vocabulary()), new_mask(small_vocabulary())
+    first.fill_bitmask(one)
+    second.fill_bitmask(other)
+    assert np.array_equal(one, other)
+
+
+def test_compiled_grammars_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler_module, "GRAMMAR_BYTES", 200_000)
+    compiler = engine.Compiler(small_vocabulary())
+    for n in range(200):
+        schema = {"properties": {f"key{n}-{k}": {"type": "string"} for k in range(5)}}
+        matcher = engine.Matcher(compiler.compile_json_schema(schema))
+        assert matcher.accept_bytes(b'{"key%d-0": "x"}' % n)
+        # grammars that are not measured yet come on top
+        assert compiler.stats()["grammar_bytes"] <= 400_000
+    stats = compiler.stats()
+    assert stats["grammar_evictions"] > 0
+    assert stats["grammars"] + stats["grammar_evictions"] == 200
+
+
+def test_the_last_grammar_stays_however_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler_module, "GRAMMAR_BYTES", 1)
+    compiler = engine.Compiler(small_vocabulary())
+    compiler.compile_regex("a+")
+    compiler.compile_regex("a+")
+    assert compiler.stats()["grammar_hits"] == 1
+
+
+def test_equal_states_of_a_batch_are_made_once() -> None:
+    compiler = engine.Compiler(small_vocabulary())
+    compiled = compiler.compile_json_schema({"type": "string"})
+    matchers = [engine.Matcher(compiled) for _ in range(5)]
+    mask = np.full((5, small_vocabulary().words + 1), -1, dtype=np.int32)
+    before = compiled.stats()
+    engine.fill_bitmask_batch(matchers, mask, [4, 3, 2, 1, 0])
+    after = compiled.stats()
+    assert after["masks_made"] + after["masks_reused"] == (
+        before["masks_made"] + before["masks_reused"] + 1
+    )
+    assert (mask == mask[0]).all()
+    assert not mask[:, -1].any()
+
+
+def test_a_batch_wants_rows_of_their_own() -> None:
+    compiled = engine.Compiler(small_vocabulary()).compile_json_schema({"type": "string"})
+    matchers = [engine.Matcher(compiled) for _ in range(2)]
+    with pytest.raises(ValueError, match="two matchers"):
+        engine.fill_bitmask_batch(matchers, new_mask(small_vocabulary()), [0, 0])
