@@ -11,11 +11,13 @@ one tool set it is always the same one under other names, so that sizes can be c
 
 from collections.abc import Iterator
 from itertools import islice
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from .data import ToolCase
 from .engines import Engine
-from .measure import TRIGGER, answer, now, percentile, tags
+from .formats import LLAMA
+from .measure import percentile
 from .report import markdown
 from .vocabularies import Loaded
 
@@ -67,8 +69,8 @@ def _renamed(case: ToolCase, mark: str) -> ToolCase:
 def _rows(engine: Engine, loaded: Loaded, cases: list[ToolCase], kind: str, size: int) -> list[Row]:
     made = []
     for case in cases:
-        compiled = engine.compile_tags(TRIGGER, tags(case))
-        made.append((compiled, loaded.encoding.encode(answer(case), disallowed_special=())))
+        compiled = engine.compile_tags(LLAMA, LLAMA.tags(case))
+        made.append((compiled, LLAMA.encode(loaded, LLAMA.answer(case))))
     rows = []
     for k in range(size):
         compiled, ids = made[k % len(made)]
@@ -82,9 +84,9 @@ def _round(engine: Engine, rows: list[Row], threads: int, steps: int) -> list[fl
         row.begin(row.origin)
     for _ in range(steps):
         fill = engine.batch([row.state for row in rows], threads)
-        start = now()
+        start = perf_counter()
         fill()
-        times.append(now() - start)
+        times.append((perf_counter() - start) * 1e6)
         for row in rows:
             row.step()
     return times

@@ -7,21 +7,26 @@ import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from .formats import Format, Tag
+from .lark import lark
 from .vocabularies import Loaded
 
 
 class Engine(Protocol):
     """``compile`` returns something that ``start`` makes a text's state of; errors mean refused.
 
+    ``library_name`` is the module whose import may take long, so that it can be had before.
     ``batch`` returns a function that fills the masks of all these states, one row each.
     """
 
+    library_name: ClassVar[str]
+
     def compile_schema(self, schema: Any) -> Any: ...
-    def compile_tags(self, trigger: str, tags: list[tuple[str, Any, str]]) -> Any: ...
+    def compile_tags(self, form: Format, tags: Sequence[Tag]) -> Any: ...
     def start(self, compiled: Any) -> Any: ...
     def fill(self, state: Any) -> None: ...
     def allowed(self, token: int) -> bool: ...
@@ -29,18 +34,18 @@ class Engine(Protocol):
     def batch(self, states: Sequence[Any], threads: int) -> Callable[[], None]: ...
 
 
-def structural_tag(trigger: str, tags: list[tuple[str, Any, str]]) -> dict[str, Any]:
+def structural_tag(form: Format, tags: Sequence[Tag]) -> dict[str, Any]:
     made = [
         {
             "type": "tag",
-            "begin": begin,
-            "content": {"type": "json_schema", "json_schema": schema},
-            "end": end,
+            "begin": tag.begin,
+            "content": {"type": "json_schema", "json_schema": tag.schema},
+            "end": tag.end,
         }
-        for begin, schema, end in tags
+        for tag in tags
     ]
-    form = {"type": "triggered_tags", "triggers": [trigger], "tags": made}
-    return {"type": "structural_tag", "format": form}
+    triggered = {"type": "triggered_tags", "triggers": [form.trigger], "tags": made}
+    return {"type": "structural_tag", "format": triggered}
 
 
 class _Masked:
@@ -64,7 +69,11 @@ def _threads(count: int) -> ThreadPoolExecutor:
 
 
 class Ours(_Masked):
-    def __init__(self, loaded: Loaded, **features: bool) -> None:
+    """``ahead``: how many masks are made with the grammar, before anything asks for them."""
+
+    library_name = "engine"
+
+    def __init__(self, loaded: Loaded, *, ahead: int = 0, **features: bool) -> None:
         import engine
 
         super().__init__(len(loaded.tokens))
@@ -76,10 +85,16 @@ class Ours(_Masked):
         self.matcher = engine.Matcher
         self.fill_batch = engine.fill_bitmask_batch
         self.compiler = engine.Compiler(vocabulary, features=engine.Features(**features))
-        self.compile_schema = self.compiler.compile_json_schema
+        self.ahead = ahead
 
-    def compile_tags(self, trigger: str, tags: list[tuple[str, Any, str]]) -> Any:
-        return self.compiler.compile_structural_tag(structural_tag(trigger, tags))
+    def compile_schema(self, schema: Any) -> Any:
+        compiled = self.compiler.compile_json_schema(schema)
+        if self.ahead:
+            compiled.prepare(self.ahead)
+        return compiled
+
+    def compile_tags(self, form: Format, tags: Sequence[Tag]) -> Any:
+        return self.compiler.compile_structural_tag(structural_tag(form, tags))
 
     def start(self, compiled: Any) -> Any:
         return self.matcher(compiled)
@@ -106,6 +121,8 @@ class Ours(_Masked):
 
 
 class XGrammar(_Masked):
+    library_name = "xgrammar"
+
     def __init__(self, loaded: Loaded) -> None:
         import torch
         import xgrammar
@@ -129,8 +146,8 @@ class XGrammar(_Masked):
     def compile_schema(self, schema: Any) -> Any:
         return self.compiler.compile_json_schema(schema, any_whitespace=True, strict_mode=False)
 
-    def compile_tags(self, trigger: str, tags: list[tuple[str, Any, str]]) -> Any:
-        return self.compiler.compile_structural_tag(structural_tag(trigger, tags))
+    def compile_tags(self, form: Format, tags: Sequence[Tag]) -> Any:
+        return self.compiler.compile_structural_tag(structural_tag(form, tags))
 
     def fill(self, state: Any) -> None:
         state.fill_next_token_bitmask(self.mask)
@@ -144,13 +161,15 @@ class XGrammar(_Masked):
 
 
 class LLGuidance(_Masked):
+    library_name = "llguidance.tiktoken"
+
     def __init__(self, loaded: Loaded) -> None:
         import llguidance
         import llguidance.numpy
         import llguidance.tiktoken
 
         super().__init__(len(loaded.tokens) + 64)
-        self.library = llguidance
+        self.library, self.loaded = llguidance, loaded
         self.executor = cache(llguidance.LLExecutor)
         self.tokenizer = llguidance.tiktoken.lltokenizer_from_encoding(
             loaded.encoding, n_vocab=self.size, eos_token=loaded.stop
@@ -169,9 +188,12 @@ class LLGuidance(_Masked):
             self.library.LLMatcher.grammar_from_json_schema(text, overrides=options)
         )
 
-    def compile_tags(self, trigger: str, tags: list[tuple[str, Any, str]]) -> Any:
+    def compile_tags(self, form: Format, tags: Sequence[Tag]) -> Any:
+        """Its own tags where they are plain text, and else what comes nearest to them."""
+        if special := form.special(self.loaded):
+            return self._matcher(lark(form, tags, special))
         made = [
-            self.library.StructTag(trigger=trigger, begin=begin, grammar=schema, end=end)
+            self.library.StructTag(trigger=form.trigger, begin=begin, grammar=schema, end=end)
             for begin, schema, end in tags
         ]
         return self._matcher(self.library.StructTag.to_grammar(made, assume_special=False))
@@ -194,7 +216,7 @@ class LLGuidance(_Masked):
         return lambda: fill(pool, pairs, masks)
 
 
-ENGINES: dict[str, Callable[..., Engine]] = {
+ENGINES: dict[str, Any] = {
     "ours": Ours,
     "xgrammar": XGrammar,
     "llguidance": LLGuidance,

@@ -108,3 +108,31 @@ def tool_cases(real: list[ToolCase], count: int, seed: int = 11) -> list[ToolCas
     """The distinct sets among ``real``, and made ones where they do not suffice."""
     distinct = list({json.dumps(case.tools): case for case in real}.values())[:count]
     return distinct + [tool_case(Random(seed + k)) for k in range(count - len(distinct))]
+
+
+def large_sets(real: list[ToolCase], tools: int, sets: int, seed: int = 13) -> list[ToolCase]:
+    """Sets of so many tools, of which no two share one.
+
+    The real cases are dealt out whole, as long as all their tools are new; a set's calls are those
+    of its first case, and made tools fill it up.
+    """
+    dealt: list[list[ToolCase]] = [[] for _ in range(sets)]
+    owned: list[dict[str, Any]] = [{} for _ in range(sets)]
+    known: set[str] = set()
+    turn = 0
+    for case in real:
+        own, names = owned[turn % sets], {name for name, _ in case.tools}
+        if case.calls and not names & known and len(own) + len(names) <= tools:
+            known |= names
+            own.update(case.tools)
+            dealt[turn % sets].append(case)
+            turn += 1
+    return [_filled(Random(seed + k), owned[k], dealt[k], tools) for k in range(sets)]
+
+
+def _filled(random: Random, own: dict[str, Any], cases: list[ToolCase], count: int) -> ToolCase:
+    more = tool_case(random, max(1, count - len(own)))
+    every = [*own.items(), *more.tools][:count]
+    calls = cases[0].calls if cases else more.calls
+    random.shuffle(every)
+    return ToolCase(f"{count} tools", every, calls)

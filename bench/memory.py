@@ -1,7 +1,7 @@
 """What grammars hold: resident memory of a process with one engine, as it grows.
 
-``held``: so many distinct tool sets compiled and all kept, each with its first mask (and, where
-asked for, its true answer decoded to the end, since masks are made as they are met).
+``held``: so many distinct specs compiled, and of each a matcher kept that is at its first mask (or,
+where asked for, at the end of its text, since masks are made as they are met).
 ``churn``: so many distinct schemas, each compiled, decoded and dropped: only what the engine itself
 keeps is left, which its caches have to bound.
 
@@ -14,15 +14,16 @@ import ctypes
 import gc
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from .data import ToolCase
+from .data import SchemaCase, ToolCase
 from .engines import Engine
+from .formats import LLAMA
 from .made import schema_case
-from .measure import TRIGGER, Result, answer, tags
+from .measure import Result
 from .measure import schema_case as measure_schema
 from .report import markdown
 from .vocabularies import Loaded
@@ -52,28 +53,40 @@ def _marks(count: int) -> set[int]:
     return {round(count * k / POINTS) for k in range(1, POINTS + 1)}
 
 
+def _start(engine: Engine, case: SchemaCase | ToolCase) -> tuple[Any, str]:
+    """A matcher and a text that it takes, the first of several.
+
+    The matcher is what lives: whatever it needs of its grammar stays with it.
+    """
+    if isinstance(case, ToolCase):
+        return engine.start(engine.compile_tags(LLAMA, LLAMA.tags(case))), LLAMA.answer(case)
+    text = next((text for text, valid in case.texts if valid), "")
+    return engine.start(engine.compile_schema(case.schema)), text
+
+
 def _decode(engine: Engine, state: Any, ids: list[int]) -> None:
     """A mask, and one more after each token, as far as the engine takes them."""
     engine.fill(state)
     for token in ids:
-        if not engine.accept(state, token):
+        if not (engine.allowed(token) and engine.accept(state, token)):
             return
         engine.fill(state)
 
 
-def held(engine: Engine, loaded: Loaded, cases: list[ToolCase], whole: bool) -> Iterator[Point]:
-    """A task. The first set is in no point: it pays for what an engine makes once."""
+def held(
+    engine: Engine, loaded: Loaded, cases: Sequence[SchemaCase | ToolCase], whole: bool
+) -> Iterator[Point]:
+    """A task. The first spec is in no point: it pays for what an engine makes once."""
     kept: list[Any] = []
     refused, marks = 0, _marks(len(cases) - 1)
     for k, case in enumerate(cases):
         try:
-            compiled = engine.compile_tags(TRIGGER, tags(case))
-            text = answer(case) if whole else ""
-            ids = loaded.encoding.encode(text, disallowed_special=())
-            _decode(engine, engine.start(compiled), ids)
-            kept.append(compiled)
+            state, text = _start(engine, case)
+            ids = loaded.encoding.encode(text if whole else "", disallowed_special=())
+            _decode(engine, state, ids)
+            kept.append(state)
         except Exception:
-            refused += 1
+            refused += k > 0
         if k == 0 or k in marks:
             yield Point(k - refused, resident(trim=True), refused)
 
@@ -97,14 +110,21 @@ def per_grammar(points: list[Point]) -> float:
     return (last.bytes - first.bytes) / max(1, last.grammars - first.grammars)
 
 
+def grown(points: Sequence[Point]) -> float | None:
+    """Bytes from the first point to the last."""
+    return points[-1].bytes - points[0].bytes if len(points) > 1 else None
+
+
 def held_table(found: dict[str, list[Point]], title: str) -> str:
     lines = [[title, *found]]
-    for k in range(max(len(points) for points in found.values())):
+    for k in range(max(map(len, found.values()))):
         cells = [f"{p[k].bytes / 2**20:,.0f} MB" if k < len(p) else "-" for p in found.values()]
-        count = next(p[k].grammars for p in found.values() if k < len(p))
-        lines.append([f"{count:,} grammars", *cells])
-    whole = [f"{per_grammar(p) / 1024:,.0f} KB" if len(p) > 1 else "-" for p in found.values()]
-    lines.append(["for a grammar", *whole])
+        point = next(p[k] for p in found.values() if k < len(p))
+        lines.append([f"{point.grammars + point.refused:,}", *cells])
+    sums = [grown(points) for points in found.values()]
+    lines.append(["together", *(f"{s / 2**20:,.0f} MB" if s is not None else "-" for s in sums)])
+    each = [f"{per_grammar(p) / 1024:,.0f} KB" if len(p) > 1 else "-" for p in found.values()]
+    lines.append(["for a grammar", *each])
     lines.append(["refused", *(str(p[-1].refused) if p else "-" for p in found.values())])
     return markdown(lines)
 

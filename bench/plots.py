@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import batch, growth, memory
-from .measure import Result, percentile
+from . import ablation, batch, growth, memory
+from .measure import Result, Turns, percentile
+from .report import KINDS
 from .worker import OK
 
 _COLOURS = {"ours": "tab:blue", "xgrammar": "tab:orange", "llguidance": "tab:green"}
@@ -65,10 +66,10 @@ def _save(file: Path, figure: Any, panel: Any) -> None:
 
 def percentiles(file: Path, results: Mapping[str, Result]) -> None:
     """One panel for each kind of time: percentiles from 0 to 99.99."""
-    kinds = ("compile", "first", "mask", "accept")
-    figure, axes = _figure(len(kinds))
+    kinds = [kind for kind in KINDS if any(result.times.get(kind) for result in results.values())]
+    figure, axes = _figure(max(1, len(kinds)))
     styles = _styles(list(results))
-    for kind, panel in zip(kinds, axes, strict=True):
+    for kind, panel in zip(kinds, axes, strict=False):
         for name, result in results.items():
             values = result.times.get(kind, [])
             tails = [tail for tail in _TAILS if tail * len(values) >= 1]
@@ -130,3 +131,18 @@ def resident(file: Path, found: Mapping[str, Sequence[memory.Point]]) -> None:
         panel.plot([p.grammars for p in points], heights, "-", **styles[name])
     panel.set(xlabel="grammars", ylabel="MB more than at the start")
     _save(file, figure, panel)
+
+
+def features(file: Path, turns: Turns) -> None:
+    """The ablation: preprocessing and masks by row, the first on top."""
+    figure, axes = _figure(2)
+    found = {name: ablation.figures(result) for name, result in turns.shared.items()}
+    for column, panel in zip(("preprocessing (ms)", "mask (us)"), axes, strict=True):
+        heights = [figures.get(column, 0.0) for figures in found.values()]
+        bars = panel.barh(list(found), heights)
+        panel.bar_label(bars, fmt="{:,.2f}", padding=2)
+        panel.margins(x=0.2)
+        panel.invert_yaxis()
+        panel.set(title=column)
+    axes[1].set_yticks([])
+    _save(file, figure, axes[0])

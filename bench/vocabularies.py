@@ -12,15 +12,31 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-_SPLIT = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_WORDS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_REST = r"\s*[\r\n]+|\s+(?!\S)|\s+"
+_LETTERS, _SYMBOLS = r"[^\r\n\p{L}\p{N}]?\p{L}+", r" ?[^\s\p{L}\p{N}]+[\r\n]*"
+_LLAMA = rf"{_WORDS}|{_LETTERS}|\p{{N}}{{1,3}}|{_SYMBOLS}|{_REST}"
+_QWEN = rf"{_WORDS}|{_LETTERS}|\p{{N}}|{_SYMBOLS}|{_REST}"
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_O200K = (
+    rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_WORDS}?"
+    rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_WORDS}?"
+    rf"|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|{_REST}"
 )
-#: name -> (vocabulary file, the token that stops)
+
+
+class _Source(NamedTuple):
+    """The vocabulary's file, the token that stops, and how its tokenizer cuts text into words."""
+
+    file: str
+    stop: str
+    words: str
+
+
 NAMES = {
-    "llama3": ("llama3", "<|eot_id|>"),
-    "qwen3": ("qwen3", "<|im_end|>"),
-    "o200k_harmony": ("o200k", "<|return|>"),
+    "llama3": _Source("llama3", "<|eot_id|>", _LLAMA),
+    "qwen3": _Source("qwen3", "<|im_end|>", _QWEN),
+    "o200k_harmony": _Source("o200k", "<|return|>", _O200K),
 }
 
 
@@ -67,20 +83,22 @@ def _folder() -> Path:
     return Path(quicktok.__file__).parent / "data"
 
 
-def _loaded(name: str, ranks: dict[bytes, int], special: dict[str, int], stop: str) -> Loaded:
+def _loaded(
+    name: str, ranks: dict[bytes, int], special: dict[str, int], stop: str, words: str
+) -> Loaded:
     import tiktoken
 
     tokens = [b""] * (max(*ranks.values(), *special.values()) + 1)
     for token, number in (*ranks.items(), *((t.encode(), n) for t, n in special.items())):
         tokens[number] = token
     encoding = tiktoken.Encoding(
-        name=name, pat_str=_SPLIT, mergeable_ranks=ranks, special_tokens=special
+        name=name, pat_str=words, mergeable_ranks=ranks, special_tokens=special
     )
     return Loaded(encoding, tokens, special, special[stop])
 
 
 def _sized(size: int) -> Loaded:
-    own = sorted(ranks := _ranks("o200k"), key=ranks.__getitem__)
+    own = sorted(known := _ranks("o200k"), key=known.__getitem__)
     pairs = (a + b for a, b in pairwise(own))
     listed = dict.fromkeys(chain(own, _ranks("llama3"), _ranks("qwen3")))
     special = _special("o200k_harmony")
@@ -91,14 +109,16 @@ def _sized(size: int) -> Loaded:
         listed[next(pairs)] = None
     taken = list(listed)[:wanted]
     marks = {text: wanted + k for k, text in enumerate(sorted(special, key=special.__getitem__))}
-    return _loaded(f"sized@{size}", {t: k for k, t in enumerate(taken)}, marks, "<|return|>")
+    ranks = {token: rank for rank, token in enumerate(taken)}
+    return _loaded(f"sized@{size}", ranks, marks, "<|return|>", _O200K)
 
 
 @cache
 def load(name: str) -> Loaded:
     if name == "bytes":
-        return _loaded(name, {bytes((k,)): k for k in range(256)}, {"<|end|>": 256}, "<|end|>")
+        ranks = {bytes((k,)): k for k in range(256)}
+        return _loaded(name, ranks, {"<|end|>": 256}, "<|end|>", _LLAMA)
     if name.startswith("sized@"):
         return _sized(int(name.removeprefix("sized@")))
-    file, stop = NAMES[name]
-    return _loaded(name, _ranks(file), _special(name), stop)
+    source = NAMES[name]
+    return _loaded(name, _ranks(source.file), _special(name), source.stop, source.words)

@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from multiprocessing.connection import Connection
 from types import GeneratorType
 from typing import Any, NamedTuple, Protocol
@@ -54,11 +55,17 @@ class Outcome(NamedTuple):
 
 
 class Runner(Protocol):
+    """``seconds``: the limit of a task."""
+
+    seconds: float
+
     def run(self, task: Callable[..., Any], *more: Any) -> Outcome: ...
 
 
 class Here:
     """Runs tasks in this process without a limit."""
+
+    seconds = float("inf")
 
     def __init__(self, setup: Setup) -> None:
         self.engine, self.loaded = setup.make()
@@ -84,6 +91,7 @@ def _answers(made: tuple[Engine, Loaded], task: Callable[..., Any], more: Any) -
 def _serve(pipe: Connection, setup: Setup, most_bytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
     load(setup.vocabulary)
+    import_module(ENGINES[setup.engine].library_name)
     start = time.perf_counter()
     made = setup.make()
     pipe.send(time.perf_counter() - start)
@@ -95,12 +103,12 @@ def _serve(pipe: Connection, setup: Setup, most_bytes: int) -> None:
 class Worker:
     """Runs tasks in a process of its own.
 
-    ``setup_seconds``: at the latest start, from importing the engine's library to its readiness for
-    a vocabulary that was read before.
+    ``setup_seconds``: at the latest start, from having imported the engine and read the vocabulary
+    to being ready for the first grammar.
     """
 
     def __init__(self, setup: Setup, bounds: Bounds) -> None:
-        self._setup, self._bounds = setup, bounds
+        self._setup, self._bounds, self.seconds = setup, bounds, bounds.seconds
         self._process: Any = None
         self.setup_seconds = 0.0
 
@@ -111,7 +119,10 @@ class Worker:
         self._process = context.Process(target=_serve, args=arguments, daemon=True)
         self._process.start()
         theirs.close()
-        self.setup_seconds = self._pipe.recv()
+        try:
+            self.setup_seconds = self._pipe.recv()
+        except EOFError:
+            raise RuntimeError(f"{self._setup.engine} did not start; see above") from None
 
     def run(self, task: Callable[..., Any], *more: Any) -> Outcome:
         if self._process is None:

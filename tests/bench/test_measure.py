@@ -20,6 +20,8 @@ def llama():
 class Late:
     """Does nothing in time."""
 
+    seconds = 2.0
+
     def run(self, task, *more):
         return Outcome("time-outs", [])
 
@@ -64,6 +66,12 @@ def test_what_one_engine_did_not_do_in_time_is_in_no_comparison(ours):
     assert dict(turns.every["late"].counts) == {"time-outs": 3}
     assert dict(turns.every["ours"].counts) == {"schemas taken": 3}
     assert not turns.shared["ours"].compiled
+
+
+def test_what_was_not_done_in_time_waits_for_its_first_mask_as_long_as_the_limit():
+    turns = take_turns({"late": Late()}, schema_case, builtin_schemas())
+    assert dict(turns.every["late"].times) == {"first": [2e6] * 3}
+    assert not turns.every["late"].compiled
 
 
 def test_only_sets_that_all_engines_take_are_agreed(ours):
