@@ -70,7 +70,7 @@ bench: $(VENV)/.dev build data ## measure our engine
 	$(PY) -m bench $(ARGS)
 
 bench-peers: $(VENV)/.bench build data ## the same beside xgrammar and llguidance; installs torch
-	$(PY) -m bench --engines ours,xgrammar,llguidance $(ARGS)
+	$(PY) -m bench --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
 
 bench-all: $(VENV)/.bench build data ## every measurement, with its peers, as tables and plots in .data/bench; long
 	$(PY) -m bench all --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)

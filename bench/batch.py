@@ -9,7 +9,7 @@ is the same round once more. What a process shares between grammars is warm, and
 one tool set it is always the same one under other names, so that sizes can be compared.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -120,6 +120,11 @@ def batches(
 
 def needed(sizes: tuple[int, ...]) -> int:
     return 1 + sum(sizes)
+
+
+def median(points: Sequence[Point], kind: str, size: int) -> float | None:
+    """Microseconds for a mask in the first round; None where there is no such point."""
+    return next((p.p50 / size for p in points if (p.kind, p.size) == (kind, size)), None)
 
 
 def table(found: dict[str, list[Point]]) -> str:

@@ -147,6 +147,9 @@ def batches(run: Run) -> None:
                 runner.close()
     run.report.say(batch.table(found))
     run.say_lost(lost)
+    for size in sizes:
+        of_size = {name: batch.median(found.get(name, []), "many", size) for name in run.engines}
+        run.summary.add(f"a mask in a batch of {size}: p50", "us", of_size)
     run.plot("batch", "batches", found)
 
 

@@ -11,6 +11,7 @@ from .worker import OK
 
 _COLOURS = {"ours": "tab:blue", "xgrammar": "tab:orange", "llguidance": "tab:green"}
 _MARKERS = "osd^v"
+_TICKS = ((1, "0"), (10, "90"), (100, "99"), (1000, "99.9"), (10_000, "99.99"))
 #: shares of the values above a percentile, on a logarithmic scale
 _TAILS = tuple(10 ** (-k / 10) for k in range(41))
 
@@ -77,7 +78,9 @@ def percentiles(file: Path, results: Mapping[str, Result]) -> None:
             panel.plot([1 / tail for tail in tails], heights, **{**styles[name], "marker": ""})
         _logarithmic(panel)
         panel.set(title=kind, xlabel="percentile", ylabel="us")
-        panel.set_xticks([1, 10, 100, 1000, 10_000], ["0", "90", "99", "99.9", "99.99"])
+        most = max((len(result.times.get(kind, [])) for result in results.values()), default=1)
+        ticks = [(one, label) for one, label in _TICKS if one <= max(most, 10)]
+        panel.set_xticks(*zip(*ticks, strict=True))
     _save(file, figure, axes[0])
 
 

@@ -43,3 +43,11 @@ def test_a_runner_in_this_process_answers_alike():
 def test_options_reach_the_engine():
     switched_off = Here(Setup("ours", "bytes", {"cross_grammar": False}))
     assert not switched_off.engine.compiler.features.cross_grammar
+
+
+def test_an_engine_that_does_not_start_is_named():
+    with (
+        workers({"ours": Setup("ours", "bytes", {"no_such_feature": True})}, Bounds()) as made,
+        pytest.raises(RuntimeError, match="ours did not start"),
+    ):
+        made["ours"].run(tasks.size)
