@@ -7,7 +7,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test check format real-input bench bench-peers serve data clean distclean
+.PHONY: help setup build debug test check format real-input bench bench-peers bench-all serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -78,7 +78,10 @@ bench: $(VENV)/.dev build data ## measure our engine
 	$(PY) -m bench $(ARGS)
 
 bench-peers: $(VENV)/.bench build data ## the same beside xgrammar and llguidance; installs torch
-	$(PY) -m bench --engines ours,xgrammar,llguidance $(ARGS)
+	$(PY) -m bench --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
+
+bench-all: $(VENV)/.bench build data ## every measurement, with its peers, as tables and plots in .data/bench; long
+	$(PY) -m bench all --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
 
 serve: build ## run the gateway on 127.0.0.1:8000
 	$(VENV)/bin/switchyard serve
