@@ -11,10 +11,10 @@ rules.
 
 from libc.stdint cimport uint32_t
 from libcpp.map cimport map as cmap
-from libcpp.vector cimport vector
 
 from .draft cimport DraftC
 from .nfa cimport NfaC
+from .pool cimport vector
 
 ctypedef vector[uint32_t] Set
 ctypedef cmap[Set, uint32_t] SetIds
@@ -36,6 +36,7 @@ cdef struct LazyC:
     IndexC index
     SetIds ids
     vector[Set] sets
+    vector[uint32_t] states   # by subset: its state, 0: none yet (automata)
 
 cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept nogil
 cdef void copy_nfa(NfaC* nfa, vector[DraftC]* out) noexcept nogil

@@ -6,7 +6,7 @@ Output   states of a rule, start first, appended to the arrays. A text state is 
          When a pattern completes, the arm's TRIGGER state follows, out of which only the arm's
          rule leads: back to the start, or to the DONE state. Completing an exclude is no edge at
          all. When patterns complete together, an exclude wins, then the longest arm.
-         Of counted text every state at a character boundary is a LOOP state.
+         Of text whose characters are counted every state at a character boundary is a LOOP state.
 Cost     linear in the letters of the patterns, where they share few suffixes with one another.
 Source   A. Aho, M. Corasick, Efficient string matching, CACM 18(6), 1975.
 """
@@ -15,6 +15,7 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from .automata cimport Automata
 from .flat cimport FlatIR
+from .pool cimport vector
 
 cdef struct PieceC:
     # a range of bytes from one place within a character to the next

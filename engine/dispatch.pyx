@@ -1,15 +1,22 @@
 """Free text with triggers as one automaton: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .automata cimport Automata, StateC, set_live
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, SymbolEdgeC
 from .flat cimport NO_RULE, ArmC, DispatchC, FlatIR, TokensC, letter_bytes
 from .hashing cimport MISSING, U64MapC, map_get, map_put
+from .pool cimport vector
 
 cdef uint32_t ROOT = 0
 cdef uint32_t NOTHING = 0xFFFFFFFF
+
+
+cdef uint8_t missing_bytes(uint8_t place) noexcept nogil:
+    """Bytes that a character lacks at a place within it."""
+    if place < AFTER_E0:
+        return place
+    return 3 if place >= AFTER_F0 else 2
 
 
 cdef struct PrefixC:
@@ -372,7 +379,7 @@ cdef void build_dispatch(Automata automata, FlatIR ir, uint32_t rule) noexcept n
     cdef StateC state
     cdef uint32_t k = 0
     # of counted text every boundary between characters ends an iteration, the start included
-    cdef uint8_t boundary = LOOP_STATE if ir.rules[rule].counted else FINAL_STATE
+    cdef uint8_t boundary = LOOP_STATE | FINAL_STATE if ir.rules[rule].iterates else FINAL_STATE
     build_trie(&trie, ir, dispatch)
     link(&trie)
     work.done, work.base = NOTHING, <uint32_t>automata.states.size()
@@ -387,6 +394,7 @@ cdef void build_dispatch(Automata automata, FlatIR ir, uint32_t rule) noexcept n
         if at.kind == TEXT:
             state.is_plain_text = at.q == ROOT and at.debt == 0
             state.held = trie.nodes[at.q].held
+            state.missing = missing_bytes(at.place)
             byte_edges(automata, &work, &trie, at, &state)
             if at.place == BOUNDARY:
                 token_edges(automata, ir, &work, &trie, dispatch.specials, at, &state)

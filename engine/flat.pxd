@@ -9,18 +9,21 @@ Representation   nodes and pool are the grammar's own, which is sealed. Node i i
                      SEQ, ALT            node ids
                      GRAPH               (from, node, to) triples, a = states,
                                          finals at pool[b .. b + c - 1]
-                     REPEAT              a = node, b = min, c = max (NO_MAXIMUM: none)
+                     REPEAT, BOUNDED     a = node, b = min, c = max (NO_MAXIMUM: none)
                      REF                 a = rule
                      TOKENS              ids; a = token set, once it is loaded
                      CAPTURE             a = node, b = label, c = role
                      DISPATCH            a = specials (NO_SET: none), b = number of arms; open_end,
-                                         min, max chars; arms: node, returns, letters; excludes:
-                                         letters. Letters are their number and themselves
+                                         min, max chars, max tokens; arms: node, returns, letters;
+                                         excludes: letters. Letters are their number and themselves
                      OTHER_TEXT          a = rule of any text; for each text its length and code points
+                     OBJECT              a = members, b = flags; nodes of space and of what isn't listed,
+                                         then for each member its node, whether it is required, and
+                                         its name's length and code points
 
                  rules[r] names the node of rule r and how its automaton is made. Behind the
-                 grammar's own rules come made ones: each CAPTURE, DISPATCH, arm and counted
-                 REPEAT is a rule of its own.
+                 grammar's own rules come made ones: each CAPTURE, DISPATCH, arm, OBJECT,
+                 BOUNDED and counted REPEAT is a rule of its own.
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
 Invariants       I1 as in ir.pxd; nodes, pool and rules never change after load. Token sets may
                     be added while automata are built.
@@ -29,7 +32,8 @@ Not here         automata (automata), identities (digests).
 """
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
+
+from .pool cimport vector
 
 from .vocabulary cimport Vocabulary
 
@@ -49,16 +53,28 @@ cdef enum:
     DISPATCH = 12
     CAPTURE = 13
     OTHER_TEXT = 14
+    OBJECT = 15
+    BOUNDED = 16
 
 cdef enum:
     NO_MAXIMUM = 0xFFFFFFFF
     NO_RULE = 0xFFFFFFFF
 
 cdef enum:
+    CHARACTER_BYTES = 4       # of the longest character
+
+cdef enum:
     PLAIN_RULE = 0
     COUNTED_RULE = 1
     DISPATCH_RULE = 2
     OTHER_TEXT_RULE = 3
+    OBJECT_RULE = 4
+    BOUNDED_RULE = 5
+
+cdef enum:
+    # of an OBJECT
+    MAY_BE_EMPTY = 1          # it needs no member
+    EXTRA_LAST = 2            # members that aren't listed stand behind all others
 
 cdef enum:
     WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary
@@ -74,12 +90,15 @@ cdef struct NodeC:
     uint32_t kind, a, b, c, off, n
 
 cdef struct RuleC:
-    uint32_t node             # body; for COUNTED_RULE the REPEAT, for DISPATCH_RULE the DISPATCH
-    uint32_t minimum, maximum  # iterations; of a DISPATCH its characters
+    uint32_t node             # body; for other kinds than PLAIN_RULE the node itself
+    uint32_t minimum, maximum  # iterations; of DISPATCH and BOUNDED characters
+    uint32_t most_tokens      # of a DISPATCH, NO_MAXIMUM: no bound
+    uint32_t unit             # what a token counts in the register: more than the characters; 0: nothing
     uint32_t label            # index into labels
     uint32_t dispatch         # of a DISPATCH_RULE: index into dispatches
     uint8_t kind, role, nullable, productive
-    uint8_t counted           # registers hold a count: COUNTED_RULE, and free text with bounds
+    uint8_t counted           # registers hold a count: COUNTED_RULE, BOUNDED_RULE, and free text with bounds
+    uint8_t iterates          # the count is of iterations or characters, not of tokens alone
 
 cdef struct ArmC:
     uint32_t off, n           # letters in pool
@@ -95,6 +114,20 @@ cdef struct DispatchC:
 cdef struct TokensC:
     const uint32_t* ids       # ascending
     uint32_t n
+
+cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil
+cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil
+
+# A register is iterations + unit * tokens.
+cdef inline uint32_t iterations(RuleC* rule, uint32_t value) noexcept nogil:
+    return value % rule.unit if rule.unit else value
+
+cdef inline uint32_t tokens(RuleC* rule, uint32_t value) noexcept nogil:
+    return value // rule.unit if rule.unit else 0
+
+# Tokens left of a bound on them; NO_MAXIMUM: there is none.
+cdef inline uint32_t tokens_left(RuleC* rule, uint32_t value) noexcept nogil:
+    return rule.most_tokens - tokens(rule, value) if rule.unit else NO_MAXIMUM
 
 cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil
 cdef DispatchC* dispatch_of(FlatIR flat, uint32_t node) noexcept nogil
@@ -121,6 +154,7 @@ cdef class FlatIR:
     cdef vector[uint32_t] weights
     cdef vector[uint8_t] nullable
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1
+    cdef void name_objects(self) noexcept nogil
     cdef int load_node(self, uint32_t number) except -1
     cdef int load_dispatch(self, uint32_t number) except -1
     cdef uint32_t load_letters(self, uint32_t at) except? 0
@@ -138,6 +172,7 @@ cdef class FlatIR:
     cdef void solve(self) noexcept nogil
     cdef bint solve_once(self, uint32_t i) noexcept nogil
     cdef bint node_productive(self, uint32_t i) noexcept nogil
+    cdef bint object_productive(self, NodeC* node) noexcept nogil
     cdef bint node_nullable(self, uint32_t i) noexcept nogil
     cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil
     cdef bint large_graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil

@@ -3,9 +3,9 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport binary_search
-from libcpp.vector cimport vector
 
 from .ir cimport NO_SET, Grammar
+from .pool cimport vector
 from .tokenset cimport TokenSet
 from .vocabulary cimport Vocabulary
 
@@ -42,11 +42,14 @@ cdef class FlatIR:
         for i in g.rule_nodes:
             self.rules.push_back(_rule(i, PLAIN_RULE))
         self.rule_of_node.assign(self.n_nodes, NO_RULE)
+        self.name_objects()
         self.weights.assign(self.n_nodes, 0)
         for i in range(self.n_nodes):
             self.load_node(i)
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
+            elif self.nodes[i].kind == BOUNDED and count_registers:
+                self.rule_of_node[i] = self.made_rule(i, BOUNDED_RULE)
             self.weights[i] = self.weight(i)
         with nogil:
             self.largest_rule = self.largest()
@@ -55,13 +58,22 @@ cdef class FlatIR:
             vector[uint8_t]().swap(self.nullable)
         return 0
 
+    cdef void name_objects(self) noexcept nogil:
+        """A rule that is nothing but an object is the object's own."""
+        cdef uint32_t r, node
+        for r in range(<uint32_t>self.rules.size()):
+            node = self.rules[r].node
+            if self.nodes[node].kind == OBJECT and self.rule_of_node[node] == NO_RULE:
+                self.rule_of_node[node] = r
+                self.rules[r].kind = OBJECT_RULE
+
     cdef uint32_t largest(self) noexcept nogil:
         cdef uint32_t found = 0
         cdef RuleC rule
         for rule in self.rules:
-            if rule.kind == COUNTED_RULE:
+            if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
                 found = max(found, self.weights[self.nodes[rule.node].a])
-            elif rule.kind == OTHER_TEXT_RULE:
+            elif rule.kind == OTHER_TEXT_RULE or rule.kind == OBJECT_RULE:
                 found = max(found, 8 * self.nodes[rule.node].n)
             elif rule.kind == PLAIN_RULE:
                 found = max(found, self.weights[rule.node])
@@ -80,7 +92,7 @@ cdef class FlatIR:
         found = []
         for r in range(<uint32_t>self.rules.size()):
             node = self.rules[r].node
-            if self.rules[r].kind == COUNTED_RULE:
+            if self.rules[r].kind == COUNTED_RULE or self.rules[r].kind == BOUNDED_RULE:
                 node = self.nodes[node].a
             if self.rules[r].kind == DISPATCH_RULE or self.widest(node) > WIDE_CHARS:
                 found.append(r)
@@ -101,12 +113,14 @@ cdef class FlatIR:
             self.load_dispatch(number)
         elif kind == OTHER_TEXT:
             self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
+        elif kind == OBJECT and self.rule_of_node[number] == NO_RULE:
+            self.rule_of_node[number] = self.made_rule(number, OBJECT_RULE)
         return 0
 
     cdef int load_dispatch(self, uint32_t number) except -1:
         cdef NodeC* node = &self.nodes[number]
         cdef uint32_t* words = self.pool + node.off
-        cdef uint32_t at = node.off + 3, rule, _k
+        cdef uint32_t at = node.off + 4, rule, _k
         cdef TokenSet ids
         cdef DispatchC made
         made.first, made.n_arms, made.n_excludes = <uint32_t>self.arms.size(), node.b, 0
@@ -127,7 +141,11 @@ cdef class FlatIR:
         rule = self.made_rule(number, DISPATCH_RULE)
         self.rule_of_node[number] = rule
         self.rules[rule].minimum, self.rules[rule].maximum = words[1], words[2]
-        self.rules[rule].counted = words[1] > 0 or words[2] != NO_MAXIMUM
+        self.rules[rule].iterates = words[1] > 0 or words[2] != NO_MAXIMUM
+        self.rules[rule].counted = self.rules[rule].iterates or words[3] != NO_MAXIMUM
+        if words[3] != NO_MAXIMUM:
+            self.rules[rule].most_tokens = words[3]
+            self.rules[rule].unit = words[2] + 1 if words[2] != NO_MAXIMUM else 1
         self.rules[rule].dispatch = <uint32_t>self.dispatches.size()
         self.dispatches.push_back(made)
         return 0
@@ -166,9 +184,9 @@ cdef class FlatIR:
 
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except? NO_RULE:
         cdef RuleC rule = _rule(node, kind)
-        if kind == COUNTED_RULE:
+        if kind == COUNTED_RULE or kind == BOUNDED_RULE:
             rule.minimum, rule.maximum = self.nodes[node].b, self.nodes[node].c
-            rule.counted = True
+            rule.counted = rule.iterates = True
         self.rules.push_back(rule)
         return <uint32_t>self.rules.size() - 1
 
@@ -223,7 +241,7 @@ cdef class FlatIR:
         elif node.kind == GRAPH:
             for k in range(node.n // 3):
                 found = max(found, self.widest(self.pool[node.off + 3 * k + 1]))
-        elif node.kind == REPEAT:
+        elif node.kind == REPEAT or node.kind == BOUNDED:
             return self.widest(node.a)
         return found
 
@@ -248,7 +266,7 @@ cdef class FlatIR:
         if node.kind == SEQ or node.kind == ALT:
             for k in range(node.n):
                 total += self.weights[self.pool[node.off + k]]
-        elif node.kind == REPEAT:
+        elif node.kind == REPEAT or node.kind == BOUNDED:
             total = self.weights[node.a] * <unsigned long long>(
                 max(node.b, 1) if node.c == NO_MAXIMUM else max(node.c, 1))
         elif node.kind == GRAPH:
@@ -322,10 +340,12 @@ cdef class FlatIR:
             return node.b == 0 or self.productive[node.a]
         if node.kind == REF:
             return self.productive[self.rules[node.a].node]
-        if node.kind == CAPTURE:
+        if node.kind == CAPTURE or node.kind == BOUNDED:
             return self.productive[node.a]
         if node.kind == GRAPH:
             return self.graph_reaches(node, self.productive.data())
+        if node.kind == OBJECT:
+            return self.object_productive(node)
         if node.kind == DISPATCH:
             dispatch = dispatch_of(self, i)
             if dispatch.open_end:
@@ -335,6 +355,15 @@ cdef class FlatIR:
                     return True
             return False
         return True
+
+    cdef bint object_productive(self, NodeC* node) noexcept nogil:
+        cdef vector[uint32_t] members
+        cdef vector[uint8_t] good
+        cdef uint32_t k
+        list_members(node, self.pool, &members)
+        for k in members:
+            good.push_back(self.productive[k])
+        return members_suffice(node, self.pool, good.data())
 
     cdef bint node_nullable(self, uint32_t i) noexcept nogil:
         cdef NodeC* node = &self.nodes[i]
@@ -353,6 +382,8 @@ cdef class FlatIR:
             return False
         if node.kind == REPEAT:
             return node.b == 0 or self.nullable[node.a]
+        if node.kind == BOUNDED:
+            return node.b == 0 and self.nullable[node.a]
         if node.kind == REF:
             return self.nullable[self.rules[node.a].node]
         if node.kind == CAPTURE:
@@ -418,6 +449,32 @@ cdef class FlatIR:
         return False
 
 
+cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil:
+    """The nodes of an OBJECT: space, what isn't listed, the members."""
+    cdef uint32_t at = node.off + 2, _k
+    out.clear()
+    out.push_back(pool[node.off])
+    out.push_back(pool[node.off + 1])
+    for _k in range(node.a):
+        out.push_back(pool[at])
+        at += 3 + pool[at + 2]
+
+
+cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil:
+    """Whether an OBJECT has a text, if it is known of its nodes, in the order of ``list_members``: all
+    required members need one, and some member, where the object must not be empty.
+    """
+    cdef uint32_t at = node.off + 2, k
+    cdef bint is_any = node.b & MAY_BE_EMPTY or good[1]
+    for k in range(node.a):
+        if good[2 + k]:
+            is_any = True
+        elif pool[at + 1]:
+            return False
+        at += 3 + pool[at + 2]
+    return is_any
+
+
 cdef bint refers(FlatIR flat, uint32_t i) noexcept nogil:
     """Whether rules stand below a node."""
     cdef uint32_t kind = flat.nodes[i].kind
@@ -463,7 +520,9 @@ cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept 
     elif node.kind == GRAPH:
         for k in range(node.n // 3):
             below.push_back(flat.pool[node.off + 3 * k + 1])
-    elif node.kind == REPEAT or node.kind == CAPTURE:
+    elif node.kind == OBJECT:
+        list_members(node, flat.pool, below)
+    elif node.kind == REPEAT or node.kind == CAPTURE or node.kind == BOUNDED:
         below.push_back(node.a)
     elif node.kind == REF or node.kind == OTHER_TEXT:
         below.push_back(flat.rules[node.a].node)
@@ -489,8 +548,10 @@ cdef RuleC _rule(uint32_t node, uint8_t kind) noexcept:
     rule.node = node
     rule.minimum = 0
     rule.maximum = NO_MAXIMUM
+    rule.most_tokens = NO_MAXIMUM
+    rule.unit = 0
     rule.label = rule.dispatch = 0
     rule.kind = kind
     rule.role = ROLE_NONE
-    rule.nullable = rule.productive = rule.counted = 0
+    rule.nullable = rule.productive = rule.counted = rule.iterates = 0
     return rule

@@ -21,10 +21,25 @@ first field is the kind:
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
-    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars)
+    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars, max_tokens)
                                       free text with triggers, see below
     (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
                                       in any spelling; ``rule`` is that of any string's inside
+    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last)
+                                      a JSON object, braces included: these members in this order,
+                                      those not required may be left out, names in any spelling;
+                                      ``extra`` (FAIL: none) is a whole member under another name,
+                                      of which any number may stand between them, or only behind
+                                      all others; ``space`` may stand between any two JSON tokens.
+                                      Nodes are references; ``space`` may be EMPTY and must have
+                                      the empty word
+    (BOUNDED, node, minimum, maximum) the words of ``node`` that have so many characters; a maximum of -1
+                                      is no upper bound. ``node`` is a GRAPH whose edges are classes of
+                                      characters, no two from one state with a character in common;
+                                      some word that is not empty fits the bounds. With a minimum, from
+                                      every state words of every length from maximum - minimum on
+                                      lead to an end, so that what can't get short enough can be
+                                      told by the state and the count alone
     (CAPTURE, label, role, node)      the same language as node; marks a region for the event
                                       parser
 
@@ -43,6 +58,12 @@ decides:
     min_chars, max_chars
                how many characters the text has; a maximum of -1 is no upper bound. Only text
                without arms and specials, and with an open end, can be counted
+    max_tokens
+               how many tokens may have a part in the text, -1: no bound. A token counts when it
+               ends, once; text that is not given as tokens does not count. A token may end within a
+               character only if a token is left for each byte that is missing: single bytes are all
+               that a vocabulary is sure to have. Only text without arms, without min_chars and with
+               an open end can have it
 
 A pattern is a sequence of letters: 0..255 a byte, 256 + id that token (``bytes`` or a tuple); it
 completes only between characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
@@ -63,10 +84,10 @@ Representation   nodes, operands and rules as in flat. `table` finds a node by i
                  addressing, node + 1, 0 is free. What only adding needs is dropped by `seal`.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
-from libcpp.vector cimport vector
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport NodeC
+from .pool cimport vector
 from .tokenset cimport TokenSet
 
 cdef enum:
@@ -80,7 +101,7 @@ cdef class Grammar:
     cdef readonly list labels
     cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
     cdef readonly list sets               # TokenSet, each content once: the specials of DISPATCHes
-    cdef dict label_ids
+    cdef dict label_ids, literal_rules
     cdef bint sealed
     cdef vector[NodeC] node_list
     cdef vector[uint32_t] pool
@@ -108,13 +129,19 @@ cdef class Grammar:
     cdef uint32_t add_graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE
+    cdef uint32_t add_object(
+        self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
+        uint32_t flags
+    ) except? NO_NODE
+    cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
+    cdef uint32_t referred(self, uint32_t node) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE
     cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE
     cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE
     # operands as in flat: n_arms arms and then excludes
     cdef uint32_t add_dispatch(
-        self, uint32_t n_arms, const vector[uint32_t]* operands, TokenSet specials, bint open_end,
-        uint32_t min_chars, uint32_t max_chars
+        self, uint32_t n_arms, vector[uint32_t]* operands, TokenSet specials, bint open_end,
+        uint32_t min_chars, uint32_t max_chars, uint32_t max_tokens
     ) except? NO_NODE
     cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE
     cdef int seal(self) except -1

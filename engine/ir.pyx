@@ -1,12 +1,12 @@
 """The IR: see the header file for its meaning."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
-from libcpp.vector cimport vector
 
 from . cimport flat
 from .flat cimport NO_MAXIMUM, NodeC
 from .hashing cimport hash_words
+from .pool cimport vector
 from .tokenset cimport TokenSet
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from .limits import Limits
 
 (
     EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
-    CAPTURE, OTHER_TEXT,
-) = range(15)
+    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED,
+) = range(17)
 
 Node = int
 NodeTuple = tuple
@@ -55,7 +55,7 @@ cdef class Grammar:
         self.most = self.limits.ir_nodes
         self.root = -1
         self.rule_names, self.labels, self.sets = [], [""], []
-        self.shared, self.label_ids = {}, {"": 0}
+        self.shared, self.label_ids, self.literal_rules = {}, {"": 0}, {}
         self.sealed = False
         self.mark = 0
         self.table.assign(512, 0)
@@ -217,6 +217,52 @@ cdef class Grammar:
         self.pool.insert(self.pool.end(), finals, finals + n_finals)
         return self.intern(flat.GRAPH, states, 0, <uint32_t>n_finals, off)
 
+    cdef uint32_t add_object(
+        self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
+        uint32_t flags
+    ) except? NO_NODE:
+        """Names are given once each; ``flags`` as in flat."""
+        cdef vector[uint32_t] words
+        cdef uint32_t n = 0, off
+        cdef size_t k
+        cdef Py_UCS4 c
+        cdef str name
+        words.push_back(space)
+        words.push_back(self.referred(extra))
+        for k in range(<size_t>len(names)):
+            if nodes[k] == self.fail_node:
+                if required[k]:
+                    return self.fail_node
+                continue
+            name = <str>names[k]
+            words.push_back(self.referred(nodes[k]))
+            words.push_back(required[k])
+            words.push_back(<uint32_t>len(name))
+            for c in name:
+                words.push_back(c)
+            n += 1
+        if not n and extra == self.fail_node and not flags & flat.MAY_BE_EMPTY:
+            return self.fail_node
+        off = <uint32_t>self.pool.size()
+        self.pool.insert(self.pool.end(), words.begin(), words.end())
+        return self.intern(flat.OBJECT, n, flags, 0, off)
+
+    cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
+        """``maximum`` NO_MAXIMUM is no upper bound."""
+        if self.node_list[node].kind != flat.GRAPH:
+            raise InternalError("only the words of a graph can be bounded")
+        if minimum == 0 and maximum == NO_MAXIMUM:
+            return node
+        return self.intern(flat.BOUNDED, node, minimum, maximum, <uint32_t>self.pool.size())
+
+    cdef uint32_t referred(self, uint32_t node) except? NO_NODE:
+        """A reference to the node's rule, which is made if need be; FAIL stays as it is."""
+        if self.node_list[node].kind in (flat.REF, flat.FAIL):
+            return node
+        if node not in self.literal_rules:
+            self.literal_rules[node] = self.add_ref(self.new_rule("value", node))
+        return self.literal_rules[node]
+
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
         return self.intern(flat.REF, rule, 0, 0, <uint32_t>self.pool.size())
 
@@ -239,19 +285,25 @@ cdef class Grammar:
         return <uint32_t>len(self.sets) - 1
 
     cdef uint32_t add_dispatch(
-        self, uint32_t n_arms, const vector[uint32_t]* operands, TokenSet specials, bint open_end,
-        uint32_t min_chars, uint32_t max_chars
+        self, uint32_t n_arms, vector[uint32_t]* operands, TokenSet specials, bint open_end,
+        uint32_t min_chars, uint32_t max_chars, uint32_t max_tokens
     ) except? NO_NODE:
         cdef uint32_t number = self.add_token_set(specials), off = <uint32_t>self.pool.size()
         if (min_chars or max_chars != NO_MAXIMUM) and (n_arms or number != NO_SET or not open_end):
             raise InternalError("only plain text with an open end can be counted")
+        if max_tokens != NO_MAXIMUM and (n_arms or min_chars or not open_end):
+            raise InternalError("only text without arms and minimum, with an open end, has max_tokens")
         if max_chars < min_chars:
             return self.fail_node
-        if max_chars == 0:
+        if max_chars == 0 or max_tokens == 0:
             return self.empty_node
+        if max_tokens != NO_MAXIMUM and max_chars != NO_MAXIMUM:
+            # one register holds both counts
+            check_count(int(max_tokens) * (int(max_chars) + 1) + max_chars)
         self.pool.push_back(open_end)
         self.pool.push_back(min_chars)
         self.pool.push_back(max_chars)
+        self.pool.push_back(max_tokens)
         self.pool.insert(self.pool.end(), operands.begin(), operands.end())
         return self.intern(flat.DISPATCH, number, n_arms, 0, off)
 
@@ -302,6 +354,20 @@ cdef class Grammar:
                 self.pool.push_back(c)
         return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
 
+    def object(self, members, *, uint32_t extra, uint32_t space, bint may_be_empty, bint extra_last=False):
+        """A JSON object; see the header file. Members are (name, node, whether it is required)."""
+        cdef vector[uint32_t] nodes
+        cdef vector[uint8_t] required
+        cdef list names = []
+        for name, node, is_required in members:
+            if name in names or any("\ud800" <= c <= "\udfff" for c in name):
+                raise InternalError(f"{name!r} is no name, or is given twice")
+            names.append(name)
+            nodes.push_back(node)
+            required.push_back(<bint>is_required)
+        flags = (flat.MAY_BE_EMPTY if may_be_empty else 0) | (flat.EXTRA_LAST if extra_last else 0)
+        return self.add_object(names, nodes.data(), required.data(), extra, space, flags)
+
     def tokens(self, ids):
         cdef uint32_t off = <uint32_t>self.pool.size()
         if isinstance(ids, TokenSet):
@@ -313,11 +379,15 @@ cdef class Grammar:
 
     # -- composition -------------------------------------------------------------------------------
     def seq(self, *parts):
-        cdef vector[uint32_t] all_parts = parts
+        cdef vector[uint32_t] all_parts
+        for part in parts:
+            all_parts.push_back(part)
         return self.add_seq(all_parts.data(), all_parts.size())
 
     def alt(self, *parts):
-        cdef vector[uint32_t] all_parts = parts
+        cdef vector[uint32_t] all_parts
+        for part in parts:
+            all_parts.push_back(part)
         return self.add_alt(all_parts.data(), all_parts.size())
 
     def repeat(self, uint32_t node, minimum, maximum):
@@ -331,6 +401,17 @@ cdef class Grammar:
             check_count(maximum)
         return self.add_repeat(node, minimum, NO_MAXIMUM if maximum is None else maximum)
 
+    def bounded(self, uint32_t node, minimum, maximum):
+        """The words of a graph of characters with so many of them; see the header file.
+
+        Raises:
+            LimitExceeded: a bound that no register holds.
+        """
+        check_count(minimum)
+        if maximum is not None:
+            check_count(maximum)
+        return self.add_bounded(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+
     def optional(self, node):
         return self.alt(self.empty_node, node)
 
@@ -340,16 +421,23 @@ cdef class Grammar:
             triples.push_back(source)
             triples.push_back(node)
             triples.push_back(target)
-        ends = sorted(set(finals))
+        for state in sorted(set(finals)):
+            ends.push_back(state)
         return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
 
-    def dispatch(self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None):
-        """Free text with triggers; see the header file."""
+    def dispatch(
+        self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None
+    ):
+        """Free text with triggers; see the header file.
+
+        Raises:
+            LimitExceeded: bounds that no register holds.
+        """
         cdef vector[uint32_t] operands
         cdef uint32_t n_arms = 0
-        check_count(min_chars)
-        if max_chars is not None:
-            check_count(max_chars)
+        for count in (min_chars, max_chars, max_tokens):
+            if count is not None:
+                check_count(count)
         for pattern, node, returns in arms:
             operands.push_back(node)
             operands.push_back(bool(returns))
@@ -359,7 +447,8 @@ cdef class Grammar:
             push_pattern(&operands, pattern)
         ids = specials if isinstance(specials, TokenSet) else TokenSet(specials)
         return self.add_dispatch(
-            n_arms, &operands, ids, open_end, min_chars, NO_MAXIMUM if max_chars is None else max_chars)
+            n_arms, &operands, ids, open_end, min_chars, NO_MAXIMUM if max_chars is None else max_chars,
+            NO_MAXIMUM if max_tokens is None else max_tokens)
 
     def capture(self, str label, str role, uint32_t node):
         return self.add_capture(label, ROLES[role], node)
@@ -432,8 +521,7 @@ cdef class Grammar:
         vector[uint64_t]().swap(self.hashes)
         vector[uint32_t]().swap(self.table)
         vector[uint32_t]().swap(self.marks)
-        self.label_ids = {}
-        self.shared = {}
+        self.label_ids, self.literal_rules, self.shared = {}, {}, {}
         return 0
 
 
@@ -496,7 +584,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, tuple(zip(words[::2], words[1::2]))
     if kind == flat.SEQ or kind == flat.ALT or kind == flat.TOKENS:
         return kind, tuple(words)
-    if kind == flat.REPEAT:
+    if kind == flat.REPEAT or kind == flat.BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
     if kind == flat.REF:
         return kind, node.a
@@ -509,11 +597,14 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
     if kind == flat.OTHER_TEXT:
         return kind, node.a, split_texts(words)
+    if kind == flat.OBJECT:
+        return (kind, split_members(words), words[1], words[0],
+                bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST))
     return (kind,)
 
 
 cdef tuple dispatch_tuple(Grammar grammar, const NodeC* node, list words):
-    arms, excludes, at = [], [], 3
+    arms, excludes, at = [], [], 4
     while at < len(words):
         if len(arms) < node.b:
             letters = words[at + 3:at + 3 + words[at + 2]]
@@ -523,8 +614,8 @@ cdef tuple dispatch_tuple(Grammar grammar, const NodeC* node, list words):
             excludes.append(tuple(words[at + 1:at + 1 + words[at]]))
             at += 1 + words[at]
     specials = () if node.a == NO_SET else tuple(grammar.sets[node.a])
-    maximum = -1 if words[2] == NO_MAXIMUM else words[2]
-    return flat.DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], maximum
+    bounds = [-1 if count == NO_MAXIMUM else count for count in words[2:4]]
+    return flat.DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds
 
 
 cdef tuple split_texts(list words):
@@ -536,12 +627,21 @@ cdef tuple split_texts(list words):
     return tuple(texts)
 
 
+cdef tuple split_members(list words):
+    members, at = [], 2
+    while at < len(words):
+        n = words[at + 2]
+        members.append(("".join(map(chr, words[at + 3:at + 3 + n])), words[at], bool(words[at + 1])))
+        at += 3 + n
+    return tuple(members)
+
+
 def children(node):
     """The ids of a node's direct children, REF excluded."""
     kind = node[0]
     if kind in (SEQ, ALT):
         return tuple(node[1])
-    if kind == REPEAT:
+    if kind in (REPEAT, BOUNDED):
         return (node[1],)
     if kind == GRAPH:
         return tuple([edge[1] for edge in node[2]])
@@ -549,4 +649,6 @@ def children(node):
         return tuple([arm[1] for arm in node[1]])
     if kind == CAPTURE:
         return (node[3],)
+    if kind == OBJECT:
+        return (*[member[1] for member in node[1]], node[2], node[3])
     return ()

@@ -3,11 +3,11 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.unordered_set cimport unordered_set
-from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
 from .hashing cimport MISSING, map_get
 from .masks cimport Masks
+from .pool cimport vector
 from .rows cimport DEAD, Arena, ItemC, RowC
 
 cdef uint8_t BACKSLASH = 0x5C
@@ -42,17 +42,19 @@ cdef class Prefill:
         """
         cdef uint32_t made = 0
         cdef PlaceC place
-        cdef bint complete
+        cdef bint complete, failed
         with nogil:
             self.arena.guard.lock()
             complete = self.explore(places)
+            failed = self.arena.error != NO_ERROR
             self.arena.guard.unlock()
             sort(self.places.begin(), self.places.end(), &costlier)
             for place in self.places:
-                if made == budget or self.arena.error != NO_ERROR:
+                if made == budget or failed:
                     break
                 self.arena.guard.lock()
                 made += self.masks.make_ahead(place.instance)
+                failed = self.arena.error != NO_ERROR
                 self.arena.guard.unlock()
         return made, complete
 
@@ -73,10 +75,11 @@ cdef class Prefill:
                 live[b] = self.arena.rows[self.arena.instances[todo[at]].row].live[b]
             if not self.escapes and has_others(live, BACKSLASH):
                 live[BACKSLASH >> 6] &= ~(<uint64_t>1 << (BACKSLASH & 63))
-            for b in range(256):
-                if not (live[b >> 6] >> (b & 63)) & 1:
+            # a byte more, or, as number 256, a token's end
+            for b in range(257):
+                if b < 256 and not (live[b >> 6] >> (b & 63)) & 1:
                     continue
-                found = self.arena.step(todo[at], <uint8_t>b)
+                found = self.arena.step(todo[at], <uint8_t>b) if b < 256 else self.arena.end_token(todo[at])
                 if self.arena.error != NO_ERROR:
                     return False
                 if found == DEAD or seen.count(found):

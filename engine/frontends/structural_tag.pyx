@@ -18,10 +18,10 @@ Files      tag_language and tag_fields parse and check, tag_formats is what come
 """
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from ..flat cimport REF, ROLE_BEGIN, ROLE_TAG, ROLE_TEXT
 from ..ir cimport Grammar
+from ..pool cimport vector
 from .tag_formats cimport (
     AnyText, ConstString, Dispatch, Ebnf, Format, JsonSchema, Or, OtherTokens, Regex, Repeat, Sequence, Tag,
     TagsWithSeparator, Token, Triggered,
@@ -228,7 +228,7 @@ cdef class TagBuilder:
             for pattern in self.spelling.patterns(mark, f"{made.pointer}/rules/{k}/0"):
                 add_way(&ways, numbers, pattern, node)
         marks = tuple(dict.fromkeys([mark for mark, _ in made.arms]))
-        return self.with_ways(new_free_text(made.pointer, marks, made.excludes, None), &ways, numbers, made.loop)
+        return self.with_ways(new_free_text(made.pointer, marks, made.excludes), &ways, numbers, made.loop)
 
     cdef FreeText tag_arms(self, Triggered made):
         """One arm for every way to write a trigger: all tags that go on from there."""
@@ -247,7 +247,7 @@ cdef class TagBuilder:
                 continue
             for pattern, pieces in self.openings(tag, sizes, patterns):
                 add_way(&ways, numbers, pattern, self.tag(tag, add_pieces(self.grammar, pieces)))
-        text = new_free_text(made.pointer, made.triggers, made.excludes, None)
+        text = new_free_text(made.pointer, made.triggers, made.excludes)
         return self.with_ways(text, &ways, numbers, not made.stop_after_first)
 
     cdef FreeText with_ways(self, FreeText text, WaysC* ways, dict numbers, bint returns):
@@ -286,4 +286,6 @@ cdef str shortest(str begin, list sizes, dict triggers):
 
 
 cdef FreeText plain(AnyText made):
-    return new_free_text(made.pointer, (), made.excludes, made.max_chars)
+    cdef FreeText text = new_free_text(made.pointer, (), made.excludes)
+    text.max_chars, text.max_tokens = made.max_chars, made.max_tokens
+    return text

@@ -36,7 +36,8 @@ cdef class Ebnf(Format):
 
 cdef class AnyText(Format):
     cdef readonly tuple excludes
-    cdef readonly object max_chars        # int, or None: no bound
+    # int, or None: no bound
+    cdef readonly object max_chars, max_tokens
 
 cdef class Token(Format):
     cdef readonly object token
@@ -84,7 +85,7 @@ cdef ConstString new_const_string(str pointer, str value)
 cdef JsonSchema new_json_schema(str pointer, object schema, str place)
 cdef Regex new_regex(str pointer, str pattern)
 cdef Ebnf new_ebnf(str pointer, str text)
-cdef AnyText new_any_text(str pointer, tuple excludes, object max_chars)
+cdef AnyText new_any_text(str pointer, tuple excludes, object max_chars, object max_tokens)
 cdef Token new_token(str pointer, object token)
 cdef OtherTokens new_other_tokens(str pointer, tuple excludes, object minimum, object maximum)
 cdef Sequence new_sequence(str pointer, tuple elements)

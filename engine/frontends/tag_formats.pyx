@@ -114,11 +114,12 @@ cdef Ebnf new_ebnf(str pointer, str text):
     return made
 
 
-cdef AnyText new_any_text(str pointer, tuple excludes, object max_chars):
+cdef AnyText new_any_text(str pointer, tuple excludes, object max_chars, object max_tokens):
     cdef AnyText made = AnyText.__new__(AnyText)
     made.pointer = pointer
     made.excludes = excludes
     made.max_chars = max_chars
+    made.max_tokens = max_tokens
     return made
 
 
@@ -216,7 +217,7 @@ cdef bint is_endless(Format made) except -1:
     if kind is OtherTokens:
         return (<OtherTokens>made).maximum is None
     if kind is AnyText:
-        return (<AnyText>made).max_chars is None and not (<AnyText>made).excludes
+        return not is_counted(<AnyText>made) and not (<AnyText>made).excludes
     if kind is Triggered:
         return not (<Triggered>made).excludes
     return kind is Dispatch and not (<Dispatch>made).excludes
@@ -228,4 +229,8 @@ cdef bint is_text(Format made) except -1:
         return not (<Triggered>made).at_least_one and not (<Triggered>made).stop_after_first
     if kind is Dispatch:
         return (<Dispatch>made).loop
-    return kind is AnyText and (<AnyText>made).max_chars is None
+    return kind is AnyText and not is_counted(<AnyText>made)
+
+
+cdef bint is_counted(AnyText made) noexcept:
+    return made.max_chars is not None or made.max_tokens is not None

@@ -10,21 +10,21 @@ Ends       the end of the tag around free text is excluded from it. Where nothin
 """
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from ..ir cimport Grammar
+from ..pool cimport vector
 from .tag_formats cimport Tag
 from .tag_vocabulary cimport Surroundings, TagVocabulary
 
 cdef class FreeText:
     cdef str pointer
     cdef tuple triggers, excludes
-    cdef object max_chars                 # int, or None: no bound
+    cdef object max_chars, max_tokens     # int, or None: no bound
     cdef list patterns                    # of the arms
     cdef vector[uint32_t] arms            # operands of a DISPATCH
     cdef int add_arm(self, pattern, uint32_t node, bint returns) except -1
 
-cdef FreeText new_free_text(str pointer, tuple triggers, tuple excludes, max_chars)
+cdef FreeText new_free_text(str pointer, tuple triggers, tuple excludes)
 
 cdef class FreeTextBuilder:
     # emits free text into one grammar; ``around`` is the tag that the text stands in

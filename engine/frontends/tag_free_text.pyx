@@ -1,10 +1,11 @@
 """FreeText: see the header file."""
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from ..flat cimport NO_MAXIMUM, ROLE_END, ROLE_TEXT
 from ..ir cimport push_pattern
+from ..pool cimport vector
+from ..tokenset cimport TokenSet
 from .tag_formats cimport Tag
 from .tag_vocabulary cimport Surroundings, are_tangled
 
@@ -21,11 +22,15 @@ cdef class FreeText:
         return push_pattern(&self.arms, pattern)
 
 
-cdef FreeText new_free_text(str pointer, tuple triggers, tuple excludes, max_chars):
+cdef FreeText new_free_text(str pointer, tuple triggers, tuple excludes):
     cdef FreeText made = FreeText.__new__(FreeText)
-    made.pointer, made.triggers, made.excludes, made.max_chars = pointer, triggers, excludes, max_chars
+    made.pointer, made.triggers, made.excludes = pointer, triggers, excludes
     made.patterns = []
     return made
+
+
+cdef uint32_t bound(count) except? 0:
+    return NO_MAXIMUM if count is None else count
 
 
 cdef class FreeTextBuilder:
@@ -48,18 +53,17 @@ cdef class FreeTextBuilder:
         """Text that may stop anywhere and holds no end of the tag around it."""
         cdef Surroundings beside = self.surroundings(text, around)
         cdef vector[uint32_t] operands = text.arms
-        cdef uint32_t node, maximum
+        cdef TokenSet specials = None
+        cdef uint32_t node
         if text.max_chars is None:
+            specials = beside.specials
             operands.insert(operands.end(), beside.excluded_operands.begin(), beside.excluded_operands.end())
-            node = self.grammar.add_dispatch(
-                <uint32_t>len(text.patterns), &operands, beside.specials, True, 0, NO_MAXIMUM)
         else:
             for pattern in beside.excluded:
                 if type(pattern) is bytes:
                     push_pattern(&operands, pattern)
-            maximum = text.max_chars
-            node = self.grammar.add_dispatch(
-                <uint32_t>len(text.patterns), &operands, None, True, 0, maximum)
+        node = self.grammar.add_dispatch(
+            <uint32_t>len(text.patterns), &operands, specials, True, 0, bound(text.max_chars), bound(text.max_tokens))
         return self.grammar.add_capture(text.pointer, ROLE_TEXT, node)
 
     cdef uint32_t closed(self, FreeText text, Tag around) except? 0xFFFFFFFF:
@@ -68,7 +72,7 @@ cdef class FreeTextBuilder:
         cdef vector[uint32_t] operands
         cdef uint32_t parts[2]
         cdef uint32_t over
-        if (text.max_chars is not None or "" in around.ends or beside.is_tangled
+        if (text.max_chars is not None or text.max_tokens is not None or "" in around.ends or beside.is_tangled
                 or are_tangled(beside.ends, text.patterns)):
             parts[0], parts[1] = self.open(text, around), self.end(around)
             return self.grammar.add_seq(parts, 2)
@@ -80,7 +84,8 @@ cdef class FreeTextBuilder:
             push_pattern(&operands, pattern)
         operands.insert(operands.end(), beside.beside_operands.begin(), beside.beside_operands.end())
         over = self.grammar.add_dispatch(
-            <uint32_t>(len(text.patterns) + len(beside.ends)), &operands, beside.specials, False, 0, NO_MAXIMUM)
+            <uint32_t>(len(text.patterns) + len(beside.ends)), &operands, beside.specials, False, 0, NO_MAXIMUM,
+            NO_MAXIMUM)
         return self.grammar.add_capture(text.pointer, ROLE_TEXT, over)
 
     cdef Surroundings surroundings(self, FreeText text, Tag around):

@@ -282,11 +282,9 @@ cdef class Reader:
             return content
         if isinstance(content, AnyText):
             text = content
-            bound = None if maximum is None else text.max_chars * maximum
-            if text.max_chars == 0:
-                bound = 0
-            if bound is None or bound <= MOST:
-                return new_any_text(text.pointer, text.excludes, bound)
+            most_chars, most_tokens = times(text.max_chars, maximum), times(text.max_tokens, maximum)
+            if (most_chars is None or most_chars <= MOST) and (most_tokens is None or most_tokens <= MOST):
+                return new_any_text(text.pointer, text.excludes, most_chars, most_tokens)
         return new_repeat(fields.pointer, content, minimum, maximum)
 
     # -- tags --------------------------------------------------------------------------------------
@@ -382,12 +380,16 @@ cdef tuple excluded(Fields fields):
     return as_texts(fields.optional_items("excludes"), f"{fields.pointer}/excludes")
 
 
+cdef object times(bound, maximum):
+    """A bound on what is repeated, for all repetitions together; None is no bound."""
+    if bound is None or bound == 0:
+        return bound
+    return None if maximum is None else bound * maximum
+
+
 cdef Format any_text(Fields fields):
-    excludes = excluded(fields)
-    if fields.get("max_tokens", None) is not None:
-        message = "the engine counts characters of free text, not its tokens: use max_chars"
-        raise UnsupportedSchema(fields.pointer, "max_tokens", message)
-    return new_any_text(fields.pointer, excludes, fields.bound("max_chars", MOST))
+    return new_any_text(
+        fields.pointer, excluded(fields), fields.bound("max_chars", MOST), fields.bound("max_tokens", MOST))
 
 
 cdef int add_options(Fields fields, JsonSchema made) except -1:

@@ -9,9 +9,9 @@ Representation   the special tokens' texts as a trie: nodes[0] is the root, the 
 """
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from ..ir cimport Grammar
+from ..pool cimport vector
 
 cdef struct LetterC:
     uint32_t letter

@@ -1,9 +1,9 @@
 """Spelling: see the header file."""
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from ..ir cimport Grammar
+from ..pool cimport vector
 
 from ..errors import LimitExceeded
 

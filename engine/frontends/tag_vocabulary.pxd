@@ -9,8 +9,8 @@ Not here  what is done with them (structural_tag, tag_free_text).
 """
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
+from ..pool cimport vector
 from ..tokenset cimport TokenSet
 from .tag_spelling cimport Spelling
 

@@ -113,6 +113,12 @@ SCHEMAS = [
         )
     ],
     _schema("pattern-length", {"type": "string", "pattern": "^[a-z ]*$", "minLength": 2, "maxLength": 6}, "ab", "a b c "),
+    _schema("pattern-longer", {"type": "string", "pattern": r"^\S+@\S+$", "minLength": 5, "maxLength": 12}, "ab@cd", "abc@defgh.xy", "é@漢字."),
+    _schema("pattern-words", {"type": "string", "pattern": "^[a-z]+( [a-z]+){0,3}$", "maxLength": 30}, "the quick brown fox", "a" * 30),
+    _schema("pattern-open-length", {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$", "minLength": 8}, "abcd-efgh", "abcdefghij-kl"),
+    _schema("pattern-even-length", {"type": "string", "pattern": "^(ab|é)+(cd)?$", "minLength": 3, "maxLength": 6}, "ababab", "abcd", "ééé"),
+    _schema("format-length", {"type": "string", "format": "email", "minLength": 6, "maxLength": 20}, "ab@cd.ef", "abcdef@ghijkl.mnopqr"),
+    _schema("format-uri-length", {"type": "string", "format": "uri", "maxLength": 24}, "https://example.com/a?b#c"[:24], "a:"),
     _schema("pattern-length-search", {"type": "string", "pattern": "zz", "maxLength": 5}, "azzb"),
     *[
         _schema(f"enum-{n}", {"enum": values}, *values)
@@ -271,6 +277,21 @@ TAGS = [
     _tag("max-chars-excludes", {"type": "any_text", "max_chars": 40, "excludes": ["<stop>", "###"]}, "a <sto ## b"),
     _tag("max-chars-tag", {"type": "tag", "begin": "<think>", "content": {"type": "any_text", "max_chars": 20}, "end": "</think>"}, "<think>a </thin b</think>", f"<think>{'x' * 20}</think>"),
     _tag("max-chars-sequence", {"type": "sequence", "elements": [{"type": "any_text", "max_chars": 25}, {"type": "const_string", "value": "END"}]}, "x END", "END END"),
+    _tag("max-chars-split", {"type": "sequence", "elements": [{"type": "any_text", "max_chars": 5}, {"type": "regex", "pattern": "[a-z <]{2,40}"}]}, "x END ab", "漢字漢字 < <"),
+    _tag("max-chars-twice", {"type": "sequence", "elements": [{"type": "any_text", "max_chars": 3}, {"type": "any_text", "max_chars": 4, "excludes": ["e"]}]}, "END 漢字"),
+    _tag("max-tokens", {"type": "any_text", "max_tokens": 40}, "", "é" * 10, "any <é>\n"),
+    _tag("max-tokens-one", {"type": "any_text", "max_tokens": 1}, "", "a"),
+    _tag("max-tokens-few", {"type": "any_text", "max_tokens": 3}, "", "a b"),
+    _tag("max-tokens-excludes", {"type": "any_text", "max_tokens": 30, "excludes": ["<stop>", "###"]}, "a <sto ## b"),
+    _tag("max-tokens-tag", {"type": "tag", "begin": "<think>", "content": {"type": "any_text", "max_tokens": 25}, "end": "</think>"}, "<think>a </thin b</think>", f"<think>{'x' * 20}</think>"),
+    _tag("max-tokens-tag-few", {"type": "tag", "begin": "<think>", "content": {"type": "any_text", "max_tokens": 4}, "end": "</think>"}, "<think>a b</think>", "<think>漢</think>"),
+    _tag("max-tokens-sequence", {"type": "sequence", "elements": [{"type": "any_text", "max_tokens": 20}, {"type": "const_string", "value": "END"}]}, "x END", "END END"),
+    _tag("max-tokens-twice", {"type": "sequence", "elements": [{"type": "any_text", "max_tokens": 2}, {"type": "any_text", "max_tokens": 3, "excludes": ["e"]}]}, "a b"),
+    _tag("max-tokens-star", {"type": "star", "content": {"type": "tag", "begin": "(", "content": {"type": "any_text", "max_tokens": 3}, "end": [")", "é"]}}, "(a)", "(a)(b)(cé"),
+    _tag("max-tokens-or", {"type": "or", "elements": [{"type": "any_text", "max_tokens": 2}, _json(STRING), {"type": "regex", "pattern": "[a-zé]{0,30}"}]}, '"some text"', "aé" * 10),
+    _tag("max-tokens-counted", {"type": "repeat", "min": 2, "max": 20, "content": {"type": "tag", "begin": "<", "content": {"type": "any_text", "max_tokens": 2}, "end": ">"}}, "<a><b>", "<>" * 20),
+    _tag("max-tokens-and-chars", {"type": "tag", "begin": "<think>", "content": {"type": "any_text", "max_tokens": 12, "max_chars": 10}, "end": "</think>"}, "<think>a b</think>", "<think>漢字</think>"),
+    _tag("max-tokens-token-end", {"type": "tag", "begin": "<t>", "content": {"type": "any_text", "max_tokens": 12}, "end": {"type": "token", "token": "<|end|>"}}, needs=("<|end|>",)),
     _tag("exclude-token", {"type": "sequence", "elements": [{"type": "exclude_token", "exclude_tokens": [3, "<|start|>"]}, {"type": "const_string", "value": "x"}]}, needs=("<|start|>",)),
     _tag("any-tokens", {"type": "any_tokens", "exclude_tokens": [3]}, "b c"),
     _tag("any-tokens-bounded", {"type": "tag", "begin": "<t>", "content": {"type": "any_tokens", "max_tokens": 12}, "end": {"type": "token", "token": "<|end|>"}}, needs=("<|end|>",)),
@@ -289,11 +310,13 @@ TAGS = [
             ("minimax_xml", ('<parameter name="city">Oslo</parameter>',)),
             ("minimax_m3_xml", ("]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<l>]<]minimax[>[</l>",)),
             ("deepseek_xml", ('<｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter>',)),
+            ("deepseek_v4_1_xml", ('<｜DSML｜ parameter name="city" string="true">Oslo</｜DSML｜ parameter>',)),
             ("glm_xml", ("<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>",)),
             ("cohere_xml", ('<cofl:value name="city" type="raw">Oslo</cofl:value>',)),
             ("kimi_k3_xml", ('<|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>',)),
         )
     ],
+    _tag("qwen-parameter", {"type": "qwen_xml_parameter", "json_schema": _object({"n": INTEGER})}, "<parameter=n>12</parameter>"),
     _tag("qwen-open", {"type": "json_schema", "style": "qwen_xml", "json_schema": {"type": "object", "properties": {"p": {"type": "string", "pattern": "^[a-z]+$"}}}}, "<parameter=p>abc</parameter><parameter=q>[1]</parameter>"),
 ]  # fmt: skip
 

@@ -14,6 +14,7 @@ import engine
 from engine.artifact import decode
 from tests.engine.cases import CASES, Case
 from tests.engine.harness import (
+    DictStore,
     MaskChecker,
     bits,
     compile_case,
@@ -84,9 +85,9 @@ def test_reference_agrees_byte_by_byte(case: Case) -> None:
                     byte,
                 )
             tokens = {
-                t: after
+                t: after[0]
                 for t in vocabulary.special_token_ids
-                if (after := state.step_token(t)) is not None
+                if (after := reference.after_token([state], t, b""))
             }
             allowed = [b for b, after in followers.items() if after is not None] or [
                 b for b in range(256) if matcher.fork().accept_bytes(bytes([b]))
@@ -110,6 +111,33 @@ def test_reference_agrees_byte_by_byte(case: Case) -> None:
             else:
                 assert state.accepts()
                 break
+
+
+@BY_NAME
+def test_reference_agrees_token_by_token(case: Case) -> None:
+    """On random walks over whole tokens, which is what bounds on tokens count."""
+    compiled = compile_case(small_compiler(), case)
+    reference = Recogniser(compiled.grammar)
+    vocabulary, rng = compiled.vocabulary, random.Random(f"tokens {case.name}")
+    special = {*vocabulary.special_token_ids, *vocabulary.stop_token_ids}
+    for _ in range(2):
+        matcher, states = engine.Matcher(compiled), [reference.start()]
+        for _ in range(12):
+            taken = []
+            for token in rng.sample(range(vocabulary.size), 60):
+                data = b"" if token in special else vocabulary.tokens[token]
+                after = reference.after_token(states, token, data)
+                if token in vocabulary.stop_token_ids:
+                    after = [state for state in after or states if state.accepts()]
+                wanted = bool(after) and bool(vocabulary.tokens[token])
+                assert matcher.fork().accept_token(token) == wanted, (case.name, token)
+                if wanted and token not in vocabulary.stop_token_ids:
+                    taken.append((token, after))
+            if not taken:
+                break
+            token, states = rng.choice(taken)
+            assert matcher.accept_token(token)
+            assert matcher.can_stop() == any(state.accepts() for state in states)
 
 
 @BY_NAME
@@ -153,19 +181,6 @@ def way_to_stop(matcher: engine.Matcher) -> bool:
     return False
 
 
-class DictStore:
-    """A store that keeps everything."""
-
-    def __init__(self) -> None:
-        self.kept: dict[bytes, bytes] = {}
-
-    def get_many(self, keys: list[bytes]) -> list[bytes | None]:
-        return [self.kept.get(key) for key in keys]
-
-    def put_many(self, items: list[tuple[bytes, bytes]]) -> None:
-        self.kept.update(items)
-
-
 def record(compiled: engine.Compiled, case: Case) -> list[bytes]:
     """The masks along one random walk; the walk depends on the masks only."""
     masks: list[bytes] = []
@@ -177,25 +192,6 @@ def record(compiled: engine.Compiled, case: Case) -> list[bytes]:
 
     walk_randomly(compiled, f"paths {case.name}", 60, visit)
     return masks
-
-
-FEATURES = ("cross_grammar", "mask_memo", "tail_references", "count_registers")
-
-
-@BY_NAME
-def test_every_path_gives_the_same_masks(case: Case) -> None:
-    """Cold, warm, loaded from a store, and with each feature switched off."""
-    store = DictStore()
-    compiler = small_compiler(store=store)
-    compiled = compile_case(compiler, case)
-    cold = record(compiled, case)
-    assert record(compiled, case) == cold
-    compiler.flush()
-    loaded = small_compiler(store=store)
-    assert record(compile_case(loaded, case), case) == cold
-    for feature in FEATURES:
-        other = small_compiler(features=engine.Features(**{feature: False}))
-        assert record(compile_case(other, case), case) == cold, feature
 
 
 def test_masks_from_a_store_are_used_and_damaged_ones_are_not() -> None:
