@@ -171,8 +171,8 @@ class ObjectMachine:
 class BoundedMachine:
     """The words of a graph of characters that have so many of them, every way tried.
 
-    Position   (characters read, ways): a way is a state of the graph and the bytes of a character that
-               is not whole yet.
+    Position   (characters read, ways): a way is a state of the graph and the bytes of a character
+               that is not whole yet.
     """
 
     def __init__(self, nodes: Sequence[tuple], node: tuple) -> None:
@@ -201,7 +201,7 @@ class BoundedMachine:
         return ()
 
     def _ends(self, state: int, count: int) -> bool:
-        """Whether an end with a right count lies ahead; without a maximum far ends do not matter."""
+        """Whether an end with a right count lies ahead; without a maximum far ends are alike."""
         last = len(self.before) if self.maximum == -1 else self.maximum - count + 1
         first = max(self.minimum - count, 0)
         return any(state in before for before in self.before[first : max(last, first)])
