@@ -31,7 +31,6 @@ Not here         rows (rows), what the IR means (ir).
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .determinise cimport ClosureC, LazyC
 from .digests cimport Digests
@@ -41,6 +40,7 @@ from .flat cimport FlatIR
 from .names cimport SpotsC
 from .nfa cimport NfaC
 from .objects cimport ObjectC
+from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
 cdef enum:

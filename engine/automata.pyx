@@ -1,7 +1,6 @@
 """Automata: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from .determinise cimport (
     copy_nfa, determinise, lazy_start, lazy_state, minimise, trim,
@@ -18,6 +17,7 @@ from .names cimport read_texts, texts_state
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_emit_counted, nfa_start, nfa_state
 from .objects cimport object_start, object_state
 from .other_text cimport build_other_text, grow_other_text
+from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
 # A deterministic automaton may have this many states for each edge of the nondeterministic one;

@@ -3,11 +3,11 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
-from libcpp.vector cimport vector
 
 from .automata cimport Automata, StateC
 from .dispatch cimport BOUNDARY, PieceC, utf8_pieces
 from .draft cimport FINAL_STATE
+from .pool cimport vector
 from .triples cimport TripleC, TriplePtr
 from .triplemaker cimport pack_bits, sort_exits
 from .vocabulary cimport TrieNode, Vocabulary

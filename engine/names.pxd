@@ -15,7 +15,7 @@ Not here     spellings in automata that are built whole (spelling).
 """
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
+from .pool cimport vector
 
 from .draft cimport DraftC
 from .wordtable cimport WordTableC

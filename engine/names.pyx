@@ -2,9 +2,9 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
-from libcpp.vector cimport vector
 
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC
+from .pool cimport vector
 from .spelling cimport short_escape
 from .wordtable cimport table_number
 

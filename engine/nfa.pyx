@@ -39,7 +39,8 @@ cdef void nfa_emit(NfaC* nfa, FlatIR ir, uint32_t number, uint32_t s, uint32_t t
     cdef uint32_t k
     if nfa.overflow or not ir.productive[number]:
         return
-    if ir.rule_of_node[number] != NO_RULE and node.kind in (REPEAT, CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, OBJECT, BOUNDED):
+    if ir.rule_of_node[number] != NO_RULE and node.kind in (
+            REPEAT, CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, OBJECT, BOUNDED):
         nfa_edge(nfa, s, REF_EDGE, ir.rule_of_node[number], 0, t)
     elif node.kind == EMPTY:
         nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)

@@ -17,7 +17,7 @@ Not here     what schemas ask of members (frontends.json_schema.objects).
 """
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
+from .pool cimport vector
 
 from .draft cimport DraftC
 from .flat cimport FlatIR

@@ -1,7 +1,6 @@
 """Strings but for some texts: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from .automata cimport Automata, StateC
 from .draft cimport FINAL_STATE, UNBUILT_STATE, ByteEdgeC
@@ -9,6 +8,7 @@ from .flat cimport NodeC
 from .names cimport (
     NO_NAME, SpotC, SpotsC, StepC, list_steps, name_at, number_spot, read_texts, spot_at, start_of,
 )
+from .pool cimport vector
 
 
 cdef uint32_t body_target(Automata automata, uint32_t state, uint8_t byte) noexcept nogil:

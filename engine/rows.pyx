@@ -3,12 +3,12 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
-from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from .flat cimport NO_MAXIMUM, RuleC
 from .hashing cimport MISSING, hash_words, map_get, map_put
+from .pool cimport vector
 
 
 cdef bint seed_before(const SeedC& a, const SeedC& b) noexcept nogil:
@@ -62,17 +62,6 @@ cdef class Arena:
             + 12 * self.instance_ids.keys.size() + sizeof(StateC) * self.automata.states.capacity()
             + 8 * self.automata.byte_edges.capacity()
         )
-
-    def stats(self):
-        """Sizes: rows, instances, items, frames, and bytes held."""
-        return {
-            "rows": self.rows.size() - 2,
-            "instances": self.instances.size() - 2,
-            "items": self.items.size(),
-            "frames": self.frame_off.size() - 2,
-            "states": self.automata.states.size() - 1,
-            "bytes": self.bytes_held(),
-        }
 
     # -- questions ---------------------------------------------------------------------------------
     cdef bint accepts(self, uint32_t instance) noexcept nogil:
