@@ -13,14 +13,15 @@ Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1
                      TOKENS              a = token set
                      CAPTURE             a = node, b = label, c = role
                      DISPATCH            a = index into dispatches
-                     OTHER_TEXT          a = rule of any text; for each text its length and code points
+                     TEXTS               for each text its length and code points
+                     OTHER_TEXT          the same; a = rule of any text
                      OBJECT              a = members, b = flags; nodes of space and of what isn't listed,
                                          then for each member its node, whether it is required, and
                                          its name's length and code points
 
                  rules[r] names the node of rule r and how its automaton is made. Behind the
                  grammar's own rules come made ones: each CAPTURE, DISPATCH, arm, OBJECT,
-                 BOUNDED and counted REPEAT is a rule of its own.
+                 BOUNDED, TEXTS, OTHER_TEXT and counted REPEAT is a rule of its own.
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
 Invariants       I1 as in ir.py; nodes, pool and rules never change after load. Token sets may
                     be added while automata are built.
@@ -50,6 +51,7 @@ cdef enum:
     OTHER_TEXT = 14
     OBJECT = 15
     BOUNDED = 16
+    TEXTS = 17
 
 cdef enum:
     NO_MAXIMUM = 0xFFFFFFFF
@@ -65,6 +67,7 @@ cdef enum:
     OTHER_TEXT_RULE = 3
     OBJECT_RULE = 4
     BOUNDED_RULE = 5
+    TEXTS_RULE = 6
 
 cdef enum:
     # of an OBJECT

@@ -63,8 +63,6 @@ cdef class FlatIR:
         for rule in self.rules:
             if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
                 largest = max(largest, self.weights[self.nodes[rule.node].a])
-            elif rule.kind == OTHER_TEXT_RULE or rule.kind == OBJECT_RULE:
-                largest = max(largest, 8 * self.nodes[rule.node].n)
             elif rule.kind == PLAIN_RULE:
                 largest = max(largest, self.weights[rule.node])
         return largest
@@ -104,6 +102,8 @@ cdef class FlatIR:
                 self.rules.back().unit = content[6] + 1 if content[6] >= 0 else 1
         elif kind == OTHER_TEXT:
             self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
+        elif kind == TEXTS:
+            self.rule_of_node[number] = self.made_rule(number, TEXTS_RULE)
         elif kind == OBJECT and self.rule_of_node[number] == NO_RULE:
             self.rule_of_node[number] = self.made_rule(number, OBJECT_RULE)
         return 0
@@ -346,7 +346,9 @@ cdef class FlatIR:
         if node.kind == DISPATCH:
             return self.dispatches[node.a].open_end and self.rules[self.rule_of_node[i]].minimum == 0
         if node.kind == OTHER_TEXT:
-            return not (node.n and self.pool[node.off] == 0)
+            return not has_empty_text(node, self.pool.data())
+        if node.kind == TEXTS:
+            return has_empty_text(node, self.pool.data())
         return False
 
     cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
@@ -401,6 +403,15 @@ cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good
             return False
         at += 3 + pool[at + 2]
     return is_any
+
+
+cdef bint has_empty_text(NodeC* node, const uint32_t* pool) noexcept nogil:
+    cdef uint32_t at = node.off, end = node.off + node.n
+    while at < end:
+        if pool[at] == 0:
+            return True
+        at += 1 + pool[at]
+    return False
 
 
 cdef void order_nodes(FlatIR flat, vector[uint32_t]* order) noexcept nogil:

@@ -20,6 +20,7 @@ CAPTURE: int
 OTHER_TEXT: int
 OBJECT: int
 BOUNDED: int
+TEXTS: int
 
 Node = int
 #: a node: its kind, then what the header lists for it
@@ -49,6 +50,7 @@ class Grammar:
     def chars(self, ranges: Iterable[tuple[int, int]]) -> Node: ...
     def json_chars(self, ranges: Iterable[tuple[int, int]]) -> Node: ...
     def other_text(self, rule: int, texts: Iterable[str]) -> Node: ...
+    def texts(self, texts: Iterable[str]) -> Node: ...
     def object(
         self,
         members: Iterable[tuple[str, Node, bool]],

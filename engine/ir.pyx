@@ -15,8 +15,8 @@ from .limits import Limits
 
 (
     EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
-    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED,
-) = range(17)
+    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED, TEXTS,
+) = range(18)
 
 Node = int
 NodeTuple = tuple
@@ -239,6 +239,26 @@ cdef class Grammar:
         self.pool.insert(self.pool.end(), words.begin(), words.end())
         return self.intern(flat.OBJECT, n, flags, 0, off)
 
+    cdef uint32_t push_texts(self, list texts):
+        """Writes them as operands, each with its length; returns where they begin."""
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef str text
+        cdef Py_UCS4 c
+        for text in texts:
+            self.pool.push_back(<uint32_t>len(text))
+            for c in text:
+                self.pool.push_back(c)
+        return off
+
+    cdef uint32_t add_texts(self, list texts) except? NO_NODE:
+        """Given once each; those with lone surrogates have no spelling."""
+        texts = [text for text in texts if is_spelled(text)]
+        if not texts:
+            return self.fail_node
+        if len(texts) == 1:
+            return self.add_text(<str>texts[0])
+        return self.intern(flat.TEXTS, 0, 0, 0, self.push_texts(texts))
+
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
         """``maximum`` NO_MAXIMUM is no upper bound."""
         if self.node_list[node].kind != flat.GRAPH:
@@ -293,17 +313,16 @@ cdef class Grammar:
     def other_text(self, uint32_t rule, texts):
         """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
         cdef uint32_t off
-        cdef Py_UCS4 c
         cdef NodeC* body = &self.node_list[self.rule_nodes[rule]]
         if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM
                 or self.nodes[body.a] != (JSON_CHARS, ANY_CHAR)):
             raise InternalError("other_text needs the rule of any string's inside")
-        off = <uint32_t>self.pool.size()
-        for text in sorted(set(texts)):
-            self.pool.push_back(len(text))
-            for c in <str>text:
-                self.pool.push_back(c)
+        off = self.push_texts(sorted(set(texts)))
         return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+
+    def texts(self, texts):
+        """Any of some texts inside a JSON string, in any spelling."""
+        return self.add_texts(sorted(set(texts)))
 
     def object(self, members, *, uint32_t extra, uint32_t space, bint may_be_empty, bint extra_last=False):
         """A JSON object; see the header file. Members are (name, node, whether it is required)."""
@@ -468,6 +487,14 @@ cdef class Grammar:
             raise InternalError("the grammar has no root rule")
 
 
+cdef bint is_spelled(str text):
+    cdef Py_UCS4 c
+    for c in text:
+        if 0xD800 <= c <= 0xDFFF:
+            return False
+    return True
+
+
 cdef int check_count(object count) except -1:
     """
     Raises:
@@ -525,6 +552,8 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
     if kind == flat.OTHER_TEXT:
         return kind, node.a, split_texts(words)
+    if kind == flat.TEXTS:
+        return kind, split_texts(words)
     if kind == flat.OBJECT:
         return (kind, split_members(words), words[1], words[0],
                 bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST))
