@@ -106,6 +106,10 @@ def graph_machine(edges: Sequence[tuple[int, Node, int]], finals: Sequence[int])
     return Steps(0, lambda at: at in finals, lambda at: leaving.get(at, ()))
 
 
+#: where an object has bytes of its own to come
+READING = ("nothing", "open, space", "in a name", "name, space", "member, space", "comma, space")
+
+
 class ObjectMachine:
     """A JSON object, its listed members tried one by one.
 
@@ -141,6 +145,9 @@ class ObjectMachine:
         if read == "colon, space":
             found.append((self.members[i][1], ("member", i + 1, frozenset())))
         return found
+
+    def reads(self, at: Position) -> bool:
+        return at[0] in READING
 
     def scan(self, at: Position, letter: int) -> Position | None:
         read, i, names = at
