@@ -82,6 +82,7 @@ def extensions() -> list[Extension]:
             ".".join(source.with_suffix("").parts),
             [str(source)],
             language="c++",
+            include_dirs=["engine"],
             extra_compile_args=COMPILE_ARGS,
             define_macros=MACROS,
         )

@@ -60,7 +60,7 @@ class Parts:
 def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
     """Makes everything; loads the tokenizer, and the model where it runs in this process."""
     store = make_store(settings, logger)
-    tokenizer = load_tokenizer(settings.tokenizer_source, settings.format)
+    tokenizer = load_tokenizer(settings.tokenizer_source, settings.format, store)
     compiler = Compiler(tokenizer.vocabulary, store=store)
     workers = make_workers(settings, compiler, tokenizer)
     pool = Pool(

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from adapters.formats import Ask, Format, FormatError, Tool, get_format
-from engine import Vocabulary
+from engine import Store, Vocabulary
 
 from .errors import bad_request
 
@@ -47,13 +47,18 @@ class Tokenizer(Protocol):
         ...
 
 
-def load_tokenizer(source: str | None, family: str) -> Tokenizer:
+def load_tokenizer(source: str | None, family: str, store: Store | None = None) -> Tokenizer:
     """The tokenizer of a folder or name; None: the built-in one. ``family``: a format, or "auto".
+
+    ``store``: where the order of a large vocabulary's tokens is kept, so that the next start need
+    not sort them.
 
     Raises:
         ValueError: no such format, or the vocabulary lacks tokens that the format can't do without.
     """
-    return BuiltinTokenizer(family) if source is None else HuggingFaceTokenizer(source, family)
+    if source is None:
+        return BuiltinTokenizer(family)
+    return HuggingFaceTokenizer(source, family, store)
 
 
 class BuiltinTokenizer:
@@ -80,14 +85,14 @@ class BuiltinTokenizer:
 class HuggingFaceTokenizer:
     """A tokenizer as ``transformers`` loads it; a folder's own code is never run."""
 
-    def __init__(self, source: str, family: str = "auto") -> None:
+    def __init__(self, source: str, family: str = "auto", store: Store | None = None) -> None:
         from transformers import AutoTokenizer
 
         tokenizer: Any = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
         template = getattr(tokenizer, "chat_template", None)
         self.wire = get_format(guess_family(template) if family == "auto" else family)
         stops = stop_ids(tokenizer, self.wire.stop_texts)
-        self.vocabulary = Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops)
+        self.vocabulary = Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops, store=store)
         tokens = self.vocabulary.tokens
         texts = (tokens[number].decode() for number in self.vocabulary.special_token_ids)
         self.special_texts = tuple(text for text in texts if text)

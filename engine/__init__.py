@@ -24,6 +24,7 @@ from .features import Features
 from .limits import Limits
 from .matcher import Matcher, fill_bitmask_batch, fill_bitmask_tree
 from .parser import Parser
+from .store import Store
 from .vocabulary import Vocabulary
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "ParseDivergence",
     "Parser",
     "SpecError",
+    "Store",
     "UnsupportedSchema",
     "Vocabulary",
     "fill_bitmask_batch",

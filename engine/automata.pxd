@@ -26,7 +26,6 @@ Not here         rows (rows), what the IR means (ir).
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .determinise cimport ClosureC, LazyC
 from .digests cimport Digests
@@ -34,6 +33,7 @@ from .draft cimport ByteEdgeC, DraftC, SymbolEdgeC
 from .drafttable cimport DraftTable
 from .flat cimport FlatIR
 from .nfa cimport NfaC
+from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
 cdef enum:

@@ -1,7 +1,6 @@
 """Automata: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from .determinise cimport (
     copy_nfa, determinise, lazy_start, lazy_state, minimise, trim,
@@ -13,6 +12,7 @@ from .drafttable cimport AutomatonPtr, DraftTable
 from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, PLAIN_RULE, WIDE_CHARS, FlatIR
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_start, nfa_state
 from .other_text cimport build_other_text
+from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
 # A deterministic automaton may have this many states for each edge of the nondeterministic one;
@@ -124,7 +124,8 @@ cdef class Automata:
             self.make_counted(&drafts)
             self.span[rule] = self.iteration_span(rule, &drafts)
         elif self.ir.rules[rule].iterates:
-            self.span[rule] = self.vocabulary.max_token_bytes
+            # a character that is under way, and those that a token begins
+            self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()
         self.append(rule, &drafts)
         return True
 

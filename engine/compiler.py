@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from . import artifact
+from . import artifact, pool
 from .compiled import Compiled
 from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
@@ -105,6 +105,7 @@ class Compiler:
             0,
         )
 
+        pool.keep_ready()
         if self._triples is not None:
             self._warm()
 
@@ -220,6 +221,7 @@ class Compiler:
         with self._guard:
             self._counts["compiles"] += 1
             self._keep(key, compiled)
+        pool.keep_ready()
         return compiled
 
     def _keep(self, key: bytes, compiled: Compiled) -> None:

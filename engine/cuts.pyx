@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport lower_bound
-from libcpp.vector cimport vector
+from .pool cimport vector
 
 from .draft cimport FINAL_STATE, LOOP_STATE
 from .triplemaker cimport TripleMaker

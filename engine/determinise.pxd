@@ -11,10 +11,10 @@ rules.
 
 from libc.stdint cimport uint32_t
 from libcpp.map cimport map as cmap
-from libcpp.vector cimport vector
 
 from .draft cimport DraftC
 from .nfa cimport NfaC
+from .pool cimport vector
 
 ctypedef vector[uint32_t] Set
 ctypedef cmap[Set, uint32_t] SetIds

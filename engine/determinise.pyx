@@ -3,10 +3,10 @@
 from cython.operator cimport dereference
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
-from libcpp.vector cimport vector
 
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
+from .pool cimport vector
 
 cdef uint32_t START = 0
 cdef uint32_t FINISH = 1

@@ -18,9 +18,9 @@ Threads      an instance belongs to one generation and is used under its mutex.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .flat cimport FlatIR
+from .pool cimport vector
 
 cdef struct DigestC:
     uint64_t high, low

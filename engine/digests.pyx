@@ -1,12 +1,12 @@
 """Digests: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .flat cimport (
     COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OTHER_TEXT, REF, REPEAT, TOKENS,
     ArmC, DispatchC, FlatIR, NodeC, RuleC, list_below,
 )
+from .pool cimport vector
 
 from .artifact import VERSION
 
@@ -128,7 +128,6 @@ cdef class Digests:
         cdef uint32_t k
         self.begin(PATTERNS)
         self.write(dispatch.open_end)
-        self.write(self.ir.rules[self.ir.rule_of_node[number]].iterates)
         self.write(<uint32_t>dispatch.arms.size())
         for arm in dispatch.arms:
             self.write_pool(arm.off, arm.n)

@@ -10,10 +10,10 @@ Source   A. Aho, M. Corasick, Efficient string matching, CACM 18(6), 1975.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from .draft cimport DraftC
 from .flat cimport FlatIR
+from .pool cimport vector
 
 cdef struct PieceC:
     # a range of bytes from one place within a character to the next

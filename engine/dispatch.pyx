@@ -3,10 +3,10 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport binary_search
 from libcpp.map cimport map as cmap
-from libcpp.vector cimport vector
 
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .flat cimport NO_RULE, ArmC, DispatchC, FlatIR
+from .pool cimport vector
 
 ctypedef cmap[uint32_t, uint32_t] Moves
 

@@ -4,7 +4,8 @@ Targets are numbers within the rule until the state is moved into the arrays (au
 """
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
+
+from .pool cimport vector
 
 cdef enum:
     FINAL_STATE = 1

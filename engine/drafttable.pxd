@@ -12,10 +12,10 @@ Threads      a mutex of its own, never held while anything is built.
 from libc.stdint cimport uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex
-from libcpp.vector cimport vector
 
 from .draft cimport DraftC
 from .hashing cimport U64MapC
+from .pool cimport vector
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest

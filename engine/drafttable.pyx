@@ -2,10 +2,10 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.memory cimport make_shared
-from libcpp.vector cimport vector
 
 from .draft cimport ByteEdgeC, DraftC
 from .hashing cimport MISSING, U64MapC, map_get, map_put, mix
+from .pool cimport vector
 
 
 cdef inline uint64_t key_hash(uint64_t high, uint64_t low) noexcept nogil:

@@ -26,7 +26,8 @@ Not here         automata (automata), identities (digests).
 
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.map cimport map as cmap
-from libcpp.vector cimport vector
+
+from .pool cimport vector
 
 cdef enum:
     EMPTY = 0

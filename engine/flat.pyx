@@ -2,9 +2,9 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport binary_search
-from libcpp.vector cimport vector
 
 from .ir cimport Grammar
+from .pool cimport vector
 
 from .errors import SpecError
 
@@ -98,7 +98,7 @@ cdef class FlatIR:
         """A token set of its own: equal ones are one node."""
         cdef vector[uint32_t] ids
         ids.assign(self.pool.begin() + node.off, self.pool.begin() + node.off + node.n)
-        check_tokens(ids, size)
+        check_tokens([token for token in ids], size)
         node.a = <uint32_t>self.token_sets.size()
         self.token_sets.push_back(ids)
         return 0
@@ -122,7 +122,8 @@ cdef class FlatIR:
             out.arms.back().rule = self._arm_rule(child)
         for pattern in excludes:
             out.excludes.push_back(self._arm(pattern, vocabulary))
-        allowed = specials
+        for token in specials:
+            allowed.push_back(token)
         out.specials = self.intern_tokens(&allowed) if allowed.size() else NO_RULE
         out.open_end = open_end
         self.dispatches.push_back(out)

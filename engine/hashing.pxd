@@ -6,7 +6,8 @@
 """
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.vector cimport vector
+
+from .pool cimport vector
 
 cdef enum:
     MISSING = 0xFFFFFFFF

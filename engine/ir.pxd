@@ -70,9 +70,9 @@ Representation   nodes, operands and rules as in flat, but for DISPATCH (a = ind
 """
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .flat cimport NodeC
+from .pool cimport vector
 
 cdef enum:
     NO_NODE = 0xFFFFFFFF

@@ -2,11 +2,11 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp
-from libcpp.vector cimport vector
 
 from . cimport flat
 from .flat cimport NO_MAXIMUM, NodeC
 from .hashing cimport hash_words
+from .pool cimport vector
 
 from collections.abc import Sequence
 
@@ -267,11 +267,15 @@ cdef class Grammar:
 
     # -- composition -------------------------------------------------------------------------------
     def seq(self, *parts):
-        cdef vector[uint32_t] all_parts = parts
+        cdef vector[uint32_t] all_parts
+        for part in parts:
+            all_parts.push_back(part)
         return self.add_seq(all_parts.data(), all_parts.size())
 
     def alt(self, *parts):
-        cdef vector[uint32_t] all_parts = parts
+        cdef vector[uint32_t] all_parts
+        for part in parts:
+            all_parts.push_back(part)
         return self.add_alt(all_parts.data(), all_parts.size())
 
     def repeat(self, uint32_t node, minimum, maximum):
@@ -294,7 +298,8 @@ cdef class Grammar:
             triples.push_back(source)
             triples.push_back(node)
             triples.push_back(target)
-        ends = sorted(set(finals))
+        for state in sorted(set(finals)):
+            ends.push_back(state)
         return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
 
     def dispatch(

@@ -13,9 +13,9 @@ Not here         rows (rows), masks (masks), events (parser).
 """
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .compiled cimport Compiled, Generation
+from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
 cdef enum:

@@ -4,9 +4,9 @@ cimport cython
 from cython.operator cimport dereference
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector as std_vector
 from libcpp.map cimport map as cmap
 from libcpp.pair cimport pair
-from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR
 from .rows cimport DEAD, Arena, RowC
@@ -314,7 +314,7 @@ def fill_bitmask_batch(matchers, bitmask, rows):
     """
     cdef int[:, ::1] view = bitmask
     cdef list held = list(matchers)
-    cdef vector[Py_ssize_t] targets = rows
+    cdef std_vector[Py_ssize_t] targets = rows
     cdef Py_ssize_t k, same, width = view.shape[1]
     cdef Matcher matcher
     cdef Places places

@@ -12,9 +12,9 @@ Not here         determinising (automata).
 """
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from .flat cimport FlatIR
+from .pool cimport vector
 
 cdef enum:
     EPSILON_EDGE = 0

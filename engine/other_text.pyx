@@ -2,11 +2,11 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
-from libcpp.vector cimport vector
 
 from .automata cimport Automata, StateC
 from .draft cimport FINAL_STATE, ByteEdgeC
 from .flat cimport NodeC
+from .pool cimport vector
 from .spelling cimport short_escape
 
 ctypedef vector[uint32_t] Points

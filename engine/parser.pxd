@@ -18,11 +18,11 @@ Not here         what regions mean to a format (adapters), masks.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .automata cimport Automata
 from .compiled cimport Compiled, Generation
 from .hashing cimport U64MapC
+from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
 cdef struct ThreadC:

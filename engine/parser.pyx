@@ -1,12 +1,12 @@
 """The event parser: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from .flat cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC, iterations, tokens, tokens_left
 from .hashing cimport MISSING, map_get, map_put, mix
+from .pool cimport vector
 
 from .errors import LimitExceeded, ParseDivergence
 from .events import Event

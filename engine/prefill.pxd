@@ -10,9 +10,9 @@ Threads  under the arena's mutex, which is given back after each mask.
 """
 
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .masks cimport Masks
+from .pool cimport vector
 from .rows cimport Arena
 
 cdef struct PlaceC:

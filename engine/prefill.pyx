@@ -3,11 +3,11 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.unordered_set cimport unordered_set
-from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, StateC
 from .hashing cimport MISSING, map_get
 from .masks cimport Masks
+from .pool cimport vector
 from .rows cimport DEAD, Arena, ItemC, RowC
 
 cdef uint8_t BACKSLASH = 0x5C

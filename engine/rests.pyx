@@ -3,8 +3,8 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
-from libcpp.vector cimport vector
 
+from .pool cimport vector
 from .triples cimport ExitGroupC, RestC, RestNodeC, RestPtr, TripleC, TripleTable
 from .vocabulary cimport TrieNode, Vocabulary
 

@@ -37,10 +37,10 @@ Not here       masks (masks), histories (matcher).
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.mutex cimport mutex
-from libcpp.vector cimport vector
 
 from .automata cimport Automata, StateC
 from .hashing cimport U64MapC
+from .pool cimport vector
 
 cdef enum:
     DEAD = 0

@@ -3,12 +3,12 @@
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
-from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from .flat cimport CHARACTER_BYTES, NO_MAXIMUM, RuleC, iterations, tokens, tokens_left
 from .hashing cimport MISSING, hash_words, map_get, map_put
+from .pool cimport vector
 
 
 cdef bint seed_before(const SeedC& a, const SeedC& b) noexcept nogil:

@@ -15,10 +15,10 @@ Not here  what a triple means (triples), the rows outside (masks).
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from .automata cimport Automata
 from .hashing cimport U64MapC
+from .pool cimport vector
 from .triples cimport TripleC, TriplePtr
 from .vocabulary cimport Vocabulary
 

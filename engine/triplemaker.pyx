@@ -3,11 +3,11 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport binary_search
 from libcpp.memory cimport make_shared
-from libcpp.vector cimport vector
 
 from .automata cimport Automata, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from .hashing cimport MISSING, map_get, map_put
+from .pool cimport vector
 from .triples cimport TripleC, TriplePtr, group_exits
 from .vocabulary cimport TrieNode, Vocabulary
 

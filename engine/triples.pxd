@@ -37,9 +37,9 @@ Not here         making them (triplemaker), their bytes (artifact), using them (
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex
-from libcpp.vector cimport vector
 
 from .hashing cimport U64MapC
+from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
 cdef struct TripleKeyC:

@@ -2,10 +2,10 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport make_shared
-from libcpp.vector cimport vector
 
 from . import artifact
 from .hashing cimport MISSING, U64MapC, map_get, map_put, mix
+from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
 
@@ -84,8 +84,8 @@ cdef class TripleTable:
             t = taken[at].get()
             digest = int(t.key.high).to_bytes(8, "little") + int(t.key.low).to_bytes(8, "little")
             by_rule.setdefault(digest, []).append(artifact.Triple(
-                t.key.state, t.key.node, tuple(t.words), tuple(t.ids), tuple(t.need_ends),
-                tuple(t.exits), tuple(t.exit_counts), tuple(t.triggers)))
+                t.key.state, t.key.node, numbers(&t.words), numbers(&t.ids), numbers(&t.need_ends),
+                numbers(&t.exits), numbers(&t.exit_counts), numbers(&t.triggers)))
         return by_rule
 
     def load(self, digest, triples, Vocabulary vocabulary):
@@ -100,9 +100,12 @@ cdef class TripleTable:
             made.get().key.high = int.from_bytes(digest[:8], "little")
             made.get().key.low = int.from_bytes(digest[8:], "little")
             made.get().key.state, made.get().key.node = triple.state, triple.node
-            made.get().words, made.get().ids = triple.words, triple.ids
-            made.get().need_ends, made.get().exits = triple.need_ends, triple.exits
-            made.get().exit_counts, made.get().triggers = triple.exit_counts, triple.triggers
+            fill(&made.get().words, triple.words)
+            fill(&made.get().ids, triple.ids)
+            fill(&made.get().need_ends, triple.need_ends)
+            fill(&made.get().exits, triple.exits)
+            fill(&made.get().exit_counts, triple.exit_counts)
+            fill(&made.get().triggers, triple.triggers)
             if not is_sound(made.get(), vocabulary):
                 return False
             all_made.push_back(made)
@@ -116,6 +119,17 @@ cdef class TripleTable:
             "triples": self.triples.size(), "bytes": self.held, "hits": self.hits,
             "misses": self.misses, "evictions": self.evictions,
         }
+
+
+cdef tuple numbers(vector[uint32_t]* values):
+    return tuple([value for value in values[0]])
+
+
+cdef int fill(vector[uint32_t]* out, values) except -1:
+    out.reserve(len(values))
+    for value in values:
+        out.push_back(value)
+    return 0
 
 
 cdef size_t triple_bytes(TripleC* t) noexcept nogil:

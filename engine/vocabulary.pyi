@@ -1,6 +1,8 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
+from .store import Store
+
 class Vocabulary:
     tokens: list[bytes]
     size: int
@@ -9,6 +11,7 @@ class Vocabulary:
     special_token_ids: tuple[int, ...]
     encode: Callable[[str], Sequence[int]] | None
     fingerprint: str
+    loaded: bool
     max_token_bytes: int
     def __init__(
         self,
@@ -17,6 +20,7 @@ class Vocabulary:
         stop_token_ids: Collection[int],
         special_token_ids: Collection[int] = (),
         encode: Callable[[str], Sequence[int]] | None = None,
+        store: Store | None = None,
     ) -> None: ...
     @classmethod
     def from_huggingface(
@@ -25,6 +29,7 @@ class Vocabulary:
         *,
         stop_token_ids: Collection[int] | None = None,
         size: int | None = None,
+        store: Store | None = None,
     ) -> Vocabulary: ...
     @property
     def trie_nodes(self) -> int: ...

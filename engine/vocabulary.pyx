@@ -2,7 +2,10 @@
 
 from hashlib import blake2b
 
+from libc.string cimport memset
 
+from . import token_order
+from .errors import InternalError
 from .tokenizer_bytes import huggingface_tokens
 
 cdef enum:
@@ -20,12 +23,13 @@ cdef class Vocabulary:
         stop_token_ids: ids that end a text; they match nothing but a token edge of their own.
         special_token_ids: ids that never match bytes (control tokens); stop ids count among them.
         encode: text -> ids of the model's own tokenizer, for ``Matcher.forced_tokens`` only.
+        store: where the order of the tokens is kept between processes; see ``store.Store``.
 
     Raises:
         ValueError: an id out of range, no stop token, or a token longer than 65,535 bytes.
     """
 
-    def __init__(self, tokens, *, stop_token_ids, special_token_ids=(), encode=None):
+    def __init__(self, tokens, *, stop_token_ids, special_token_ids=(), encode=None, store=None):
         self.tokens = list(tokens)
         self.size = len(self.tokens)
         self.words = (self.size + 31) // 32
@@ -37,13 +41,15 @@ cdef class Vocabulary:
         for number in self.special_token_ids:
             if not 0 <= number < self.size:
                 raise ValueError(f"token id {number} is not in a vocabulary of {self.size}")
+        self._gather()
         self.fingerprint = self._digest()
-        self._load()
-        with nogil:
-            self.build_trie()
+        self.loaded = store is not None and self._load(store)
+        if not self.loaded:
+            self._build()
+            self._keep(store)
 
     @classmethod
-    def from_huggingface(cls, tokenizer, *, stop_token_ids=None, size=None):
+    def from_huggingface(cls, tokenizer, *, stop_token_ids=None, size=None, store=None):
         """The vocabulary of a Hugging Face tokenizer.
 
         Byte-level BPE, or SentencePiece with byte fallback. ``size`` pads with empty tokens up to
@@ -56,6 +62,7 @@ cdef class Vocabulary:
             stop_token_ids=stops,
             special_token_ids=specials,
             encode=lambda text: tokenizer.encode(text, add_special_tokens=False),
+            store=store,
         )
 
     def _digest(self):
@@ -64,11 +71,13 @@ cdef class Vocabulary:
         Left out on purpose are stop ids, padding and mask width: no automaton-only mask depends
         on them.
         """
-        cdef Py_ssize_t n = self.size
-        while n and not self.tokens[n - 1]:
+        cdef uint32_t n = self.size
+        while n and self.offsets[n] == self.offsets[n - 1]:
             n -= 1
         digest = blake2b(digest_size=16)
-        digest.update(b"".join(b"%d:" % len(token) + token for token in self.tokens[:n]))
+        digest.update(n.to_bytes(8, "little"))
+        digest.update((<const char*>self.offsets.data())[:4 * (n + 1)])
+        digest.update((<const char*>self.data.data())[:self.data.size()])
         digest.update(repr([i for i in self.special_token_ids if i < n]).encode())
         return digest.hexdigest()
 
@@ -89,12 +98,12 @@ cdef class Vocabulary:
                 found.setdefault(text, number)
         return found
 
-    def _load(self):
-        """Copies the bytes into flat arrays and sorts the ordinary ids by their bytes."""
-        cdef uint32_t t, i
-        cdef uint32_t counts[256]
+    # -- the order of the tokens -------------------------------------------------------------------
+    def _gather(self):
+        """Copies the bytes into flat arrays, and says of what kind each token is."""
+        cdef uint32_t t
         cdef bytes token
-        cdef const uint8_t[:] view
+        cdef const uint8_t* text
         self.kind.assign(self.size, ORDINARY)
         for number in self.special_token_ids:
             self.kind[number] = SPECIAL
@@ -102,33 +111,68 @@ cdef class Vocabulary:
             self.kind[number] = STOP
             self.stops.push_back(number)
         self.offsets.reserve(self.size + 1)
-        self.max_token_bytes = 0
-        for i in range(256):
-            self.max_count[i] = 0
+        self.ordinary = 0
         for t, token in enumerate(self.tokens):
-            self.offsets.push_back(<uint32_t>self.data.size())
             if len(token) > 0xFFFF:
                 raise ValueError(f"token {t} is {len(token)} bytes long; at most 65,535 are possible")
-            if not token:
-                if self.kind[t] == ORDINARY:
-                    self.kind[t] = EMPTY
-                continue
-            view = token
-            self.data.insert(self.data.end(), &view[0], &view[0] + len(token))
-            if self.kind[t] != ORDINARY:
-                continue
-            self.max_token_bytes = max(self.max_token_bytes, <uint32_t>len(token))
-            for i in range(256):
-                counts[i] = 0
-            for i in range(<uint32_t>len(token)):
-                counts[view[i]] += 1
-                if counts[view[i]] > self.max_count[view[i]]:
-                    self.max_count[view[i]] = counts[view[i]]
+            self.offsets.push_back(<uint32_t>self.data.size())
+            text = token
+            self.data.insert(self.data.end(), text, text + len(token))
+            if self.kind[t] == ORDINARY and not token:
+                self.kind[t] = EMPTY
+            self.ordinary += self.kind[t] == ORDINARY
         self.offsets.push_back(<uint32_t>self.data.size())
+
+    def _load(self, store):
+        """Takes the order from a store; False where it has none, or no right one."""
+        value, = store.get_many([token_order.store_key(self.fingerprint)])
+        ids = None if value is None else token_order.decode(
+            value, fingerprint=self.fingerprint, count=self.ordinary)
+        return ids is not None and self.take_order(ids)
+
+    def _build(self):
+        """Sorts the ordinary ids by their bytes, equal ones by number."""
         tokens = self.tokens
+        self.order.clear()
+        self.order.reserve(self.ordinary)
         for number in sorted((n for n in range(self.size) if self.kind[n] == ORDINARY),
                              key=tokens.__getitem__):
             self.order.push_back(number)
+        if not self.build_trie():
+            raise InternalError("the tokens are not in order")
+
+    def _keep(self, store):
+        """Hands the order to a store."""
+        cdef uint32_t k, t
+        cdef bytearray ids = bytearray(token_order.ID_BYTES * self.ordinary)
+        cdef uint8_t* out = ids
+        if store is None or self.size > token_order.MOST_TOKENS:
+            return
+        for k in range(self.ordinary):
+            t = self.order[k]
+            out[3 * k], out[3 * k + 1], out[3 * k + 2] = t & 0xFF, t >> 8 & 0xFF, t >> 16
+        value = token_order.encode(bytes(ids), fingerprint=self.fingerprint)
+        store.put_many([(token_order.store_key(self.fingerprint), value)])
+
+    cdef bint take_order(self, bytes ids):
+        """Builds on an order of unknown origin; False if it is not the right one.
+
+        Ids of ordinary tokens, each greater than the one before (``build_trie``) and as many as
+        there are: then they are all of them.
+        """
+        cdef const uint8_t* text = ids
+        cdef uint32_t k, t
+        cdef bint built = False
+        with nogil:
+            self.order.resize(self.ordinary)
+            for k in range(self.ordinary):
+                t = text[3 * k] | <uint32_t>text[3 * k + 1] << 8 | <uint32_t>text[3 * k + 2] << 16
+                if t >= self.size or self.kind[t] != ORDINARY:
+                    break
+                self.order[k] = t
+            else:
+                built = self.build_trie()
+        return built
 
     cdef uint32_t child(self, uint32_t node, uint8_t byte) noexcept nogil:
         """The child of a node by its byte, 0 if there is none."""
@@ -139,17 +183,25 @@ cdef class Vocabulary:
             at = self.nodes[at].end
         return at if at < end and self.nodes[at].byte == byte else 0
 
-    cdef void build_trie(self) noexcept nogil:
-        """One pass over the sorted tokens; a node is closed when a token leaves its prefix."""
+    # -- the trie ----------------------------------------------------------------------------------
+    cdef bint build_trie(self) noexcept nogil:
+        """One pass over the sorted tokens; a node is closed when a token leaves its prefix.
+
+        False where a token is not greater than the one before, by its bytes, then by its number.
+        """
         cdef vector[uint32_t] open_nodes
         cdef TrieNode node
-        cdef uint32_t rank, t, depth, length, common, before = 0
-        cdef uint8_t* text
-        cdef uint8_t* last = NULL
+        cdef uint32_t counts[256]
+        cdef uint32_t rank, t, depth, length, common, before = 0, last_token = 0
+        cdef const uint8_t* text
+        cdef const uint8_t* last = NULL
+        self.clear_trie()
+        memset(counts, 0, sizeof(counts))
         node.end = node.first = 0
         node.depth = 0
         node.byte = 0
         self.nodes.push_back(node)
+        self.parents.push_back(0)
         open_nodes.push_back(0)
         for rank in range(<uint32_t>self.order.size()):
             t = self.order[rank]
@@ -158,17 +210,26 @@ cdef class Vocabulary:
             common = 0
             while common < length and common < before and text[common] == last[common]:
                 common += 1
+            if common < before and (common == length or text[common] < last[common]):
+                return False
+            if rank and common == before == length and t <= last_token:
+                return False
             while open_nodes.size() > common + 1:
+                counts[self.nodes[open_nodes.back()].byte] -= 1
                 self.nodes[open_nodes.back()].end = <uint32_t>self.nodes.size()
                 open_nodes.pop_back()
             for depth in range(common, length):
                 node.first = rank
                 node.depth = <uint16_t>(depth + 1)
                 node.byte = text[depth]
+                counts[node.byte] += 1
+                self.max_count[node.byte] = max(self.max_count[node.byte], counts[node.byte])
+                self.byte_offs[node.byte + 1] += 1
+                self.parents.push_back(open_nodes.back())
                 open_nodes.push_back(<uint32_t>self.nodes.size())
                 self.nodes.push_back(node)
-            last = text
-            before = length
+            self.max_token_bytes = max(self.max_token_bytes, length)
+            last, before, last_token = text, length, t
         while open_nodes.size():
             self.nodes[open_nodes.back()].end = <uint32_t>self.nodes.size()
             open_nodes.pop_back()
@@ -176,52 +237,76 @@ cdef class Vocabulary:
         node.first = <uint32_t>self.order.size()
         node.depth = 0
         self.nodes.push_back(node)
-        for depth in range(256):
-            self.first_nodes[depth] = 0
-        rank = 1
-        while rank < self.nodes[0].end:
-            self.first_nodes[self.nodes[rank].byte] = rank
-            rank = self.nodes[rank].end
-        self.index_bytes()
-        self.list_ragged()
+        self.index_nodes()
+        self.index_characters()
+        return True
 
-    cdef void list_ragged(self) noexcept nogil:
-        """The tokens whose last bytes begin a character without ending it, or could."""
-        cdef uint32_t rank, t, k, n
-        cdef uint8_t* text
-        for rank in range(<uint32_t>self.order.size()):
-            t = self.order[rank]
+    cdef void clear_trie(self) noexcept nogil:
+        self.nodes.clear()
+        self.parents.clear()
+        self.max_token_bytes = 0
+        memset(self.max_count, 0, sizeof(self.max_count))
+        memset(self.byte_offs, 0, sizeof(self.byte_offs))
+
+    cdef void index_nodes(self) noexcept nogil:
+        """The root's children, and the nodes sorted by their bytes; ``byte_offs`` holds counts."""
+        cdef uint32_t k, n = <uint32_t>self.nodes.size() - 1
+        cdef uint32_t at[256]
+        memset(self.first_nodes, 0, sizeof(self.first_nodes))
+        k = 1
+        while k < self.nodes[0].end:
+            self.first_nodes[self.nodes[k].byte] = k
+            k = self.nodes[k].end
+        for k in range(256):
+            self.byte_offs[k + 1] += self.byte_offs[k]
+            at[k] = self.byte_offs[k]
+        self.byte_nodes.resize(n - 1)
+        for k in range(1, n):
+            self.byte_nodes[at[self.nodes[k].byte]] = k
+            at[self.nodes[k].byte] += 1
+
+
+    cdef void index_characters(self) noexcept nogil:
+        """How many characters tokens begin, and which may end within one."""
+        cdef uint32_t t, k, n
+        cdef const uint8_t* text
+        cdef vector[uint32_t] at
+        self.ragged.clear()
+        self.by_chars.resize(self.order.size())
+        self.char_offs.clear()
+        self.begun.assign(self.size, 0)
+        at.assign(self.max_token_bytes + 2, 0)
+        for t in self.order:
             text = self.data.data() + self.offsets[t]
             n = self.offsets[t + 1] - self.offsets[t]
+            self.begun[t] = <uint16_t>lead_bytes(text, n)
+            at[self.begun[t] + 1] += 1
             k = 0
             while k < min(n, <uint32_t>3) and text[n - 1 - k] >> 6 == 2:
                 k += 1
             # k bytes go on with a character; 3 of them end any
             if k < 3 and (k == n or k < continuations(text[n - 1 - k])):
                 self.ragged.push_back(t)
+        for k in range(1, <uint32_t>at.size()):
+            at[k] += at[k - 1]
+            self.char_offs.push_back(at[k])
+        while self.char_offs.size() > 1 and self.char_offs[self.char_offs.size() - 2] == self.order.size():
+            self.char_offs.pop_back()
+        for t in self.order:
+            self.by_chars[at[self.begun[t]]] = t
+            at[self.begun[t]] += 1
 
-    cdef void index_bytes(self) noexcept nogil:
-        """Parents, and the nodes sorted by their bytes."""
-        cdef uint32_t k, n = <uint32_t>self.nodes.size() - 1
-        cdef uint32_t at[256]
-        cdef vector[uint32_t] path
-        path.assign(self.max_token_bytes + 2, 0)
-        self.parents.assign(n, 0)
-        for k in range(1, n):
-            self.parents[k] = path[self.nodes[k].depth - 1]
-            path[self.nodes[k].depth] = k
-        for k in range(257):
-            self.byte_offs[k] = 0
-        for k in range(1, n):
-            self.byte_offs[self.nodes[k].byte + 1] += 1
-        for k in range(256):
-            self.byte_offs[k + 1] += self.byte_offs[k]
-        for k in range(256):
-            at[k] = self.byte_offs[k]
-        self.byte_nodes.resize(n - 1)
-        for k in range(1, n):
-            self.byte_nodes[at[self.nodes[k].byte]] = k
-            at[self.nodes[k].byte] += 1
+    cdef uint32_t of_chars(self, uint32_t most) noexcept nogil:
+        """How many tokens begin at most so many characters: the first ones of ``by_chars``."""
+        return self.char_offs[min(<size_t>most, self.char_offs.size() - 1)]
+
+
+cdef uint32_t lead_bytes(const uint8_t* text, uint32_t n) noexcept nogil:
+    """How many characters begin in a text."""
+    cdef uint32_t k, found = 0
+    for k in range(n):
+        found += text[k] >> 6 != 2
+    return found
 
 
 cdef uint32_t continuations(uint8_t lead) noexcept nogil:

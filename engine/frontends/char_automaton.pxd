@@ -17,7 +17,8 @@ Not here         which patterns need an automaton (regex, json_schema.strings).
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
+
+from ..pool cimport vector
 
 cdef struct MoveC:
     uint32_t off, n, target

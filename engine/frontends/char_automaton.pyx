@@ -3,10 +3,10 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.utility cimport pair
-from libcpp.vector cimport vector
 
 from ..flat cimport CHARS, JSON_CHARS
 from ..ir cimport Grammar
+from ..pool cimport vector
 from .wordtable cimport WordTableC, table_clear, table_number, table_size
 
 from ..errors import LimitExceeded

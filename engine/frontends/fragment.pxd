@@ -12,10 +12,10 @@ first.
 """
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from ..flat cimport NodeC
 from ..ir cimport Grammar
+from ..pool cimport vector
 
 
 cdef class Fragment:

@@ -1,10 +1,10 @@
 """Fragments: see the header file."""
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from ..flat cimport ALT, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
 from ..ir cimport NO_NODE, Grammar
+from ..pool cimport vector
 
 from collections import OrderedDict
 from threading import Lock

@@ -6,9 +6,9 @@ Representation   the words of all sequences one behind the other, ``off[k]`` whe
 
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp
-from libcpp.vector cimport vector
 
 from ..hashing cimport hash_words
+from ..pool cimport vector
 
 cdef struct WordTableC:
     vector[uint32_t] words, off, slots

@@ -20,6 +20,7 @@ from app.tokenizer import (
     load_tokenizer,
     with_parsed_calls,
 )
+from cache import MemoryStore
 
 TEMPLATE = (
     "{% if messages[0].role == 'system' %}{{ raise_exception('no system here') }}{% endif %}"
@@ -85,6 +86,12 @@ def test_a_chat_template_makes_the_prompt(tmp_path: Path):
         '<|im_start|>assistant\n<tool_call>{"on": true}</tool_call><|im_end|>\n'
         "set_light,set_alarm<|im_start|>assistant\n"
     )
+
+
+def test_the_order_of_the_tokens_is_kept_in_the_store(tmp_path: Path):
+    source, store = folder(tmp_path, TEMPLATE), MemoryStore(1 << 20)
+    assert not load_tokenizer(source, "auto", store).vocabulary.loaded
+    assert load_tokenizer(source, "auto", store).vocabulary.loaded
 
 
 def test_what_a_template_refuses_is_the_clients_mistake(tmp_path: Path):

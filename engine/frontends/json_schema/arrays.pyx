@@ -1,11 +1,11 @@
 """Arrays: see the header file."""
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from .places cimport Places
 from .shapes cimport Arrays
 from .text cimport Text
+from ...pool cimport vector
 
 
 cdef uint32_t build_array(Places places, Arrays arrays) except? 0xFFFFFFFF:

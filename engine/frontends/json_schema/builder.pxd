@@ -13,10 +13,10 @@ Not here     what schemas mean (reader, shapes), how values are written (objects
 
 from libc.stdint cimport uint32_t
 from libcpp.unordered_map cimport unordered_map
-from libcpp.vector cimport vector
 
 from .places cimport Places
 from .shapes cimport Arrays, Located, Objects, Shape
+from ...pool cimport vector
 
 
 cdef class Builder(Places):

@@ -1,7 +1,6 @@
 """Places -> rules: see the header file."""
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from .arrays cimport build_array
 from .document cimport check_document
@@ -18,6 +17,7 @@ from .shapes cimport (
 from .strings cimport build_string
 from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, NO_NODE, text_of
 from .values cimport add_values
+from ...pool cimport vector
 
 from ...errors import SpecError
 

@@ -1,12 +1,12 @@
 """Objects: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from .evaluate cimport has_surrogate
 from .places cimport Places
 from .shapes cimport Objects
 from .text cimport NO_NODE, Text
+from ...pool cimport vector
 
 from ...errors import UnsupportedSchema
 

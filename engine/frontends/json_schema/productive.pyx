@@ -1,10 +1,10 @@
 """Rules without any text: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
 
 from ...flat cimport ALT, FAIL, GRAPH, REF, REPEAT, SEQ, NodeC
 from ...ir cimport Grammar
+from ...pool cimport vector
 
 
 cdef bint is_productive(Grammar grammar, uint32_t node):

@@ -5,8 +5,8 @@ A number is written as Python writes it; one that is whole may be written with o
 """
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from .text cimport Text
+from ...pool cimport vector
 
 cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) except -1

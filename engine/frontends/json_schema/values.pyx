@@ -1,10 +1,10 @@
 """Values of enum and const: see the header file."""
 
 from libc.stdint cimport uint32_t
-from libcpp.vector cimport vector
 
 from .evaluate cimport identity
 from .text cimport Text
+from ...pool cimport vector
 
 
 cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) except -1:

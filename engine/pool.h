@@ -1,0 +1,219 @@
+// Memory for everything that the engine's vectors hold: touched ahead of time, and used again.
+//
+// A first write to a fresh page of memory stops a thread for as long as ten masks take, and grammars
+// that are kept need fresh pages all the time. So blocks come from regions whose pages were touched
+// before anyone waits (`prepare`), and freed blocks go to lists by size and are taken again.
+//
+// Sizes     multiples of 16 bytes up to 64, then four to each power of two, up to LARGEST; a larger
+//           block is mapped by itself and given back to the system.
+// Bounds    free blocks are kept: memory stays at its peak, which the bounds on grammars bound.
+// Threads   one lock, held for a few instructions; it is free in a forked child.
+// Debug     with ENGINE_DEBUG every block comes from `operator new`, where sanitizers see it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+namespace engine {
+
+class Pool {
+ public:
+  static constexpr size_t REGION = size_t{16} << 20;
+  static constexpr size_t LARGEST = size_t{2} << 20;
+
+  void* take(size_t bytes) {
+    if (bytes > LARGEST) return map_alone(bytes);
+    const unsigned kind = kind_of(bytes);
+    lock();
+    Block* block = free_[kind];
+    if (block != nullptr) {
+      free_[kind] = block->next;
+    } else {
+      block = carve(size_of(kind));
+    }
+    if (block != nullptr) taken_ += size_of(kind);
+    unlock();
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+  }
+
+  void give(void* memory, size_t bytes) {
+    if (bytes > LARGEST) {
+      munmap(memory, bytes);
+      return;
+    }
+    const unsigned kind = kind_of(bytes);
+    Block* block = static_cast<Block*>(memory);
+    lock();
+    block->next = free_[kind];
+    free_[kind] = block;
+    taken_ -= size_of(kind);
+    unlock();
+  }
+
+  // Whether the region in use is half spent and no other stands ready.
+  bool is_low() {
+    lock();
+    const bool low = ready_ == nullptr && static_cast<size_t>(end_ - at_) < REGION / 2;
+    unlock();
+    return low;
+  }
+
+  // Maps and touches the next region; takes milliseconds, without the lock.
+  void prepare() {
+    char* region = map_region();
+    if (region == nullptr) return;
+    touch(region);
+    lock();
+    if (ready_ == nullptr) {
+      ready_ = region;
+      region = nullptr;
+    }
+    unlock();
+    if (region != nullptr) munmap(region, REGION);
+  }
+
+  size_t taken() {
+    lock();
+    const size_t taken = taken_;
+    unlock();
+    return taken;
+  }
+
+  size_t mapped() {
+    lock();
+    const size_t mapped = mapped_;
+    unlock();
+    return mapped;
+  }
+
+  static Pool& instance() {
+    // Never destroyed: vectors of other modules may outlive this one's statics.
+    static Pool* pool = new Pool;
+    return *pool;
+  }
+
+ private:
+  struct Block {
+    Block* next;
+  };
+  static constexpr unsigned KINDS = 64;
+
+  Pool() {
+    pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); }, [] { instance().unlock(); });
+  }
+
+  static unsigned kind_of(size_t bytes) {
+    if (bytes <= 64) return bytes == 0 ? 0 : static_cast<unsigned>((bytes - 1) >> 4);
+    const unsigned power = 63 - static_cast<unsigned>(__builtin_clzll(bytes - 1));
+    return 4 * (power - 5) + static_cast<unsigned>((bytes - 1 - (size_t{1} << power)) >> (power - 2));
+  }
+
+  static size_t size_of(unsigned kind) {
+    if (kind < 4) return 16 * (size_t{kind} + 1);
+    const unsigned power = kind / 4 + 5;
+    return (size_t{1} << power) + ((size_t{kind} & 3) + 1) * (size_t{1} << (power - 2));
+  }
+
+  static char* map_region() {
+    void* region = mmap(nullptr, REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return region == MAP_FAILED ? nullptr : static_cast<char*>(region);
+  }
+
+  static void touch(char* region) {
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(region, REGION, MADV_POPULATE_WRITE) == 0) return;
+#endif
+    for (size_t k = 0; k < REGION; k += 4096) static_cast<volatile char*>(region)[k] = 0;
+  }
+
+  static void* map_alone(size_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    return memory;
+  }
+
+  // A fresh block, under the lock; what is left of a spent region goes to the lists.
+  Block* carve(size_t size) {
+    if (static_cast<size_t>(end_ - at_) < size) {
+      char* region = ready_ != nullptr ? ready_ : map_region();
+      if (region == nullptr) return nullptr;
+      ready_ = nullptr;
+      for (unsigned kind = KINDS; kind-- > 0;) {
+        if (size_of(kind) > LARGEST) continue;
+        while (static_cast<size_t>(end_ - at_) >= size_of(kind)) {
+          Block* block = reinterpret_cast<Block*>(at_);
+          at_ += size_of(kind);
+          block->next = free_[kind];
+          free_[kind] = block;
+        }
+      }
+      at_ = region;
+      end_ = region + REGION;
+      mapped_ += REGION;
+    }
+    Block* block = reinterpret_cast<Block*>(at_);
+    at_ += size;
+    return block;
+  }
+
+  void lock() {
+    while (busy_.test_and_set(std::memory_order_acquire)) sched_yield();
+  }
+
+  void unlock() { busy_.clear(std::memory_order_release); }
+
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  Block* free_[KINDS] = {};
+  char* at_ = nullptr;
+  char* end_ = nullptr;
+  char* ready_ = nullptr;
+  size_t taken_ = 0;
+  size_t mapped_ = 0;
+};
+
+template <class T>
+struct Pooled {
+  using value_type = T;
+
+  Pooled() = default;
+  template <class U>
+  Pooled(const Pooled<U>&) {}
+
+  T* allocate(size_t n) {
+    if (n > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
+#ifdef ENGINE_DEBUG
+    return static_cast<T*>(::operator new(n * sizeof(T)));
+#else
+    return static_cast<T*>(Pool::instance().take(n * sizeof(T)));
+#endif
+  }
+
+  void deallocate(T* memory, size_t n) {
+#ifdef ENGINE_DEBUG
+    ::operator delete(memory);
+#else
+    Pool::instance().give(memory, n * sizeof(T));
+#endif
+  }
+
+  template <class U>
+  bool operator==(const Pooled<U>&) const {
+    return true;
+  }
+  template <class U>
+  bool operator!=(const Pooled<U>&) const {
+    return false;
+  }
+};
+
+template <class T>
+using vector = std::vector<T, Pooled<T>>;
+
+}  // namespace engine
