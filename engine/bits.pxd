@@ -29,11 +29,14 @@ cdef inline void set_bits(uint32_t* out, const uint32_t* ids, size_t n) noexcept
         out[ids[k] >> 5] |= (<uint32_t>1) << (ids[k] & 31)
 
 
-cdef inline uint32_t count_bits(vector[uint32_t]* words) noexcept nogil:
+cdef inline bint has_many_bits(vector[uint32_t]* words, uint32_t many) noexcept nogil:
+    """Whether at least so many bits are set."""
     cdef uint32_t word, found = 0
     for word in words[0]:
         found += __builtin_popcount(word)
-    return found
+        if found >= many:
+            return True
+    return False
 
 
 cdef inline void list_bits(vector[uint32_t]* words, vector[uint32_t]* ids) noexcept nogil:

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport (
-    COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OTHER_TEXT, REF, REPEAT, TOKENS,
+    COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, TOKENS,
     ArmC, DispatchC, FlatIR, NodeC, RuleC, list_below,
 )
 from .pool cimport vector
@@ -103,8 +103,8 @@ cdef class Digests:
         if node.kind == REPEAT:
             self.write(node.b)
             self.write(node.c)
-        elif node.kind == TOKENS:
-            for k in self.ir.token_sets[node.a]:
+        elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
+            for k in self.ir.token_sets[node.a].ids:
                 self.write(k)
         elif node.kind == GRAPH:
             self.write(node.a)
@@ -137,7 +137,7 @@ cdef class Digests:
         for arm in dispatch.excludes:
             self.write_pool(arm.off, arm.n)
         if dispatch.specials != NO_RULE:
-            for k in self.ir.token_sets[dispatch.specials]:
+            for k in self.ir.token_sets[dispatch.specials].ids:
                 self.write(k)
 
     cdef void begin(self, uint32_t kind) noexcept nogil:

@@ -34,6 +34,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from .bounds cimport BoundsC
 from .digests cimport Digests
+from .flat cimport TokenSetC
 from .hashing cimport U64MapC
 from .pool cimport vector
 from .rows cimport Arena, ItemC
@@ -126,6 +127,8 @@ cdef class Masks:
     ) noexcept nogil
     # everything else
     cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil
+    cdef void add_others(self, TokenSetC* tokens) noexcept nogil
+    cdef void add_words(self, vector[uint32_t]* words) noexcept nogil
     cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk_others(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void enter(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil

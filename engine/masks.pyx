@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
 from .automata cimport NO_ERROR, StateC
-from .bits cimport clear_bit, count_bits, has_bit, list_bits, or_words, set_bits
+from .bits cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
 from .bounds cimport (
     BoundsC, accepted_ids, accepted_words, before_exit, bounds_of, characters, fits, longest_fit,
     no_bounds,
@@ -12,7 +12,7 @@ from .bounds cimport (
 from .cuts cimport is_narrow, list_cuts, missing_behind
 from .digests cimport DigestC, Digests, is_none
 from .draft cimport FINAL_STATE
-from .flat cimport CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM
+from .flat cimport CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, TokenSetC
 from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport vector
@@ -298,12 +298,10 @@ cdef class Masks:
             for t in self.vocabulary.ragged:
                 if has_bit(words.data(), t) and not self.may_be_last(state, 0, t, bounds, outside):
                     clear_bit(words.data(), t)
-        if count_bits(&words) < self.vocabulary.words:
-            list_bits(&words, &self.scratch.ids)
-        elif self.scratch.words.size():
-            or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
+        if has_many_bits(&words, self.vocabulary.words):
+            self.add_words(&words)
         else:
-            self.scratch.words.swap(words)
+            list_bits(&words, &self.scratch.ids)
 
     cdef void add_bounded_below(
         self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
@@ -569,14 +567,34 @@ cdef class Masks:
     cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil:
         """Token edges; a stop token only where the text may end behind it."""
         cdef StateC* s = &self.arena.automata.states[state]
+        cdef TokenSetC* tokens
         cdef uint32_t e, t
         cdef vector[uint32_t] ids
         for e in range(s.token_off, s.token_off + s.n_tokens):
-            for t in self.arena.automata.ir.token_sets[self.arena.automata.token_edges[e].symbol]:
-                ids.push_back(t)
+            tokens = &self.arena.automata.ir.token_sets[self.arena.automata.token_edges[e].symbol]
+            if tokens.others:
+                self.add_others(tokens)
+            else:
+                ids.insert(ids.end(), tokens.ids.begin(), tokens.ids.end())
         for t in ids:
             if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
                 self.scratch.ids.push_back(t)
+
+    cdef void add_others(self, TokenSetC* tokens) noexcept nogil:
+        """All tokens but some, into ``scratch``; a stop token is always one of these."""
+        cdef vector[uint32_t] words
+        cdef uint32_t t
+        words.assign(self.vocabulary.texts.begin(), self.vocabulary.texts.end())
+        for t in tokens.ids:
+            clear_bit(words.data(), t)
+        self.add_words(&words)
+
+    cdef void add_words(self, vector[uint32_t]* words) noexcept nogil:
+        """A bitset, into ``scratch``."""
+        if self.scratch.words.size():
+            or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
+        else:
+            self.scratch.words.swap(words[0])
 
     cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
         """The tokens below a node that an instance takes, item by item."""

@@ -45,6 +45,7 @@ cdef class Vocabulary:
     cdef vector[uint8_t] data
     cdef vector[uint32_t] offsets
     cdef vector[uint32_t] stops               # stop_token_ids
+    cdef vector[uint32_t] texts               # bitset: tokens that have a text, but stop tokens
     cdef vector[uint32_t] ragged              # ordinary tokens that may end within a character
     cdef vector[uint16_t] begun               # by ordinary token: how many characters it begins
     cdef vector[uint32_t] by_chars            # ordinary tokens in the order of the characters they begin

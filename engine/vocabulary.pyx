@@ -105,6 +105,7 @@ cdef class Vocabulary:
         cdef bytes token
         cdef const uint8_t* text
         self.kind.assign(self.size, ORDINARY)
+        self.texts.assign(self.words, 0)
         for number in self.special_token_ids:
             self.kind[number] = SPECIAL
         for number in self.stop_token_ids:
@@ -121,6 +122,8 @@ cdef class Vocabulary:
             if self.kind[t] == ORDINARY and not token:
                 self.kind[t] = EMPTY
             self.ordinary += self.kind[t] == ORDINARY
+            if token and self.kind[t] != STOP:
+                self.texts[t >> 5] |= <uint32_t>1 << (t & 31)
         self.offsets.push_back(<uint32_t>self.data.size())
 
     def _load(self, store):

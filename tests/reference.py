@@ -258,8 +258,8 @@ class Recogniser:
             return char_machine(node[1], read_char if kind == ir.CHARS else read_json_char)
         if kind == ir.OTHER_TEXT:
             return other_text_machine(node[2])
-        if kind == ir.TOKENS:
-            return tokens_machine(node[1])
+        if kind in (ir.TOKENS, ir.OTHER_TOKENS):
+            return tokens_machine(node[1], others=kind == ir.OTHER_TOKENS)
         if kind == ir.REPEAT:
             return repeat_machine(node[1], node[2], node[3], node[1] in nullable)
         if kind == ir.GRAPH:
@@ -289,7 +289,7 @@ class Recogniser:
             return not node[1]
         if kind == ir.OTHER_TEXT:
             return "" not in node[2]
-        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS):
+        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.OTHER_TOKENS):
             return False
         return self._is_made_of(node, nullable)
 
@@ -297,7 +297,7 @@ class Recogniser:
         kind = node[0]
         if kind == ir.DISPATCH:
             return node[4] or any(arm[1] in productive and not arm[2] for arm in node[1])
-        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT):
+        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT, ir.OTHER_TOKENS):
             return True
         if kind in (ir.CHARS, ir.JSON_CHARS):
             return bool(meet(node[1], ir.ANY_CHAR))

@@ -143,7 +143,7 @@ class TagBuilder:
             ids = self.vocabulary.special_tokens
             ends = [ids.get(end) if isinstance(end, str) else end for end in around.ends]
             excludes = (*excludes, *(end for end in ends if end is not None))
-        one = self.grammar.tokens(self.vocabulary.other_tokens(tuple(sorted(set(excludes)))))
+        one = self.vocabulary.other_tokens(self.grammar, excludes)
         return self._leaf(made, self.grammar.repeat(one, made.minimum, made.maximum))
 
     def _value(self, made: JsonSchema) -> Node:
