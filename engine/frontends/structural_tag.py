@@ -53,7 +53,7 @@ class BuildSchema(Protocol):
 
     def __call__(
         self, grammar: Grammar, schema: Any, /, *, pointer: str, extra_keys: str = "anywhere",
-        any_order: bool = False, whitespace: str = "flexible",
+        any_order: bool = False, whitespace: str = "flexible", indent: int = 20,
     ) -> Node: ...  # fmt: skip
 
 
@@ -154,7 +154,7 @@ class TagBuilder:
         else:
             node = self.build_schema(
                 self.grammar, made.schema, pointer=made.place, extra_keys=made.extra_keys,
-                any_order=made.any_order, whitespace=made.whitespace,
+                any_order=made.any_order, whitespace=made.whitespace, indent=made.indent,
             )  # fmt: skip
         return self._rule(made.place, node)
 
