@@ -150,7 +150,8 @@ cdef class Automata:
             self.make_counted(&drafts)
             self.span[rule] = self.iteration_span(rule, &drafts)
         elif self.ir.rules[rule].iterates:
-            self.span[rule] = self.vocabulary.max_token_bytes
+            # a character that is under way, and those that a token begins
+            self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()
         self.append(rule, &drafts)
         self.measure(rule)
         return True

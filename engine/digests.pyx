@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport (
     BOUNDED, BOUNDED_RULE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT, OTHER_TEXT,
-    REF, REPEAT, TOKENS,
+    OTHER_TOKENS, REF, REPEAT, TOKENS,
     ArmC, DispatchC, FlatIR, NodeC, RuleC, list_below,
 )
 from .pool cimport vector
@@ -105,8 +105,8 @@ cdef class Digests:
         if node.kind == REPEAT or node.kind == BOUNDED:
             self.write(node.b)
             self.write(node.c)
-        elif node.kind == TOKENS:
-            for k in self.ir.token_sets[node.a]:
+        elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
+            for k in self.ir.token_sets[node.a].ids:
                 self.write(k)
         elif node.kind == GRAPH:
             self.write(node.a)
@@ -142,7 +142,6 @@ cdef class Digests:
         cdef uint32_t k
         self.begin(PATTERNS)
         self.write(dispatch.open_end)
-        self.write(self.ir.rules[self.ir.rule_of_node[number]].iterates)
         self.write(<uint32_t>dispatch.arms.size())
         for arm in dispatch.arms:
             self.write_pool(arm.off, arm.n)
@@ -152,7 +151,7 @@ cdef class Digests:
         for arm in dispatch.excludes:
             self.write_pool(arm.off, arm.n)
         if dispatch.specials != NO_RULE:
-            for k in self.ir.token_sets[dispatch.specials]:
+            for k in self.ir.token_sets[dispatch.specials].ids:
                 self.write(k)
 
     cdef void begin(self, uint32_t kind) noexcept nogil:

@@ -267,7 +267,7 @@ cdef bint is_free(FlatIR ir, DispatchC* dispatch, uint32_t token) noexcept nogil
     if dispatch.specials == NO_RULE:
         return False
     return binary_search(
-        ir.token_sets[dispatch.specials].begin(), ir.token_sets[dispatch.specials].end(), token)
+        ir.token_sets[dispatch.specials].ids.begin(), ir.token_sets[dispatch.specials].ids.end(), token)
 
 
 cdef void token_edges(
@@ -289,7 +289,7 @@ cdef void token_edges(
         token_edge(ir, &out[0][state], &one, target)
     if dispatch.specials == NO_RULE or debt:
         return
-    for token in ir.token_sets[dispatch.specials]:
+    for token in ir.token_sets[dispatch.specials].ids:
         if not trie.moves[q].count(token + 256):
             rest.push_back(token)
     target = text_state(work, out, pack(ROOT, 0, BOUNDARY))

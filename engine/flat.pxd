@@ -10,7 +10,7 @@ Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1
                                          finals at pool[b .. b + c - 1]
                      REPEAT, BOUNDED     a = node, b = min, c = max (NO_MAXIMUM: none)
                      REF                 a = rule
-                     TOKENS              a = token set
+                     TOKENS, OTHER_TOKENS  a = token set
                      CAPTURE             a = node, b = label, c = role
                      DISPATCH            a = index into dispatches
                      TEXTS               for each text its length and code points
@@ -32,6 +32,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.map cimport map as cmap
 
 from .pool cimport vector
+from .vocabulary cimport Vocabulary
 
 cdef enum:
     EMPTY = 0
@@ -52,6 +53,7 @@ cdef enum:
     OBJECT = 15
     BOUNDED = 16
     TEXTS = 17
+    OTHER_TOKENS = 18
 
 cdef enum:
     NO_MAXIMUM = 0xFFFFFFFF
@@ -97,6 +99,10 @@ cdef struct RuleC:
     uint8_t counted           # registers hold a count: COUNTED_RULE, BOUNDED_RULE, and free text with bounds
     uint8_t iterates          # the count is of iterations or characters, not of tokens alone
 
+cdef struct TokenSetC:
+    vector[uint32_t] ids      # ascending
+    uint8_t others            # these are the tokens that are not in the set, beside those without a text
+
 cdef struct ArmC:
     uint32_t off, n           # letters in pool
     uint32_t rule
@@ -133,14 +139,15 @@ cdef class FlatIR:
     cdef vector[uint32_t] pool
     cdef vector[RuleC] rules
     cdef vector[DispatchC] dispatches
-    cdef vector[vector[uint32_t]] token_sets      # each ascending
+    cdef vector[TokenSetC] token_sets
+    cdef Vocabulary vocabulary
     cdef cmap[uint32_t, uint32_t] letter_bytes    # bytes of the token behind a pattern's letter
     cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
     cdef vector[uint32_t] weights         # states a node takes when written out, about
     cdef vector[uint8_t] nullable
     cdef vector[uint8_t] productive
     cdef int load(self, uint32_t number, grammar, vocabulary) except -1
-    cdef int load_tokens(self, NodeC* node, uint32_t size) except -1
+    cdef int load_tokens(self, NodeC* node) except -1
     cdef void name_objects(self) noexcept nogil
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *
     cdef uint32_t widest(self, uint32_t i) noexcept nogil

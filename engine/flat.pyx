@@ -27,6 +27,7 @@ cdef class FlatIR:
     def __init__(self, Grammar grammar, vocabulary, *, bint count_registers=True):
         cdef uint32_t i
         grammar.check()
+        self.vocabulary = vocabulary
         self.labels = grammar.labels
         self.root = grammar.root
         self.own_rules = <uint32_t>grammar.rule_nodes.size()
@@ -83,8 +84,8 @@ cdef class FlatIR:
         """Makes the rules and sets of one node; its children have theirs (I1)."""
         cdef NodeC* node = &self.nodes[number]
         cdef uint32_t kind = node.kind
-        if kind == TOKENS:
-            self.load_tokens(node, vocabulary.size)
+        if kind == TOKENS or kind == OTHER_TOKENS:
+            self.load_tokens(node)
         elif kind == CAPTURE:
             self.rule_of_node[number] = self.made_rule(node.a, PLAIN_RULE)
             self.rules.back().label = node.b
@@ -108,13 +109,15 @@ cdef class FlatIR:
             self.rule_of_node[number] = self.made_rule(number, OBJECT_RULE)
         return 0
 
-    cdef int load_tokens(self, NodeC* node, uint32_t size) except -1:
+    cdef int load_tokens(self, NodeC* node) except -1:
         """A token set of its own: equal ones are one node."""
-        cdef vector[uint32_t] ids
-        ids.assign(self.pool.begin() + node.off, self.pool.begin() + node.off + node.n)
-        check_tokens([token for token in ids], size)
+        cdef TokenSetC made
+        made.ids.assign(self.pool.begin() + node.off, self.pool.begin() + node.off + node.n)
+        made.others = node.kind == OTHER_TOKENS
+        if made.ids.size():
+            check_tokens((made.ids.back(),), self.vocabulary.size)
         node.a = <uint32_t>self.token_sets.size()
-        self.token_sets.push_back(ids)
+        self.token_sets.push_back(made)
         return 0
 
     def _append(self, values):
@@ -171,15 +174,21 @@ cdef class FlatIR:
         return <uint32_t>self.rules.size() - 1
 
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil:
-        return binary_search(self.token_sets[number].begin(), self.token_sets[number].end(), token)
+        cdef TokenSetC* tokens = &self.token_sets[number]
+        cdef bint found = binary_search(tokens.ids.begin(), tokens.ids.end(), token)
+        if tokens.others:
+            return not found and self.vocabulary.offsets[token] != self.vocabulary.offsets[token + 1]
+        return found
 
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil:
         """The number of a token set; equal sets get one number."""
         cdef uint32_t k
+        cdef TokenSetC made
         for k in range(<uint32_t>self.token_sets.size()):
-            if self.token_sets[k] == ids[0]:
+            if not self.token_sets[k].others and self.token_sets[k].ids == ids[0]:
                 return k
-        self.token_sets.push_back(ids[0])
+        made.ids, made.others = ids[0], False
+        self.token_sets.push_back(made)
         return <uint32_t>self.token_sets.size() - 1
 
     cdef bint is_counted(self, uint32_t i) noexcept nogil:

@@ -18,6 +18,8 @@ first field is the kind:
     (REPEAT, node, minimum, maximum)  counted repetition; a maximum of -1 is no upper bound
     (REF, rule)                       a rule by its index
     (TOKENS, (id, ...))               one token out of these ids; matches ids only, never bytes
+    (OTHER_TOKENS, (id, ...))         one token out of all others that have a text; stop tokens are among
+                                      the ids
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
@@ -81,7 +83,7 @@ Invariants   I1 children have smaller ids than their parents, except through REF
 Not here     meaning of schemas (frontends), automata (automata), identities (digests).
 
 Representation   nodes, operands and rules as in flat, but for DISPATCH (a = index into `dispatches`,
-                 a list of tuples) and TOKENS (ids in the pool). `table` finds a node by its
+                 a list of tuples), TOKENS and OTHER_TOKENS (ids in the pool). `table` finds a node by its
                  content: open addressing, node + 1, 0 is free.
 """
 

@@ -15,8 +15,8 @@ from .limits import Limits
 
 (
     EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
-    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED, TEXTS,
-) = range(18)
+    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED, TEXTS, OTHER_TOKENS,
+) = range(19)
 
 Node = int
 NodeTuple = tuple
@@ -339,10 +339,19 @@ cdef class Grammar:
         return self.add_object(names, nodes.data(), required.data(), extra, space, flags)
 
     def tokens(self, ids):
+        cdef uint32_t off = self._push_ids(ids)
+        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+
+    def other_tokens(self, ids):
+        """One token that is none of these; the caller knows that there is one."""
+        return self.intern(flat.OTHER_TOKENS, 0, 0, 0, self._push_ids(ids))
+
+    def _push_ids(self, ids):
+        """Ids at the end of the pool; from where on."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         for number in ids if is_ascending(ids) else sorted(set(ids)):
             self.pool.push_back(number)
-        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+        return off
 
     # -- composition -------------------------------------------------------------------------------
     def seq(self, *parts):
@@ -537,7 +546,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, "".join(map(chr, words))
     if kind == flat.CHARS or kind == flat.JSON_CHARS:
         return kind, tuple(zip(words[::2], words[1::2]))
-    if kind == flat.SEQ or kind == flat.ALT or kind == flat.TOKENS:
+    if kind in (flat.SEQ, flat.ALT, flat.TOKENS, flat.OTHER_TOKENS):
         return kind, tuple(words)
     if kind == flat.REPEAT or kind == flat.BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c

@@ -284,7 +284,7 @@ cdef class Parser:
         cdef vector[ThreadC] before, by_edge
         cdef ThreadC thread
         cdef StateC s
-        cdef uint32_t e, k, n, t
+        cdef uint32_t e, k, n
         cdef uint64_t start = self.position
         before = self.kernel
         self.close()
@@ -294,11 +294,9 @@ cdef class Parser:
             if not self.may_go_on(&thread):
                 continue
             for e in range(s.token_off, s.token_off + s.n_tokens):
-                for t in self.automata.ir.token_sets[self.automata.token_edges[e].symbol]:
-                    if t == token:
-                        thread.back = 0
-                        self.move(&self.following, thread, self.automata.token_edges[e].target)
-                        break
+                if self.automata.ir.has_token(self.automata.token_edges[e].symbol, token):
+                    thread.back = 0
+                    self.move(&self.following, thread, self.automata.token_edges[e].target)
         if self.vocabulary.kind[token] != ORDINARY:
             return
         by_edge.swap(self.following)

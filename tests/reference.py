@@ -405,8 +405,8 @@ class Recogniser:
             return char_machine(node[1], read_char if kind == ir.CHARS else read_json_char)
         if kind == ir.OTHER_TEXT:
             return other_text_machine(node[2])
-        if kind == ir.TOKENS:
-            return tokens_machine(node[1])
+        if kind in (ir.TOKENS, ir.OTHER_TOKENS):
+            return tokens_machine(node[1], others=kind == ir.OTHER_TOKENS)
         if kind == ir.TEXTS:
             return TextsMachine(node[1])
         if kind == ir.OBJECT:
@@ -446,7 +446,7 @@ class Recogniser:
             return "" in node[1]
         if kind == ir.BOUNDED:
             return node[2] == 0 and node[1] in nullable
-        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.OBJECT):
+        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.OTHER_TOKENS, ir.OBJECT):
             return False
         return self._is_made_of(node, nullable)
 
@@ -454,7 +454,7 @@ class Recogniser:
         kind = node[0]
         if kind == ir.DISPATCH:
             return node[4] or any(arm[1] in productive and not arm[2] for arm in node[1])
-        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT, ir.TEXTS):
+        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT, ir.TEXTS, ir.OTHER_TOKENS):
             return True
         if kind in (ir.CHARS, ir.JSON_CHARS):
             return bool(meet(node[1], ir.ANY_CHAR))

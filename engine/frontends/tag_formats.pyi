@@ -31,6 +31,7 @@ class JsonSchema:
     style: str = "json"
     any_order: bool = False
     whitespace: str = "flexible"
+    indent: int = 20
 
 @dataclass(eq=False)
 class Regex:

@@ -33,6 +33,7 @@ cdef class JsonSchema:
     style: str = "json"
     any_order: bint = False
     whitespace: str = "flexible"
+    indent: int = 20  # blanks behind a newline, see frontends.json_schema
 
 
 @cython.dataclasses.dataclass(eq=False)
