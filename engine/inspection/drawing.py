@@ -1,8 +1,8 @@
 """Graphviz drawings of a snapshot: the graph of rows, and the automaton of a rule.
 
 A row is a box: what it holds itself, under a line what that predicts. A double border: the text may
-end here. Rows with one byte in and one byte out are not drawn; their bytes stand together on the
-edge that replaces them.
+end here. Rows with one byte in and one byte out, in which nothing began that is still open, are not
+drawn; their bytes stand together on the edge that replaces them.
 """
 
 from collections.abc import Sequence
@@ -116,10 +116,14 @@ def _join_chains(snapshot: Snapshot) -> tuple[list[tuple[int, int, str]], set[in
     for move in snapshot.moves:
         out.setdefault(move.source, []).append(move)
         into.setdefault(move.target, []).append(move)
+    origins = {
+        item.origin for row in snapshot.rows for item in row.kernel if item.origin != row.number
+    }
     inner = {
         row.number
         for row in snapshot.rows[1 : snapshot.reached]
         if not row.accepts
+        and row.number not in origins
         and not (snapshot.here and snapshot.here[0] == row.number)
         and _is_one_byte(out.get(row.number, []))
         and _is_one_byte(into.get(row.number, []))

@@ -10,10 +10,9 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from ..automata cimport Automata, StateC
 from ..compiled cimport Compiled, Generation
-from ..digests cimport DigestC, is_none
 from ..draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
 from ..flat cimport (
-    COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, NO_RULE, OTHER_TEXT_RULE, ROLE_BEGIN, ROLE_END,
+    COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OTHER_TEXT_RULE, ROLE_BEGIN, ROLE_END,
     ROLE_TAG, ROLE_TEXT, FlatIR, RuleC,
 )
 from ..hashing cimport U64MapC
@@ -22,9 +21,9 @@ from ..matcher cimport Matcher
 from ..pool cimport vector
 from ..prefill cimport Prefill
 from ..rows cimport (
-    BELOW_MINIMUM, DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, PLENTY, Arena, InstanceC, ItemC, RowC,
+    DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, InstanceC, ItemC, RowC,
 )
-from ..triples cimport ExitGroupC, TripleC, TriplePtr
+from ..triples cimport TripleC, TriplePtr
 from ..vocabulary cimport TrieNode, Vocabulary
 
 from . import values
@@ -125,12 +124,14 @@ cdef class _Copy:
         """The front end's names, and for rules made behind them what they are; then made unique."""
         cdef uint32_t k
         cdef RuleC rule
-        names = list(self.names)
+        names, bodies = list(self.names), {}
+        for k in range(<uint32_t>len(names)):
+            bodies.setdefault(self.ir.rules[k].node, names[k])
         for k in range(<uint32_t>len(names), <uint32_t>self.ir.rules.size()):
             rule = self.ir.rules[k]
             if rule.kind == COUNTED_RULE:
                 high = "" if rule.maximum == NO_MAXIMUM else rule.maximum
-                name = f"{self.body_name(self.ir.nodes[rule.node].a)}{{{rule.minimum},{high}}}"
+                name = f"{bodies.get(self.ir.nodes[rule.node].a, 'repeat')}{{{rule.minimum},{high}}}"
             elif rule.kind == DISPATCH_RULE:
                 name = "free text"
             elif rule.kind == OTHER_TEXT_RULE:
@@ -146,14 +147,6 @@ cdef class _Copy:
             if seen[name] > 1:
                 names[k] = f"{name} #{seen[name]}"
         return names
-
-    cdef str body_name(self, uint32_t node):
-        """What is repeated, where it has a name."""
-        cdef uint32_t k
-        for k in range(<uint32_t>len(self.names)):
-            if self.ir.rules[k].node == node:
-                return self.names[k]
-        return "repeat"
 
     cdef dict read_states(self):
         return {k: self.read_state(k) for k in range(1, <uint32_t>self.states.size())}

@@ -69,7 +69,7 @@ class Wording:
 
     def tokens(self, ids: Sequence[int]) -> str:
         """A set of special tokens, the first few by their text."""
-        named = [self._tokens[token].decode("utf-8", "backslashreplace") for token in ids[:TOKENS]]
+        named = [_readable(self._tokens[token]) for token in ids[:TOKENS]]
         if len(ids) > TOKENS:
             named.append(f"{len(ids) - TOKENS} more tokens")
         return " | ".join(named)
