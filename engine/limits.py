@@ -40,3 +40,6 @@ class Limits:
     #: rows of one generation of a grammar's arena; a new matcher starts a fresh generation beyond
     #: half of it
     rows: int = 2_000_000
+    #: bytes of the kept masks of one generation; beyond it they are dropped, and made again where
+    #: they are wanted. One takes at most V/8 bytes: about 4,000 of the largest
+    mask_bytes: int = 64 << 20

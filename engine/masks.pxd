@@ -65,6 +65,7 @@ cdef class Masks:
     cdef vector[uint32_t] walk_stack, rest_stack  # instances on the way, by depth
     cdef vector[uint32_t] closed              # nodes at which an item that is like another can't end
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil
+    cdef bint has(self, uint32_t instance) noexcept nogil
     cdef bint make_ahead(self, uint32_t instance) noexcept nogil
     cdef void fill_stop(self, uint32_t* out) noexcept nogil
     cdef void render(self, MaskC* mask, uint32_t* out) noexcept nogil

@@ -45,10 +45,6 @@ cdef class Masks:
         self.walk_stack.resize(vocabulary.max_token_bytes + 2)
         self.rest_stack.resize(vocabulary.max_token_bytes + 2)
 
-    def stats(self):
-        """Masks made and reused, and bytes of kept masks."""
-        return {"masks_made": self.made, "masks_reused": self.reused, "mask_bytes": self.held}
-
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil:
         """Writes the mask of an instance, ``vocabulary.words`` words."""
         cdef uint32_t number
@@ -62,6 +58,10 @@ cdef class Masks:
         self.render(&self.scratch, out)
         if self.keep and self.arena.error == NO_ERROR:
             self.remember(instance)
+
+    cdef bint has(self, uint32_t instance) noexcept nogil:
+        """Whether the mask of an instance is kept."""
+        return map_get(&self.mask_ids, self.arena.instances[instance].rep) != MISSING
 
     cdef bint make_ahead(self, uint32_t instance) noexcept nogil:
         """Makes a mask to be kept; False if it is there."""
@@ -230,7 +230,7 @@ cdef class Masks:
                 self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE and not filtered):
             made = self.plain_text()
             return free_text_triple(self.arena.automata, state, self.vocabulary, made.get())
-        if not filtered and self.vocabulary.nodes[node].end - node > LARGE:
+        if not filtered and self.vocabulary.nodes[node].end - node > LARGE and not self.maker.is_mostly_safe(state):
             hub = self.maker.hub(rule)
         if hub and hub != state and self.maker.width(state) >= HUB_BYTES:
             made = self.maker.make_like(state, hub, node, self.triples[self.triple(hub, node)].get())

@@ -63,17 +63,6 @@ cdef class Arena:
             + 8 * self.automata.byte_edges.capacity()
         )
 
-    def stats(self):
-        """Sizes: rows, instances, items, frames, and bytes held."""
-        return {
-            "rows": self.rows.size() - 2,
-            "instances": self.instances.size() - 2,
-            "items": self.items.size(),
-            "frames": self.frame_off.size() - 2,
-            "states": self.automata.states.size() - 1,
-            "bytes": self.bytes_held(),
-        }
-
     # -- questions ---------------------------------------------------------------------------------
     cdef bint accepts(self, uint32_t instance) noexcept nogil:
         return self.rows[self.instances[instance].row].accept

@@ -289,11 +289,13 @@ TAGS = [
             ("minimax_xml", ('<parameter name="city">Oslo</parameter>',)),
             ("minimax_m3_xml", ("]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<l>]<]minimax[>[</l>",)),
             ("deepseek_xml", ('<｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter>',)),
+            ("deepseek_v4_1_xml", ('<｜DSML｜ parameter name="city" string="true">Oslo</｜DSML｜ parameter>',)),
             ("glm_xml", ("<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>",)),
             ("cohere_xml", ('<cofl:value name="city" type="raw">Oslo</cofl:value>',)),
             ("kimi_k3_xml", ('<|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>',)),
         )
     ],
+    _tag("qwen-parameter", {"type": "qwen_xml_parameter", "json_schema": _object({"n": INTEGER})}, "<parameter=n>12</parameter>"),
     _tag("qwen-open", {"type": "json_schema", "style": "qwen_xml", "json_schema": {"type": "object", "properties": {"p": {"type": "string", "pattern": "^[a-z]+$"}}}}, "<parameter=p>abc</parameter><parameter=q>[1]</parameter>"),
 ]  # fmt: skip
 
