@@ -7,7 +7,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test check format real-input bench bench-peers serve data clean distclean
+.PHONY: help setup build debug test check format real-input bench bench-peers pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -71,6 +71,9 @@ bench: $(VENV)/.dev build data ## measure our engine
 
 bench-peers: $(VENV)/.bench build data ## the same beside xgrammar and llguidance; installs torch
 	$(PY) -m bench --engines ours,xgrammar,llguidance $(ARGS)
+
+pictures: $(VENV)/.dev build ## draw the pictures of engine/DESIGN.md again; needs Graphviz's dot
+	$(PY) -m tests.engine.pictures
 
 serve: build ## run the gateway on 127.0.0.1:8000
 	$(VENV)/bin/switchyard serve

@@ -6,7 +6,7 @@ Threads  the copy is made without the GIL; what is shared with other grammars (t
 Not here words and drawings (wording, drawing).
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
 from ..automata cimport Automata, StateC
 from ..compiled cimport Compiled, Generation
