@@ -166,10 +166,10 @@ cdef class Masks:
 
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
         """Whether a byte that begins an iteration could also begin what follows the rule."""
-        cdef uint32_t k, start = self.arena.automata.first[rule]
+        cdef uint32_t k
         cdef RowC* row = &self.arena.rows[self.arena.instances[outside].row]
         for k in range(4):
-            if self.arena.automata.states[start].live[k] & row.live[k]:
+            if self.arena.automata.begins[4 * rule + k] & row.live[k]:
                 return True
         return False
 
@@ -180,7 +180,7 @@ cdef class Masks:
     cdef BoundsC bounds(self, uint32_t instance, ItemC* item, TripleC* triple) noexcept nogil:
         """What is left of a counted item; counts beyond what one token can reach are all alike."""
         cdef BoundsC out
-        cdef uint32_t count, reach = <uint32_t>triple.need_ends.size()
+        cdef uint32_t count, reach = max(<uint32_t>triple.need_ends.size(), self.vocabulary.max_token_bytes + 1)
         cdef RuleC* rule = &self.arena.automata.ir.rules[self.arena.automata.states[item.state].rule]
         out.least, out.most, out.counted = 0, NO_MAXIMUM, False
         if rule.counted:
@@ -417,6 +417,7 @@ cdef class Masks:
         states.push_back(state)
         at.push_back(top)
         while at.size():
+            self.arena.automata.visit(states.back())
             s = &self.arena.automata.states[states.back()]
             top = at.back()
             states.pop_back()

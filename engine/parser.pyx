@@ -178,13 +178,13 @@ cdef class Parser:
 
     cdef bint may_end(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
-        if s.flags & LOOP_STATE:
-            return thread.count >= self.automata.ir.rules[s.rule].minimum
-        return s.flags & FINAL_STATE
+        if not s.flags & FINAL_STATE:
+            return False
+        return not (s.flags & LOOP_STATE) or thread.count >= self.automata.ir.rules[s.rule].minimum
 
     cdef bint may_go_on(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
-        return not (s.flags & LOOP_STATE) or thread.count < self.automata.ir.rules[s.rule].maximum
+        return s.onward == 0 or <uint64_t>thread.count + s.onward <= self.automata.ir.rules[s.rule].maximum
 
     cdef void add(self, vector[ThreadC]* out, ThreadC thread) noexcept nogil:
         """Appends a thread unless one is in the same place already (I3)."""

@@ -219,12 +219,15 @@ cdef class Arena:
         self.seed(target, goal, origin, value)
 
     cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil:
-        if state.flags & LOOP_STATE:
-            return value >= self.automata.ir.rules[state.rule].minimum
-        return state.flags & FINAL_STATE
+        if not state.flags & FINAL_STATE:
+            return False
+        return not (state.flags & LOOP_STATE) or value >= self.automata.ir.rules[state.rule].minimum
 
     cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil:
-        return not (state.flags & LOOP_STATE) or value < self.automata.ir.rules[state.rule].maximum
+        """Whether the bounds leave a way to an end."""
+        if state.onward == 0:
+            return True
+        return <uint64_t>value + state.onward <= self.automata.ir.rules[state.rule].maximum
 
     cdef void close_seed(self, SeedC seed) noexcept nogil:
         """Completion, empty moves and nullable references of one item."""

@@ -34,7 +34,8 @@ cdef struct SlotC:
     SafeC safe
     uint32_t state
     uint32_t table          # 0: not made yet
-    uint8_t ends            # the rule may end here, or an iteration
+    uint32_t remaining      # iterations that have begun and must still end
+    uint8_t ends            # the rule may end here
     uint8_t loops           # an iteration ends here
     uint8_t triggers        # from here on the rows take over
 

@@ -135,7 +135,7 @@ cdef class TripleMaker:
                 continue
             slot = self.slots[number]
             self.counts[depth] = self.counts[depth - 1] + slot.loops
-            need = self.counts[depth] + (not slot.loops)
+            need = self.counts[depth] + slot.remaining
             for k in range(nodes[node].first, nodes[node + 1].first):
                 out.ids.push_back(self.vocabulary.order[k])
                 self.needs.push_back(need)
@@ -316,7 +316,8 @@ cdef class TripleMaker:
             return found
         made.state, made.table, made.safe = state, 0, self.safe_of(state)
         made.loops = (s.flags & LOOP_STATE) != 0
-        made.ends = (s.flags & (FINAL_STATE | LOOP_STATE)) != 0
+        made.ends = (s.flags & FINAL_STATE) != 0
+        made.remaining = self.automata.remaining(state)
         made.triggers = (s.flags & TRIGGER_STATE) != 0 or s.n_refs > 0
         found = <uint32_t>self.slots.size()
         map_put(&self.slot_ids, state, found)

@@ -43,7 +43,7 @@ def draw_automaton(snapshot: Snapshot, rule: Rule, wording: Wording) -> str:
     for state in snapshot.states.values():
         if state.rule != rule.number:
             continue
-        border = 2 if state.is_final or state.is_loop else 1
+        border = 2 if state.is_final else 1
         style = "solid" if state.is_built else "dashed"
         lines.append(
             f'  s{state.number} [shape=circle, label="{state.number - rule.start}",'

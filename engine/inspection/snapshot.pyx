@@ -12,8 +12,8 @@ from ..automata cimport Automata, StateC
 from ..compiled cimport Compiled, Generation
 from ..draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
 from ..flat cimport (
-    COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OTHER_TEXT_RULE, ROLE_BEGIN, ROLE_END,
-    ROLE_TAG, ROLE_TEXT, FlatIR, RuleC,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE,
+    ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, FlatIR, RuleC,
 )
 from ..hashing cimport U64MapC
 from ..masks cimport MaskC, Masks
@@ -72,8 +72,10 @@ cdef class _Copy:
         self.ref_edges, self.token_edges = automata.ref_edges, automata.token_edges
         self.empty_edges, self.first, self.tabled = automata.empty_edges, automata.first, automata.tabled
         self.token_sets = automata.ir.token_sets
-        for k in range(<uint32_t>automata.lazy_states.size()):
-            self.lazy_starts.push_back(automata.lazy_states[k][0])
+        for k in range(<uint32_t>automata.lazies.size()):
+            self.lazy_starts.push_back(automata.lazies[k].states[0])
+        for k in range(<uint32_t>automata.objects.size()):
+            self.lazy_starts.push_back(automata.objects[k].states[0])
         self.rows, self.items, self.instances = arena.rows, arena.items, arena.instances
         self.frame_off, self.frame_words = arena.frame_off, arena.frame_words
         self.byte_memo, self.token_memo = arena.byte_memo, arena.token_memo
@@ -104,13 +106,16 @@ cdef class _Copy:
         cdef RuleC rule
         starts = {self.lazy_starts[s] for s in range(<uint32_t>self.lazy_starts.size())}
         names, kinds = self.rule_names(), {
-            COUNTED_RULE: "counted", DISPATCH_RULE: "free text", OTHER_TEXT_RULE: "other text"}
+            COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object",
+            DISPATCH_RULE: "free text", OTHER_TEXT_RULE: "other text"}
         out = []
         for k in range(<uint32_t>self.ir.rules.size()):
             rule = self.ir.rules[k]
             automaton = "nondeterministic"
             if self.first[k] == 0:
                 automaton = "unvisited"
+            elif rule.kind == OTHER_TEXT_RULE:
+                automaton = "lazy"
             elif self.tabled[k]:
                 automaton = "tabled"
             elif self.first[k] in starts:
@@ -129,13 +134,16 @@ cdef class _Copy:
             bodies.setdefault(self.ir.rules[k].node, names[k])
         for k in range(<uint32_t>len(names), <uint32_t>self.ir.rules.size()):
             rule = self.ir.rules[k]
-            if rule.kind == COUNTED_RULE:
+            if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
                 high = "" if rule.maximum == NO_MAXIMUM else rule.maximum
-                name = f"{bodies.get(self.ir.nodes[rule.node].a, 'repeat')}{{{rule.minimum},{high}}}"
+                body = "repeat" if rule.kind == COUNTED_RULE else "pattern"
+                name = f"{bodies.get(self.ir.nodes[rule.node].a, body)}{{{rule.minimum},{high}}}"
             elif rule.kind == DISPATCH_RULE:
                 name = "free text"
             elif rule.kind == OTHER_TEXT_RULE:
                 name = "other text"
+            elif rule.kind == OBJECT_RULE:
+                name = "object"
             elif rule.role in ROLES:
                 name = f"{ROLES[rule.role]} {self.ir.labels[rule.label]}".strip()
             else:

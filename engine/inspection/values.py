@@ -26,8 +26,8 @@ class State(NamedTuple):
 
     number: int
     rule: int
-    is_final: bool
-    is_loop: bool  #: an edge that leads here ends an iteration
+    is_final: bool  #: the rule may end here, if its count has reached the minimum
+    is_loop: bool  #: an edge that leads here counts
     is_trigger: bool  #: a pattern of free text was completed here
     is_built: bool  #: edges are made when something visits the state
     like: int  #: 0, or the state that takes all bytes without an edge here
@@ -39,7 +39,7 @@ class Rule(NamedTuple):
 
     number: int
     name: str
-    kind: Literal["plain", "counted", "free text", "other text"]
+    kind: Literal["plain", "counted", "bounded", "object", "free text", "other text"]
     #: nothing visited it; made state by state; whole and deterministic; whole and left as it was
     automaton: Literal["unvisited", "lazy", "tabled", "nondeterministic"]
     start: int  #: its start state, 0 while unvisited

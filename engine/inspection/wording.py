@@ -107,8 +107,7 @@ class Wording:
             if not state.is_built:
                 return [*out, "…"]
             targets = {edge.target for edge in state.edges}
-            ends = state.is_final or state.is_loop
-            if ends or state.like or len(targets) != 1 or targets & seen:
+            if state.is_final or state.like or len(targets) != 1 or targets & seen:
                 return [*out, *self._choice(state)]
             out.append(self._alternatives(state.edges))
             seen |= targets
@@ -125,7 +124,7 @@ class Wording:
             shown.append(f"as {self._rules[self._states[state.like].rule].name}")
         if len(shown) > ALTERNATIVES:
             shown = [*shown[: ALTERNATIVES - 1], "…"]
-        if state.is_final or state.is_loop:
+        if state.is_final:
             shown.append("end")
         return [shown[0] if len(shown) == 1 else f"({' | '.join(shown)})"]
 
