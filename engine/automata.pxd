@@ -62,6 +62,7 @@ cdef struct StateC:
     uint64_t live[4]
     uint8_t flags
     uint8_t is_plain_text   # free text in which no pattern is under way
+    uint8_t missing         # bytes that a character of free text lacks
 
 cdef class Automata:
     cdef FlatIR ir

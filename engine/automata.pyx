@@ -96,7 +96,7 @@ cdef class Automata:
                 self.measure(rule)
                 return True
         if kind == DISPATCH_RULE:
-            build_dispatch(self.ir, self.ir.nodes[node].a, self.ir.rules[rule].counted, &drafts)
+            build_dispatch(self.ir, self.ir.nodes[node].a, self.ir.rules[rule].iterates, &drafts)
         elif kind == OTHER_TEXT_RULE:
             build_other_text(self, rule)
             return self.first[rule] != 0
@@ -142,7 +142,7 @@ cdef class Automata:
         if kind == COUNTED_RULE:
             self.make_counted(&drafts)
             self.span[rule] = self.iteration_span(rule, &drafts)
-        elif self.ir.rules[rule].counted:
+        elif self.ir.rules[rule].iterates:
             self.span[rule] = self.vocabulary.max_token_bytes
         self.append(rule, &drafts)
         self.measure(rule)
@@ -158,7 +158,7 @@ cdef class Automata:
         cdef bint bounded = self.ir.rules[rule].kind == BOUNDED_RULE
         cdef vector[uint32_t] onward
         cdef uint32_t farthest = 0
-        if not self.ir.rules[rule].counted:
+        if not self.ir.rules[rule].iterates:
             return
         onward.assign(n, 1)
         if bounded:
@@ -294,6 +294,7 @@ cdef class Automata:
             state.rule, state.held, state.like, state.flags = rule, d.held, 0, d.flags
             state.onward = 0
             state.is_plain_text = d.is_plain_text
+            state.missing = d.missing if self.ir.rules[rule].kind == DISPATCH_RULE else 0
             for k in range(<uint32_t>d.bytes.size()):
                 d.bytes[k].target += base
             for k in range(<uint32_t>d.refs.size()):

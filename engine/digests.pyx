@@ -98,6 +98,7 @@ cdef class Digests:
             self.write_patterns(number)
             self.write(rule.minimum)
             self.write(rule.maximum)
+            self.write(rule.most_tokens)
         else:
             self.begin(node.kind)
         if node.kind == REPEAT or node.kind == BOUNDED:
@@ -140,7 +141,7 @@ cdef class Digests:
         cdef uint32_t k
         self.begin(PATTERNS)
         self.write(dispatch.open_end)
-        self.write(self.ir.rules[self.ir.rule_of_node[number]].counted)
+        self.write(self.ir.rules[self.ir.rule_of_node[number]].iterates)
         self.write(<uint32_t>dispatch.arms.size())
         for arm in dispatch.arms:
             self.write_pool(arm.off, arm.n)

@@ -57,6 +57,9 @@ cdef enum:
     NO_RULE = 0xFFFFFFFF
 
 cdef enum:
+    CHARACTER_BYTES = 4       # of the longest character
+
+cdef enum:
     PLAIN_RULE = 0
     COUNTED_RULE = 1
     DISPATCH_RULE = 2
@@ -85,9 +88,12 @@ cdef struct NodeC:
 cdef struct RuleC:
     uint32_t node             # body; for other kinds than PLAIN_RULE the node itself
     uint32_t minimum, maximum  # iterations; of DISPATCH and BOUNDED characters
+    uint32_t most_tokens      # of a DISPATCH, NO_MAXIMUM: no bound
+    uint32_t unit             # what a token counts in the register: more than the characters; 0: nothing
     uint32_t label            # index into labels
     uint8_t kind, role, nullable, productive
     uint8_t counted           # registers hold a count: COUNTED_RULE, BOUNDED_RULE, and free text with bounds
+    uint8_t iterates          # the count is of iterations or characters, not of tokens alone
 
 cdef struct ArmC:
     uint32_t off, n           # letters in pool
@@ -103,6 +109,18 @@ cdef struct DispatchC:
 
 cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil
 cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil
+
+# A register is iterations + unit * tokens.
+cdef inline uint32_t iterations(RuleC* rule, uint32_t value) noexcept nogil:
+    return value % rule.unit if rule.unit else value
+
+cdef inline uint32_t tokens(RuleC* rule, uint32_t value) noexcept nogil:
+    return value // rule.unit if rule.unit else 0
+
+# Tokens left of a bound on them; NO_MAXIMUM: there is none.
+cdef inline uint32_t tokens_left(RuleC* rule, uint32_t value) noexcept nogil:
+    return rule.most_tokens - tokens(rule, value) if rule.unit else NO_MAXIMUM
+
 cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil
 
 cdef class FlatIR:

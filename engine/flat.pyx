@@ -97,7 +97,11 @@ cdef class FlatIR:
             self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
             self.rules.back().minimum = content[5]
             self.rules.back().maximum = NO_MAXIMUM if content[6] < 0 else content[6]
-            self.rules.back().counted = content[5] > 0 or content[6] >= 0
+            self.rules.back().iterates = content[5] > 0 or content[6] >= 0
+            self.rules.back().counted = self.rules.back().iterates or content[7] >= 0
+            if content[7] >= 0:
+                self.rules.back().most_tokens = content[7]
+                self.rules.back().unit = content[6] + 1 if content[6] >= 0 else 1
         elif kind == OTHER_TEXT:
             self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
         elif kind == OBJECT and self.rule_of_node[number] == NO_RULE:
@@ -122,7 +126,7 @@ cdef class FlatIR:
     def _dispatch(self, tuple node, vocabulary):
         cdef DispatchC out
         cdef vector[uint32_t] allowed
-        _, arms, excludes, specials, open_end, _, _ = node
+        _, arms, excludes, specials, open_end, *_ = node
         for pattern in (*(arm[0] for arm in arms), *excludes):
             check_tokens([letter - 256 for letter in pattern if letter >= 256], vocabulary.size)
         check_tokens(specials, vocabulary.size)
@@ -162,7 +166,7 @@ cdef class FlatIR:
         cdef RuleC rule = _rule(node, kind)
         if kind == COUNTED_RULE or kind == BOUNDED_RULE:
             rule.minimum, rule.maximum = self.nodes[node].b, self.nodes[node].c
-            rule.counted = True
+            rule.counted = rule.iterates = True
         self.rules.push_back(rule)
         return <uint32_t>self.rules.size() - 1
 
@@ -460,8 +464,10 @@ cdef RuleC _rule(uint32_t node, uint8_t kind):
     rule.node = node
     rule.minimum = 0
     rule.maximum = NO_MAXIMUM
+    rule.most_tokens = NO_MAXIMUM
+    rule.unit = 0
     rule.label = 0
     rule.kind = kind
     rule.role = ROLE_NONE
-    rule.nullable = rule.productive = rule.counted = 0
+    rule.nullable = rule.productive = rule.counted = rule.iterates = 0
     return rule

@@ -21,7 +21,7 @@ first field is the kind:
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
-    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars)
+    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars, max_tokens)
                                       free text with triggers, see below
     (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
                                       in any spelling; ``rule`` is that of any string's inside
@@ -58,6 +58,12 @@ decides:
     min_chars, max_chars
                how many characters the text has; a maximum of -1 is no upper bound. Only text
                without arms and specials, and with an open end, can be counted
+    max_tokens
+               how many tokens may have a part in the text, -1: no bound. A token counts when it
+               ends, once; text that is not given as tokens does not count. A token may end within a
+               character only if a token is left for each byte that is missing: single bytes are all
+               that a vocabulary is sure to have. Only text without arms, without min_chars and with
+               an open end can have it
 
 A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between
 characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.

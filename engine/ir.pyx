@@ -373,19 +373,30 @@ cdef class Grammar:
             ends.push_back(state)
         return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
 
-    def dispatch(self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None):
-        """Free text with triggers; see the header file."""
+    def dispatch(
+        self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None
+    ):
+        """Free text with triggers; see the header file.
+
+        Raises:
+            LimitExceeded: bounds that no register holds.
+        """
         allowed = specials if is_ascending(specials) else tuple(sorted(set(specials)))
         maximum = -1 if max_chars is None else max_chars
+        tokens = -1 if max_tokens is None else max_tokens
         if (min_chars or maximum >= 0) and (arms or allowed or not open_end):
             raise InternalError("only plain text with an open end can be counted")
+        if tokens >= 0 and (arms or min_chars or not open_end):
+            raise InternalError("only text without arms and minimum, with an open end, has max_tokens")
         check_count(min_chars)
         check_count(maximum)
         if 0 <= maximum < min_chars:
             return self.fail_node
-        if maximum == 0:
+        if maximum == 0 or tokens == 0:
             return self.empty_node
-        node = (DISPATCH, tuple(arms), tuple(excludes), allowed, open_end, min_chars, maximum)
+        # one register holds both counts
+        check_count(tokens if maximum < 0 else tokens * (maximum + 1) + maximum)
+        node = (DISPATCH, tuple(arms), tuple(excludes), allowed, open_end, min_chars, maximum, tokens)
         number = self.dispatch_ids.setdefault(node, len(self.dispatches))
         if number == len(self.dispatches):
             self.dispatches.append(node)

@@ -20,7 +20,11 @@ Like states      (automata) have the triple of the state that they are like; its
                  is complete are closed to them.
 Counted rules    whose triples are filtered: a token counts only if its need fits what is left.
                  A token that is cut by the upper bound could still be split between the rule and
-                 what follows; where those two share no byte, it can't, else rows decide.
+                 what follows; where those two share no byte, it can't. Where they do, every place
+                 where it could be split is followed (cuts), or if there are too many, rows decide.
+Counted tokens   the last tokens that a text may have must not begin a character that can't be finished:
+                 the few of the vocabulary that could are looked at one by one. Rows say where else
+                 no token may end.
 Cost             a mask seen before: one copy of V/8 bytes and its ids. A new one: the triples that
                  are new, and a step for each byte that could leave a rule.
 Threads          under the arena's mutex.
@@ -41,6 +45,7 @@ cdef struct BoundsC:
     # of a counted item: iterations still needed, and still possible, at most those of its triple
     uint32_t least, most
     bint counted
+    uint32_t tokens           # that the text may still have, at most CHARACTER_BYTES
 
 cdef struct MaskC:
     vector[uint32_t] triples  # all they accept
@@ -76,6 +81,7 @@ cdef class Masks:
     cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil
     cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil
+    cdef bint is_split(self, uint32_t instance, ItemC* item) noexcept nogil
     cdef BoundsC bounds(self, uint32_t instance, ItemC* item, TripleC* triple) noexcept nogil
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil
     cdef TriplePtr make(
@@ -84,6 +90,15 @@ cdef class Masks:
     cdef TriplePtr plain_text(self) noexcept nogil
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil
     cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil
+    cdef void add_last(
+        self, uint32_t state, uint32_t node, TripleC* triple, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef bint takes_rest(
+        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
+    ) noexcept nogil
+    cdef void add_cuts(
+        self, uint32_t state, uint32_t node, uint32_t outside, BoundsC bounds, vector[uint32_t]* ids
+    ) noexcept nogil
     cdef void add_below(self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil
     cdef void add_exits(
@@ -111,4 +126,4 @@ cdef class Masks:
     cdef void enter(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil
-    cdef void visit(self, uint32_t node, vector[uint32_t]* ids) noexcept nogil
+    cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil

@@ -4,9 +4,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from .automata cimport NO_ERROR, StateC
+from .cuts cimport is_narrow, list_cuts, missing_behind
 from .digests cimport DigestC, Digests, is_none
 from .draft cimport FINAL_STATE
-from .flat cimport DISPATCH_RULE, NO_MAXIMUM, RuleC
+from .flat cimport CHARACTER_BYTES, DISPATCH_RULE, NO_MAXIMUM, RuleC, iterations, tokens_left
 from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport vector
@@ -159,10 +160,18 @@ cdef class Masks:
         cdef uint32_t rule = self.arena.automata.states[item.state].rule, outside
         if not self.arena.automata.tabled[rule]:
             return False
-        if not self.arena.automata.ir.rules[rule].counted:
+        if not self.is_split(instance, item):
             return True
         outside = self.outside(instance, item)
-        return outside == DEAD or not self.splits(rule, outside)
+        return is_narrow(self.vocabulary, self.arena.rows[self.arena.instances[outside].row].live)
+
+    cdef bint is_split(self, uint32_t instance, ItemC* item) noexcept nogil:
+        """Whether tokens that are cut by the item's upper bound may be split."""
+        cdef uint32_t rule = self.arena.automata.states[item.state].rule, outside
+        if not self.arena.automata.ir.rules[rule].iterates:
+            return False
+        outside = self.outside(instance, item)
+        return outside != DEAD and self.splits(rule, outside)
 
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
         """Whether a byte that begins an iteration could also begin what follows the rule."""
@@ -180,11 +189,13 @@ cdef class Masks:
     cdef BoundsC bounds(self, uint32_t instance, ItemC* item, TripleC* triple) noexcept nogil:
         """What is left of a counted item; counts beyond what one token can reach are all alike."""
         cdef BoundsC out
-        cdef uint32_t count, reach = max(<uint32_t>triple.need_ends.size(), self.vocabulary.max_token_bytes + 1)
+        cdef uint32_t count, value, reach = max(<uint32_t>triple.need_ends.size(), self.vocabulary.max_token_bytes + 1)
         cdef RuleC* rule = &self.arena.automata.ir.rules[self.arena.automata.states[item.state].rule]
-        out.least, out.most, out.counted = 0, NO_MAXIMUM, False
-        if rule.counted:
-            count = self.arena.value_of(instance, item)
+        out.least, out.most, out.counted, out.tokens = 0, NO_MAXIMUM, False, CHARACTER_BYTES
+        value = self.arena.value_of(instance, item) if rule.counted else 0
+        out.tokens = min(tokens_left(rule, value), <uint32_t>CHARACTER_BYTES)
+        if rule.iterates:
+            count = iterations(rule, value)
             out.counted = True
             out.least = min(rule.minimum - count, reach) if count < rule.minimum else 0
             if rule.maximum != NO_MAXIMUM:
@@ -196,7 +207,7 @@ cdef class Masks:
         cdef uint64_t local = <uint64_t>state << 32 | node
         cdef uint32_t found = map_get(&self.triple_ids, local)
         cdef uint32_t rule = self.arena.automata.states[state].rule
-        cdef bint filtered = self.arena.automata.ir.rules[rule].counted
+        cdef bint filtered = self.arena.automata.ir.rules[rule].iterates
         cdef TripleKeyC key
         cdef TriplePtr made
         cdef DigestC digest
@@ -259,12 +270,16 @@ cdef class Masks:
         cdef uint32_t number = self.triple(like or item.state, 0), outside = self.outside(instance, &item)
         cdef TriplePtr held = self.triples[number]
         cdef BoundsC bounds = self.bounds(instance, &item, held.get())
-        if bounds.counted:
+        if bounds.tokens < CHARACTER_BYTES:
+            self.add_last(item.state, 0, held.get(), bounds, outside, &self.scratch.ids)
+        elif bounds.counted:
             self.add_fitting(held.get(), bounds)
         else:
             self.scratch.triples.push_back(number)
         self.list_closed(item.state, 0)
-        if outside != DEAD and held.get().exits.size():
+        if self.is_split(instance, &item):
+            self.add_cuts(item.state, 0, outside, bounds, &self.scratch.ids)
+        elif outside != DEAD and held.get().exits.size():
             if bounds.counted or self.closed.size():
                 self.add_exits(held.get(), outside, bounds, &self.scratch.ids)
             else:
@@ -275,10 +290,8 @@ cdef class Masks:
 
     cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil:
         """The accepted tokens that begin at most ``bounds.most`` iterations."""
-        cdef uint32_t k, fit = <uint32_t>triple.ids.size()
+        cdef uint32_t k, fit = fitting(triple, bounds)
         cdef vector[uint32_t] words
-        if <size_t>bounds.most + 1 < triple.need_ends.size():
-            fit = triple.need_ends[bounds.most]
         if fit < self.vocabulary.words:
             self.scratch.ids.insert(self.scratch.ids.end(), triple.ids.begin(), triple.ids.begin() + fit)
             return
@@ -292,6 +305,68 @@ cdef class Masks:
             words[triple.ids[k] >> 5] &= ~((<uint32_t>1) << (triple.ids[k] & 31))
         or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
 
+    cdef void add_last(
+        self, uint32_t state, uint32_t node, TripleC* triple, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The accepted tokens of a text that may have few more: those that end within a character that
+        could not be finished go on behind the text, or are not allowed.
+        """
+        cdef uint32_t t, missing, depth = self.vocabulary.nodes[node].depth
+        cdef vector[uint32_t] words, lengths
+        words.assign(self.vocabulary.words, 0)
+        if not bounds.counted and triple.words.size():
+            words = triple.words
+        set_bits(words.data(), triple.ids.data(), fitting(triple, bounds))
+        for t in self.vocabulary.ragged:
+            if not (words[t >> 5] >> (t & 31)) & 1:
+                continue
+            missing = missing_behind(
+                self.maker, self.vocabulary, state, depth, t, bounds.least, bounds.most, &lengths)
+            if missing < bounds.tokens:
+                continue
+            if outside == DEAD or not self.takes_rest(outside, t, &lengths):
+                words[t >> 5] &= ~((<uint32_t>1) << (t & 31))
+        if node:
+            list_bits(&words, ids)
+            return
+        if self.scratch.words.size() == 0:
+            self.scratch.words.assign(self.vocabulary.words, 0)
+        or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
+
+    cdef bint takes_rest(
+        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
+    ) noexcept nogil:
+        """Whether an instance takes what is left of a token behind one of its beginnings."""
+        cdef uint32_t start, k, instance
+        for start in lengths[0]:
+            instance = outside
+            for k in range(self.vocabulary.offsets[token] + start, self.vocabulary.offsets[token + 1]):
+                instance = self.arena.step(instance, self.vocabulary.data[k])
+                if instance == DEAD:
+                    break
+            if instance != DEAD and self.arena.may_end_token(instance):
+                return True
+        return False
+
+    cdef void add_cuts(
+        self, uint32_t state, uint32_t node, uint32_t outside, BoundsC bounds, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that the text begins and the rows outside end."""
+        cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
+        cdef uint32_t b, k, instance
+        cdef vector[uint32_t] places
+        for b in range(256):
+            if not (row.live[b >> 6] >> (b & 63)) & 1:
+                continue
+            instance = self.arena.step(outside, <uint8_t>b)
+            if instance == DEAD:
+                continue
+            places.clear()
+            list_cuts(self.maker, self.vocabulary, state, node, <uint8_t>b, bounds.least, bounds.most, &places)
+            for k in places:
+                self.visit(instance, k, ids)
+                self.go_on(instance, k, ids)
+
     cdef void add_below(
         self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
@@ -300,14 +375,17 @@ cdef class Masks:
         cdef uint32_t number = self.triple(like or item.state, node), outside = self.outside(instance, &item)
         cdef TriplePtr held = self.triples[number]
         cdef BoundsC bounds = self.bounds(instance, &item, held.get())
-        fit = <uint32_t>held.get().ids.size()
-        if bounds.counted and <size_t>bounds.most + 1 < held.get().need_ends.size():
-            fit = held.get().need_ends[bounds.most]
-        ids.insert(ids.end(), held.get().ids.begin(), held.get().ids.begin() + fit)
-        if not bounds.counted:
-            list_bits(&held.get().words, ids)
+        if bounds.tokens < CHARACTER_BYTES:
+            self.add_last(item.state, node, held.get(), bounds, outside, ids)
+        else:
+            fit = fitting(held.get(), bounds)
+            ids.insert(ids.end(), held.get().ids.begin(), held.get().ids.begin() + fit)
+            if not bounds.counted:
+                list_bits(&held.get().words, ids)
         self.list_closed(item.state, node)
-        if outside != DEAD and held.get().exits.size():
+        if self.is_split(instance, &item):
+            self.add_cuts(item.state, node, outside, bounds, ids)
+        elif outside != DEAD and held.get().exits.size():
             self.add_exits(held.get(), outside, bounds, ids)
         self.add_triggers(instance, node, held.get(), ids)
 
@@ -320,7 +398,7 @@ cdef class Masks:
         cdef TriplePtr held = self.triples[number]
         if found != MISSING:
             return found
-        bounds.least, bounds.most, bounds.counted = 0, NO_MAXIMUM, False
+        bounds.least, bounds.most, bounds.counted, bounds.tokens = 0, NO_MAXIMUM, False, CHARACTER_BYTES
         self.add_exits(held.get(), outside, bounds, &ids)
         found = <uint32_t>self.shared.size()
         if self.arena.error == NO_ERROR:
@@ -363,7 +441,7 @@ cdef class Masks:
             return
         if contains(closed, triple.exits[2 * number]):
             return
-        self.visit(triple.exits[2 * number + 1], ids)
+        self.visit(instance, triple.exits[2 * number + 1], ids)
         self.go_on(instance, triple.exits[2 * number + 1], ids)
 
     cdef void add_rest(
@@ -383,6 +461,8 @@ cdef class Masks:
             stack[nodes[node].depth] = instance
             for k in range(nodes[node].first, nodes[node + 1].first):
                 t = rest.tokens[k]
+                if not self.arena.may_end_token(instance):
+                    break
                 if bounds.counted and not bounds.least <= rest.counts[k] <= bounds.most:
                     continue
                 if closed.size():
@@ -509,7 +589,7 @@ cdef class Masks:
         """The tokens at and below a node, over its byte from the instance above."""
         instance = self.arena.step(instance, self.vocabulary.nodes[node].byte)
         if instance != DEAD:
-            self.visit(node, ids)
+            self.visit(instance, node, ids)
             self.go_on(instance, node, ids)
 
     cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
@@ -533,7 +613,7 @@ cdef class Masks:
             if instance == DEAD:
                 node = nodes[node].end
                 continue
-            self.visit(node, ids)
+            self.visit(instance, node, ids)
             if nodes[node].end - node > LARGE:
                 self.go_on(instance, node, ids)
                 node = nodes[node].end
@@ -541,12 +621,21 @@ cdef class Masks:
             stack[nodes[node].depth] = instance
             node += 1
 
-    cdef void visit(self, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """Takes the tokens that end at a node."""
+    cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Takes the tokens that end at a node, if any may."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t k
+        if not self.arena.may_end_token(instance):
+            return
         for k in range(nodes[node].first, nodes[node + 1].first):
             ids.push_back(self.vocabulary.order[k])
+
+
+cdef uint32_t fitting(TripleC* triple, BoundsC bounds) noexcept nogil:
+    """How many of the ids begin at most ``bounds.most`` iterations."""
+    if bounds.counted and <size_t>bounds.most + 1 < triple.need_ends.size():
+        return triple.need_ends[bounds.most]
+    return <uint32_t>triple.ids.size()
 
 
 cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:

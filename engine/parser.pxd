@@ -75,6 +75,7 @@ cdef class Parser:
     cdef void expand(self, ThreadC thread) noexcept nogil
     cdef void take_byte(self, uint8_t byte) noexcept nogil
     cdef void take_token(self, uint32_t token) noexcept nogil
+    cdef void end_token(self) noexcept nogil
     cdef void settle(self) noexcept nogil
     cdef ThreadC reading(self, bint* found) noexcept nogil
     cdef ThreadC begun(self) noexcept nogil

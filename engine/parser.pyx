@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .automata cimport NO_ERROR, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
-from .flat cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC
+from .flat cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC, iterations, tokens, tokens_left
 from .hashing cimport MISSING, map_get, map_put, mix
 from .pool cimport vector
 
@@ -59,6 +59,7 @@ cdef class Parser:
         with nogil:
             self.generation.arena.guard.lock()
             self.take_token(<uint32_t>token)
+            self.end_token()
             stopped = self.vocabulary.kind[token] == STOP and not self.following.size()
             if not stopped:
                 self.kernel.swap(self.following)
@@ -178,13 +179,17 @@ cdef class Parser:
 
     cdef bint may_end(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
+        cdef RuleC* rule = &self.automata.ir.rules[s.rule]
         if not s.flags & FINAL_STATE:
             return False
-        return not (s.flags & LOOP_STATE) or thread.count >= self.automata.ir.rules[s.rule].minimum
+        return not (s.flags & LOOP_STATE) or iterations(rule, thread.count) >= rule.minimum
 
     cdef bint may_go_on(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
-        return s.onward == 0 or <uint64_t>thread.count + s.onward <= self.automata.ir.rules[s.rule].maximum
+        cdef RuleC* rule = &self.automata.ir.rules[s.rule]
+        if tokens(rule, thread.count) >= rule.most_tokens:
+            return False
+        return s.onward == 0 or <uint64_t>iterations(rule, thread.count) + s.onward <= rule.maximum
 
     cdef void add(self, vector[ThreadC]* out, ThreadC thread) noexcept nogil:
         """Appends a thread unless one is in the same place already (I3)."""
@@ -309,6 +314,18 @@ cdef class Parser:
             self.add(&self.following, thread)
         self.kernel = before
         self.position = start
+
+    cdef void end_token(self) noexcept nogil:
+        """Counts a token in the text that has a bound on them; a character that can't be finished is no reading."""
+        cdef vector[ThreadC] taken
+        cdef ThreadC thread
+        cdef RuleC* rule
+        taken.swap(self.following)
+        for thread in taken:
+            rule = &self.automata.ir.rules[self.automata.states[thread.state].rule]
+            thread.count += rule.unit
+            if tokens_left(rule, thread.count) >= self.automata.states[thread.state].missing:
+                self.add(&self.following, thread)
 
     cdef void settle(self) noexcept nogil:
         """A lone thread that can only return does so at once, so that regions close early."""

@@ -6,7 +6,7 @@ from libcpp.algorithm cimport sort
 
 from .automata cimport NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
-from .flat cimport NO_MAXIMUM, RuleC
+from .flat cimport CHARACTER_BYTES, NO_MAXIMUM, RuleC, iterations, tokens, tokens_left
 from .hashing cimport MISSING, hash_words, map_get, map_put
 from .pool cimport vector
 
@@ -23,6 +23,11 @@ cdef bint seed_before(const SeedC& a, const SeedC& b) noexcept nogil:
 
 cdef bint waiter_before(const WaiterC& a, const WaiterC& b) noexcept nogil:
     return a.rule < b.rule if a.rule != b.rule else a.item < b.item
+
+
+cdef bint allows(RuleC* rule, uint32_t less, uint32_t more) noexcept nogil:
+    """Whether a count leaves at least as much as another one, where there is no minimum."""
+    return iterations(rule, less) <= iterations(rule, more) and tokens(rule, less) <= tokens(rule, more)
 
 
 cdef class Arena:
@@ -58,7 +63,8 @@ cdef class Arena:
             self.rows.capacity() * sizeof(RowC) + self.items.capacity() * sizeof(ItemC)
             + self.waiters.capacity() * sizeof(WaiterC) + 4 * self.row_keys.capacity()
             + self.instances.capacity() * sizeof(InstanceC) + 4 * self.frame_words.capacity()
-            + 12 * (self.byte_memo.keys.size() + self.token_memo.keys.size() + self.completion_memo.keys.size())
+            + 12 * (self.byte_memo.keys.size() + self.token_memo.keys.size() + self.completion_memo.keys.size()
+                    + self.end_memo.keys.size())
             + 12 * self.instance_ids.keys.size() + sizeof(StateC) * self.automata.states.capacity()
             + 8 * self.automata.byte_edges.capacity()
         )
@@ -139,6 +145,40 @@ cdef class Arena:
             map_put(&self.token_memo, key, found)
         return found
 
+    cdef uint32_t end_token(self, uint32_t instance) noexcept nogil:
+        """The instance once a token has ended here: those that had a part in counted text count it.
+
+        DEAD where that text stops within a character, with too few tokens left for the rest of it.
+        """
+        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef uint32_t k, found, value
+        cdef ItemC item
+        cdef RuleC* rule
+        if not row.counts_tokens:
+            return instance
+        found = map_get(&self.end_memo, instance)
+        if found != MISSING:
+            return found
+        self.begin()
+        self.accept = row.accept
+        for k in range(row.item_off, row.item_off + row.n_kernel):
+            item = self.items[k]
+            rule = &self.automata.ir.rules[self.automata.states[item.state].rule]
+            value = self.value_of(instance, &item) + rule.unit
+            # what the end of the text leads to is there already
+            if tokens_left(rule, value) >= max(<uint32_t>1, <uint32_t>self.automata.states[item.state].missing):
+                self.seed(item.state, item.goal, self.origin_of(instance, &item), value)
+        found = self.intern()
+        if self.error == NO_ERROR:
+            map_put(&self.end_memo, instance, found)
+        return found
+
+    cdef bint may_end_token(self, uint32_t instance) noexcept nogil:
+        """Whether a token may end here."""
+        if not self.rows[self.instances[instance].row].may_not_end:
+            return True
+        return self.end_token(instance) != DEAD
+
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil:
         """The instance that an item with this goal and origin leaves behind when it is completed.
 
@@ -192,11 +232,12 @@ cdef class Arena:
         cdef SeedC* other
         cdef uint32_t k
         self.automata.visit(state)
-        cdef bint no_minimum = self.automata.ir.rules[self.automata.states[state].rule].minimum == 0
+        cdef RuleC* rule = &self.automata.ir.rules[self.automata.states[state].rule]
+        cdef bint no_minimum = rule.minimum == 0
         for k in range(<uint32_t>self.seeds.size()):
             other = &self.seeds[k]
             if other.state == state and other.origin == origin and other.goal == goal:
-                if other.value == value or (no_minimum and other.value < value):
+                if other.value == value or (no_minimum and allows(rule, other.value, value)):
                     return
         if self.seeds.size() >= self.item_limit:
             self.fail(ROW_ITEMS_EXCEEDED, <uint32_t>self.seeds.size() + 1)
@@ -219,15 +260,15 @@ cdef class Arena:
         self.seed(target, goal, origin, value)
 
     cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil:
+        cdef RuleC* rule = &self.automata.ir.rules[state.rule]
         if not state.flags & FINAL_STATE:
             return False
-        return not (state.flags & LOOP_STATE) or value >= self.automata.ir.rules[state.rule].minimum
+        return not (state.flags & LOOP_STATE) or iterations(rule, value) >= rule.minimum
 
     cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil:
         """Whether the bounds leave a way to an end."""
-        if state.onward == 0:
-            return True
-        return <uint64_t>value + state.onward <= self.automata.ir.rules[state.rule].maximum
+        cdef RuleC* rule = &self.automata.ir.rules[state.rule]
+        return state.onward == 0 or <uint64_t>iterations(rule, value) + state.onward <= rule.maximum
 
     cdef void close_seed(self, SeedC seed) noexcept nogil:
         """Completion, empty moves and nullable references of one item."""
@@ -274,7 +315,7 @@ cdef class Arena:
 
     cdef uint32_t finish(self) noexcept nogil:
         """Closes the seeds and interns what remains; DEAD where nothing does."""
-        cdef uint32_t at = 0, n = 0, row
+        cdef uint32_t at = 0, n = 0
         cdef SeedC seed
         cdef StateC* s
         while at < self.seeds.size():
@@ -287,7 +328,12 @@ cdef class Arena:
                 self.seeds[n] = seed
                 n += 1
         self.seeds.resize(n)
-        if self.error != NO_ERROR or (n == 0 and not self.accept):
+        return self.intern()
+
+    cdef uint32_t intern(self) noexcept nogil:
+        """The instance of seeds that are closed."""
+        cdef uint32_t row
+        if self.error != NO_ERROR or (self.seeds.size() == 0 and not self.accept):
             return DEAD
         sort(self.seeds.begin(), self.seeds.end(), &seed_before)
         self.make_key()
@@ -361,7 +407,8 @@ cdef class Arena:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = row.has_tabled = 0
+        row.has_tokens = row.has_tabled = row.counts_tokens = 0
+        row.may_not_end = not row.accept
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
         row.item_off = <uint32_t>self.items.size()
@@ -376,6 +423,10 @@ cdef class Arena:
             if word >> 18 & 1:
                 item.slot = <uint16_t>slot
                 slot += 1
+            if self.automata.ir.rules[self.automata.states[item.state].rule].unit:
+                row.counts_tokens = 1
+            else:
+                row.may_not_end = 0
             self.items.push_back(item)
         row.n_kernel = <uint32_t>self.items.size() - row.item_off
         row.n_slots, row.n_parents = <uint16_t>slot, <uint16_t>parents
@@ -523,9 +574,12 @@ cdef class Arena:
     cdef uint32_t saturate(self, uint32_t rule, uint32_t value) noexcept nogil:
         """The representative of all counts that no single token tells from this one."""
         cdef RuleC* r = &self.automata.ir.rules[rule]
-        cdef uint64_t reach = <uint64_t>value + self.automata.span[rule]
+        cdef uint32_t spent = tokens(r, value)
+        cdef uint64_t reach
+        value = iterations(r, value)
+        reach = <uint64_t>value + self.automata.span[rule]
         if value < r.minimum and reach < r.minimum:
-            return 0
-        if value >= r.minimum and (r.maximum == NO_MAXIMUM or reach < r.maximum):
-            return r.minimum
-        return value
+            value = 0
+        elif value >= r.minimum and (r.maximum == NO_MAXIMUM or reach < r.maximum):
+            value = r.minimum
+        return value if r.most_tokens - spent >= CHARACTER_BYTES else value + spent * r.unit

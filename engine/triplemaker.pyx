@@ -340,6 +340,11 @@ cdef class TripleMaker:
                 self.tables[256 * made + b] = target
         return made
 
+    cdef uint32_t follow(self, uint32_t slot, uint8_t byte) noexcept nogil:
+        """The slot behind a byte, 0 if there is none."""
+        cdef uint32_t table = self.table(slot)
+        return self.tables[256 * table + byte]
+
     cdef SafeC safe_of(self, uint32_t state) noexcept nogil:
         """What a state always takes; that of its whole rule are found the first time."""
         cdef uint32_t rule = self.automata.states[state].rule, found = map_get(&self.safe_offs, rule + 1)

@@ -240,7 +240,23 @@ cdef class Vocabulary:
         node.depth = 0
         self.nodes.push_back(node)
         self.index_nodes()
+        self.list_ragged()
         return True
+
+    cdef void list_ragged(self) noexcept nogil:
+        """The tokens whose last bytes begin a character without ending it, or could."""
+        cdef uint32_t rank, t, k, n
+        cdef uint8_t* text
+        for rank in range(<uint32_t>self.order.size()):
+            t = self.order[rank]
+            text = self.data.data() + self.offsets[t]
+            n = self.offsets[t + 1] - self.offsets[t]
+            k = 0
+            while k < min(n, <uint32_t>3) and text[n - 1 - k] >> 6 == 2:
+                k += 1
+            # k bytes go on with a character; 3 of them end any
+            if k < 3 and (k == n or k < continuations(text[n - 1 - k])):
+                self.ragged.push_back(t)
 
     cdef void clear_trie(self) noexcept nogil:
         self.nodes.clear()
@@ -277,3 +293,10 @@ cdef class Vocabulary:
         self.ordinary_words.assign(self.words, 0)
         for k in self.order:
             self.ordinary_words[k >> 5] |= <uint32_t>1 << (k & 31)
+
+
+cdef uint32_t continuations(uint8_t lead) noexcept nogil:
+    """How many bytes follow the first one of a character."""
+    if lead < 0xC0:
+        return 0
+    return 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3

@@ -39,12 +39,14 @@ from .reference_letters import (
 
 
 class Machine(Protocol):
-    """One node: where its dot starts, when it is done, what it waits for, which letters move it."""
+    """One node: where its dot starts, when it is done, what it waits for, whether it reads letters
+    at all, and which letters move it."""
 
     start: Position
 
     def done(self, at: Position) -> bool: ...
     def waits(self, at: Position) -> Iterable[tuple[Node, Position]]: ...
+    def reads(self, at: Position) -> bool: ...
     def scan(self, at: Position, letter: int) -> Position | None: ...
 
 
@@ -58,6 +60,9 @@ class Steps:
         moves: Callable[[Position], Iterable[tuple[Node, Position]]],
     ) -> None:
         self.start, self.done, self.waits = start, done, moves
+
+    def reads(self, at: Position) -> bool:
+        return False
 
     def scan(self, at: Position, letter: int) -> Position | None:
         return None
@@ -294,6 +299,23 @@ class Column:
     def step_token(self, token: int) -> "Column | None":
         return self.step(TOKEN + token)
 
+    def end_token(self) -> "Column | None":
+        """This state once a token has ended here. The column is the caller's alone: it is changed."""
+        kept: list[Item] = []
+        for node, at, origin in self.items:
+            machine = self.recogniser.machines[node]
+            if origin is not self and isinstance(machine, DispatchMachine):
+                at = machine.end_token(at)
+            if at is not None:
+                kept.append((node, at, origin))
+        self.items = kept
+        return self if self._accepts or self._goes_on() else None
+
+    def _goes_on(self) -> bool:
+        """Whether any item waits for a letter."""
+        machines = self.recogniser.machines
+        return any(machines[node].reads(at) for node, at, _ in self.items)
+
 
 class Recogniser:
     """The language of a grammar, letter by letter."""
@@ -316,13 +338,30 @@ class Recogniser:
         column.close()
         return column
 
+    @staticmethod
+    def after_token(states: Sequence[Column], token: int, data: bytes) -> list[Column]:
+        """The states behind a token, by its id or by its bytes; those of special tokens are empty."""
+        found = [state.step_token(token) for state in states]
+        for state in states if data else ():
+            after: Column | None = state
+            for byte in data:
+                after = after and after.step(byte)
+            found.append(after)
+        ended = [state.end_token() for state in found if state is not None]
+        return [state for state in ended if state is not None]
+
     def matches(self, data: bytes) -> bool:
-        return self.matches_symbols(list(data))
+        state: Column | None = self.start()
+        for byte in data:
+            state = state and state.step(byte)
+        return state is not None and state.accepts()
 
     def matches_symbols(self, letters: Iterable[int]) -> bool:
+        """Each letter is a token, also where it is a byte."""
         state: Column | None = self.start()
         for letter in letters:
             state = state and state.step(letter)
+            state = state and state.end_token()
         return state is not None and state.accepts()
 
     # -- nodes ------------------------------------------------------------------------------------

@@ -205,7 +205,7 @@ class TagBuilder:
     # -- free text --------------------------------------------------------------------------------
     @staticmethod
     def _plain(made: AnyText) -> FreeText:
-        return FreeText(made.pointer, (), (), made.excludes, made.max_chars)
+        return FreeText(made.pointer, (), (), made.excludes, made.max_chars, made.max_tokens)
 
     def _arms(self, made: Dispatch, around: Tag | None) -> FreeText:
         """One arm for every way to write a pattern: all formats that it leads to."""

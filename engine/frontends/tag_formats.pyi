@@ -47,6 +47,7 @@ class AnyText:
     pointer: str
     excludes: tuple[Mark, ...]
     max_chars: int | None = None
+    max_tokens: int | None = None
 
 @dataclass(eq=False)
 class Token:

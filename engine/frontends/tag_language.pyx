@@ -382,11 +382,8 @@ cdef tuple excluded(Fields fields):
 
 
 cdef object any_text(Fields fields):
-    excludes = excluded(fields)
-    if fields.get("max_tokens", None) is not None:
-        message = "the engine counts characters of free text, not its tokens: use max_chars"
-        raise UnsupportedSchema(fields.pointer, "max_tokens", message)
-    return AnyText(fields.pointer, excludes, fields.bound("max_chars", MOST))
+    return AnyText(
+        fields.pointer, excluded(fields), fields.bound("max_chars", MOST), fields.bound("max_tokens", MOST))
 
 
 cdef int add_options(Fields fields, made) except -1:

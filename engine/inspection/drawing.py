@@ -73,6 +73,8 @@ def move_text(move: Move, wording: Wording | None = None) -> str:
         parts.append(byte_class(move.ranges))
     if move.tokens and wording:
         parts.append(wording.tokens(move.tokens))
+    if move.ends_token:
+        parts.append("end of a token")
     text = " | ".join(parts)
     pairs = [f"{registers(a)}→{registers(b)}" for a, b in move.registers[:PAIRS]]
     if len(move.registers) > PAIRS:
@@ -144,7 +146,7 @@ def _join_chains(snapshot: Snapshot) -> tuple[list[tuple[int, int, str]], set[in
 
 
 def _is_one_byte(moves: Sequence[Move]) -> bool:
-    if len(moves) != 1 or moves[0].tokens or moves[0].registers:
+    if len(moves) != 1 or moves[0].tokens or moves[0].ends_token or moves[0].registers:
         return False
     ranges = moves[0].ranges
     return len(ranges) == 1 and ranges[0][0] == ranges[0][1]

@@ -7,7 +7,8 @@ keep the numbers they have in their grammar.
 
 from typing import Literal, NamedTuple
 
-#: one after the other: the values of a row's counters
+#: one after the other: the values of a row's counters; text with a bound on its tokens has one for
+#: its characters, if they are counted, and one for its tokens
 Registers = tuple[int, ...]
 
 
@@ -74,6 +75,7 @@ class Move(NamedTuple):
     target: int
     ranges: tuple[tuple[int, int], ...]  #: bytes, ascending and disjoint
     tokens: tuple[int, ...]  #: special tokens
+    ends_token: bool  #: where a token ends, if tokens are counted; then bytes and tokens are empty
     registers: tuple[tuple[Registers, Registers], ...]  #: before and after, where they differ
 
 

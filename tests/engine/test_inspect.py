@@ -51,21 +51,25 @@ def test_the_size_of_every_mask_and_the_place_of_every_token_are_shown(case: Cas
 
 @pytest.mark.parametrize("case", SAMPLED[::3], ids=lambda case: case.name)
 def test_moves_lead_where_the_matcher_went(case: Case) -> None:
-    """Every byte of a sample is a move from a row that can be the matcher's to one that can be."""
+    """Every byte of a sample, or its whole token, is a move from a row that can be the matcher's."""
     compiled = compile_case(engine.Compiler(small_vocabulary()), case)
-    sample = case.samples[0].encode()
+    tokens = list(tokenise(compiled.vocabulary, case.samples[0].encode(), 16))
     matcher = engine.Matcher(compiled)
-    for token in tokenise(compiled.vocabulary, sample, 16):
+    for token in tokens:
         assert matcher.accept_token(token)
     found = engine.inspect(matcher)
     assert found.here is not None
     rows = {0}
-    for byte in sample:
-        rows = {
-            move.target
-            for move in found.moves
-            if move.source in rows and any(low <= byte <= high for low, high in move.ranges)
-        }
+    for token in tokens:
+        whole = {m.target for m in found.moves if m.source in rows and token in m.tokens}
+        for byte in compiled.vocabulary.tokens[token]:
+            rows = {
+                move.target
+                for move in found.moves
+                if move.source in rows and any(low <= byte <= high for low, high in move.ranges)
+            }
+        rows |= whole
+        rows |= {move.target for move in found.moves if move.source in rows and move.ends_token}
     assert found.here[0] in rows
 
 
@@ -218,6 +222,22 @@ def test_special_tokens_are_moves() -> None:
     found = engine.inspect(matcher)
     assert "<tool_call> => row 1" in found.text()
     assert found.here == (1, ())
+
+
+def test_the_end_of_a_token_is_a_move_where_tokens_are_counted() -> None:
+    tag = {
+        "type": "structural_tag",
+        "format": {"type": "any_text", "max_chars": 90, "max_tokens": 9},
+    }
+    compiled = engine.Compiler(small_vocabulary()).compile_structural_tag(tag)
+    matcher = engine.Matcher(compiled)
+    for token in (b"abc", b"abc"):
+        assert matcher.accept_token(small_vocabulary().tokens.index(token))
+    found = engine.inspect(matcher)
+    ends = [move for move in found.moves if move.ends_token]
+    assert [move.registers for move in ends] == [(((3, 0), (3, 1)), ((6, 1), (6, 2)))]
+    assert "end of a token  [3 0]→[3 1], [6 1]→[6 2]" in found.text()
+    assert found.here == (ends[0].target, (6, 2))
 
 
 @pytest.mark.parametrize("case", SAMPLED[::5], ids=lambda case: case.name)
