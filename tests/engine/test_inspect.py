@@ -51,7 +51,7 @@ def test_the_size_of_every_mask_and_the_place_of_every_token_are_shown(case: Cas
 
 @pytest.mark.parametrize("case", SAMPLED[::3], ids=lambda case: case.name)
 def test_moves_lead_where_the_matcher_went(case: Case) -> None:
-    """Every byte of a sample, or its whole token, is a move from a row that can be the matcher's."""
+    """Every byte of a sample, or its whole token, is a move on from where the matcher may be."""
     compiled = compile_case(engine.Compiler(small_vocabulary()), case)
     tokens = list(tokenise(compiled.vocabulary, case.samples[0].encode(), 16))
     matcher = engine.Matcher(compiled)
