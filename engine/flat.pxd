@@ -1,6 +1,6 @@
 """The IR in flat native arrays, with two facts that must be known before automata are built.
 
-Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1] (kinds: ir.py):
+Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1] (kinds: ir.pxd):
 
                      BYTES               byte values
                      TEXT                code points
@@ -20,10 +20,11 @@ Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1
                                          its name's length and code points
 
                  rules[r] names the node of rule r and how its automaton is made. Behind the
-                 grammar's own rules come made ones: each CAPTURE, DISPATCH, arm, OBJECT,
-                 BOUNDED, TEXTS, OTHER_TEXT and counted REPEAT is a rule of its own.
+                 grammar's own rules come made ones: each CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, BOUNDED
+                 and counted REPEAT, each OBJECT that is not all of a rule, and each arm that is no REF
+                 is a rule of its own.
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
-Invariants       I1 as in ir.py; nodes, pool and rules never change after load. Token sets may
+Invariants       I1 as in ir.pxd; nodes, pool and rules never change after load. Token sets may
                     be added while automata are built.
 Not here         automata (automata), identities (digests).
 """
@@ -143,7 +144,7 @@ cdef class FlatIR:
     cdef Vocabulary vocabulary
     cdef cmap[uint32_t, uint32_t] letter_bytes    # bytes of the token behind a pattern's letter
     cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
-    cdef vector[uint32_t] weights         # states a node takes when written out, about
+    cdef vector[uint32_t] weights         # edges a node takes when written out, about
     cdef vector[uint8_t] nullable
     cdef vector[uint8_t] productive
     cdef int load(self, uint32_t number, grammar, vocabulary) except -1

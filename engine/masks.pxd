@@ -11,8 +11,9 @@ The rows outside an item are the instance that its completion leaves behind. Ear
 unions of their items' futures, so the union over items is exact.
 
 Representation   a finished mask is a list of triples, of lists of ids that several masks share (what
-                 the rows outside take), and ids of its own; or a bitset, where a bound had to take
-                 tokens out of a triple. Kept by saturated instance (rows, I5).
+                 the rows outside take), and ids of its own; beside them a bitset, where a bound had
+                 to take tokens out of a triple, or there are many ids. Kept by saturated instance
+                 (rows, I5).
 Invariants       I1 mask bit = would accept_token succeed.
                  I2 dropping kept masks only costs time.
 Like states      (automata) have the triple of the state that they are like; its exits where a text
