@@ -7,7 +7,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test check format real-input bench bench-peers bench-all serve data clean distclean
+.PHONY: help setup build debug test check format real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -82,6 +82,9 @@ bench-peers: $(VENV)/.bench build data ## the same beside xgrammar and llguidanc
 
 bench-all: $(VENV)/.bench build data ## every measurement, with its peers, as tables and plots in .data/bench; long
 	$(PY) -m bench all --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
+
+pictures: $(VENV)/.dev build ## draw the pictures of engine/DESIGN.md again; needs Graphviz's dot
+	$(PY) -m tests.engine.pictures
 
 serve: build ## run the gateway on 127.0.0.1:8000
 	$(VENV)/bin/switchyard serve

@@ -11,7 +11,7 @@ Representation   states of all built rules lie in one array; state 0 is unused (
                  here: in a bounded pattern what the way to the nearest end takes.
                  A state that is `like` another has only the edges that differ (other_text).
                  A state that is UNBUILT has no edges yet: `visit` makes them. Its rule was read by
-                 `lazies`, `objects` or `others`, as its kind says.
+                 `lazies`, `objects` or `texts`, as its kind says.
                  `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
                  to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
 Invariants       I1 every state is reachable and can reach the end (counts permitting).
@@ -88,7 +88,7 @@ cdef class Automata:
     # rules that are built state by state
     cdef vector[LazyC] lazies
     cdef vector[ObjectC] objects
-    cdef vector[SpotsC] others            # OTHER_TEXT
+    cdef vector[SpotsC] texts             # TEXTS and OTHER_TEXT
     cdef ClosureC scratch
     cdef vector[uint32_t] span            # by counted rule: by how much one token can bring a bound closer
     cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration

@@ -11,8 +11,10 @@ from .dispatch cimport build_dispatch
 from .draft cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .drafttable cimport AutomatonPtr, DraftTable
 from .flat cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE, WIDE_CHARS, FlatIR,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE,
+    TEXTS_RULE, WIDE_CHARS, FlatIR,
 )
+from .names cimport read_texts, texts_state
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_emit_counted, nfa_start, nfa_state
 from .objects cimport object_start, object_state
 from .other_text cimport build_other_text, grow_other_text
@@ -101,12 +103,18 @@ cdef class Automata:
         if kind == DISPATCH_RULE:
             build_dispatch(self, self.ir, rule)
             if self.ir.rules[rule].iterates:
-                self.span[rule] = self.vocabulary.max_token_bytes
+                # a character that is under way, and those that a token begins
+                self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()
             self.measure(rule)
             return True
         if kind == OTHER_TEXT_RULE:
             build_other_text(self, rule)
             return self.first[rule] != 0
+        elif kind == TEXTS_RULE:
+            self.texts.resize(self.texts.size() + 1)
+            read_texts(&self.texts.back(), &self.ir.pool[self.ir.nodes[node].off], self.ir.nodes[node].n)
+            self.first[rule] = self.unbuilt(&self.texts.back().states, rule, <uint32_t>self.texts.size() - 1, 0)
+            return True
         elif kind == OBJECT_RULE:
             self.objects.resize(self.objects.size() + 1)
             object_start(&self.objects.back(), self.ir, node)
@@ -275,6 +283,9 @@ cdef class Automata:
         if self.ir.rules[rule].kind == OBJECT_RULE:
             object_state(&self.objects[lazy], place, &draft)
             known = &self.objects[lazy].states
+        elif self.ir.rules[rule].kind == TEXTS_RULE:
+            texts_state(&self.texts[lazy], place, &draft)
+            known = &self.texts[lazy].states
         else:
             lazy_state(&self.lazies[lazy], &self.scratch, place, &draft)
             known = &self.lazies[lazy].states

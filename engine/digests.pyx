@@ -3,8 +3,9 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport (
-    BOUNDED, BOUNDED_RULE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT, OTHER_TEXT, REF, REPEAT, TOKENS,
-    ArmC, DispatchC, FlatIR, NodeC, RuleC, TokensC, dispatch_of, list_below,
+    BOUNDED, BOUNDED_RULE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT, OTHER_TEXT,
+    OTHER_TOKENS, REF, REPEAT, TOKENS,
+    ArmC, DispatchC, FlatIR, NodeC, RuleC, TokenSetC, dispatch_of, list_below,
 )
 from .pool cimport vector
 
@@ -105,7 +106,7 @@ cdef class Digests:
         if node.kind == REPEAT or node.kind == BOUNDED:
             self.write(node.b)
             self.write(node.c)
-        elif node.kind == TOKENS:
+        elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
             self.write_tokens(node.a)
         elif node.kind == GRAPH:
             self.write(node.a)
@@ -142,7 +143,6 @@ cdef class Digests:
         cdef uint32_t _k
         self.begin(PATTERNS)
         self.write(dispatch.open_end)
-        self.write(self.ir.rules[self.ir.rule_of_node[number]].iterates)
         self.write(dispatch.n_arms)
         for _k in range(dispatch.n_arms):
             self.write_pool(arm.off, arm.n)
@@ -157,7 +157,7 @@ cdef class Digests:
             self.write_tokens(dispatch.specials)
 
     cdef void write_tokens(self, uint32_t number) noexcept nogil:
-        cdef TokensC* tokens = &self.ir.token_sets[number]
+        cdef TokenSetC* tokens = &self.ir.token_sets[number]
         cdef const uint8_t* ids = <const uint8_t*>tokens.ids
         self.text.insert(self.text.end(), ids, ids + 4 * tokens.n)
 

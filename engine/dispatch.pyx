@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .automata cimport Automata, StateC, set_live
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, SymbolEdgeC
-from .flat cimport NO_RULE, ArmC, DispatchC, FlatIR, TokensC, letter_bytes
+from .flat cimport NO_RULE, ArmC, DispatchC, FlatIR, TokenSetC, letter_bytes
 from .hashing cimport MISSING, U64MapC, map_get, map_put
 from .pool cimport vector
 
@@ -329,7 +329,7 @@ cdef void token_edges(
     The letters of patterns have moves of their own; all other allowed tokens lead to the root.
     """
     cdef MoveC* moves = trie.moves.data() + trie.nodes[at.q].first_move
-    cdef TokensC* allowed
+    cdef TokenSetC* allowed
     cdef vector[uint32_t] ids
     cdef uint32_t k, target, paid, n = trie.nodes[at.q].n_moves, own = 0
     for k in range(n):

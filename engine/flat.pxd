@@ -11,19 +11,21 @@ Representation   nodes and pool are the grammar's own, which is sealed. Node i i
                                          finals at pool[b .. b + c - 1]
                      REPEAT, BOUNDED     a = node, b = min, c = max (NO_MAXIMUM: none)
                      REF                 a = rule
-                     TOKENS              ids; a = token set, once it is loaded
+                     TOKENS, OTHER_TOKENS  ids; a = token set, once it is loaded
                      CAPTURE             a = node, b = label, c = role
                      DISPATCH            a = specials (NO_SET: none), b = number of arms; open_end,
                                          min, max chars, max tokens; arms: node, returns, letters;
                                          excludes: letters. Letters are their number and themselves
-                     OTHER_TEXT          a = rule of any text; for each text its length and code points
+                     TEXTS               for each text its length and code points
+                     OTHER_TEXT          the same; a = rule of any text
                      OBJECT              a = members, b = flags; nodes of space and of what isn't listed,
                                          then for each member its node, whether it is required, and
                                          its name's length and code points
 
                  rules[r] names the node of rule r and how its automaton is made. Behind the
-                 grammar's own rules come made ones: each CAPTURE, DISPATCH, arm, OBJECT,
-                 BOUNDED and counted REPEAT is a rule of its own.
+                 grammar's own rules come made ones: each CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, BOUNDED
+                 and counted REPEAT, each OBJECT that is not all of a rule, and each arm that is no REF
+                 is a rule of its own.
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
 Invariants       I1 as in ir.pxd; nodes, pool and rules never change after load. Token sets may
                     be added while automata are built.
@@ -34,6 +36,7 @@ Not here         automata (automata), identities (digests).
 from libc.stdint cimport uint8_t, uint32_t
 
 from .pool cimport vector
+from .vocabulary cimport Vocabulary
 
 from .vocabulary cimport Vocabulary
 
@@ -55,6 +58,8 @@ cdef enum:
     OTHER_TEXT = 14
     OBJECT = 15
     BOUNDED = 16
+    TEXTS = 17
+    OTHER_TOKENS = 18
 
 cdef enum:
     NO_MAXIMUM = 0xFFFFFFFF
@@ -70,6 +75,7 @@ cdef enum:
     OTHER_TEXT_RULE = 3
     OBJECT_RULE = 4
     BOUNDED_RULE = 5
+    TEXTS_RULE = 6
 
 cdef enum:
     # of an OBJECT
@@ -111,9 +117,10 @@ cdef struct DispatchC:
     uint32_t specials         # token set, NO_RULE: none
     uint8_t open_end
 
-cdef struct TokensC:
+cdef struct TokenSetC:
     const uint32_t* ids       # ascending
     uint32_t n
+    uint8_t others            # these are the tokens that are not in the set, beside those without a text
 
 cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil
 cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil
@@ -146,11 +153,11 @@ cdef class FlatIR:
     cdef vector[RuleC] rules
     cdef vector[DispatchC] dispatches
     cdef vector[ArmC] arms
-    cdef vector[TokensC] token_sets
+    cdef vector[TokenSetC] token_sets
     cdef vector[vector[uint32_t]] made_sets       # ids of sets that were made by automata
     cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
     cdef vector[uint8_t] productive
-    # while loading: states a node takes when written out, about; and whether it has the empty word
+    # while loading: edges a node takes when written out, about; and whether it has the empty word
     cdef vector[uint32_t] weights
     cdef vector[uint8_t] nullable
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1
@@ -167,7 +174,7 @@ cdef class FlatIR:
     cdef bint is_counted(self, uint32_t node) noexcept nogil
     cdef uint32_t weight(self, uint32_t node) noexcept nogil
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil
-    cdef uint32_t add_tokens(self, const uint32_t* ids, uint32_t n) noexcept nogil
+    cdef uint32_t add_tokens(self, const uint32_t* ids, uint32_t n, bint others) noexcept nogil
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil
     cdef void solve(self) noexcept nogil
     cdef bint solve_once(self, uint32_t i) noexcept nogil

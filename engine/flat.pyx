@@ -73,8 +73,6 @@ cdef class FlatIR:
         for rule in self.rules:
             if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
                 found = max(found, self.weights[self.nodes[rule.node].a])
-            elif rule.kind == OTHER_TEXT_RULE or rule.kind == OBJECT_RULE:
-                found = max(found, 8 * self.nodes[rule.node].n)
             elif rule.kind == PLAIN_RULE:
                 found = max(found, self.weights[rule.node])
         return found
@@ -102,9 +100,9 @@ cdef class FlatIR:
         """Makes the rules and sets of one node; its children have theirs (I1)."""
         cdef NodeC* node = &self.nodes[number]
         cdef uint32_t kind = node.kind
-        if kind == TOKENS:
+        if kind == TOKENS or kind == OTHER_TOKENS:
             self.check_tokens(self.pool + node.off, node.n, 0)
-            node.a = self.add_tokens(self.pool + node.off, node.n)
+            node.a = self.add_tokens(self.pool + node.off, node.n, kind == OTHER_TOKENS)
         elif kind == CAPTURE:
             self.rule_of_node[number] = self.made_rule(node.a, PLAIN_RULE)
             self.rules.back().label = node.b
@@ -113,6 +111,8 @@ cdef class FlatIR:
             self.load_dispatch(number)
         elif kind == OTHER_TEXT:
             self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
+        elif kind == TEXTS:
+            self.rule_of_node[number] = self.made_rule(number, TEXTS_RULE)
         elif kind == OBJECT and self.rule_of_node[number] == NO_RULE:
             self.rule_of_node[number] = self.made_rule(number, OBJECT_RULE)
         return 0
@@ -137,7 +137,7 @@ cdef class FlatIR:
             ids = (<Grammar>self.grammar).sets[node.a]
             # ascending: the last one speaks for all
             self.check_tokens(&ids.ids.back(), 1, 0)
-            made.specials = self.add_tokens(ids.ids.data(), <uint32_t>ids.ids.size())
+            made.specials = self.add_tokens(ids.ids.data(), <uint32_t>ids.ids.size(), False)
         rule = self.made_rule(number, DISPATCH_RULE)
         self.rule_of_node[number] = rule
         self.rules[rule].minimum, self.rules[rule].maximum = words[1], words[2]
@@ -191,13 +191,16 @@ cdef class FlatIR:
         return <uint32_t>self.rules.size() - 1
 
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil:
-        cdef TokensC* found = &self.token_sets[number]
-        return binary_search(found.ids, found.ids + found.n, token)
+        cdef TokenSetC* tokens = &self.token_sets[number]
+        cdef bint found = binary_search(tokens.ids, tokens.ids + tokens.n, token)
+        if tokens.others:
+            return not found and self.vocabulary.offsets[token] != self.vocabulary.offsets[token + 1]
+        return found
 
-    cdef uint32_t add_tokens(self, const uint32_t* ids, uint32_t n) noexcept nogil:
+    cdef uint32_t add_tokens(self, const uint32_t* ids, uint32_t n, bint others) noexcept nogil:
         """A token set of its own, around ids that others hold."""
-        cdef TokensC made
-        made.ids, made.n = ids, n
+        cdef TokenSetC made
+        made.ids, made.n, made.others = ids, n, others
         self.token_sets.push_back(made)
         return <uint32_t>self.token_sets.size() - 1
 
@@ -205,13 +208,14 @@ cdef class FlatIR:
         """The number of a token set; equal sets get one number. Takes the ids over."""
         cdef uint32_t k
         for k in range(<uint32_t>self.token_sets.size()):
-            if self.token_sets[k].n == ids.size() and memcmp(
+            if not self.token_sets[k].others and self.token_sets[k].n == ids.size() and memcmp(
                     self.token_sets[k].ids, ids.data(), 4 * ids.size()) == 0:
                 return k
         # moving a vector leaves its ids where they are
         self.made_sets.resize(self.made_sets.size() + 1)
         self.made_sets.back().swap(ids[0])
-        return self.add_tokens(self.made_sets.back().data(), <uint32_t>self.made_sets.back().size())
+        return self.add_tokens(
+            self.made_sets.back().data(), <uint32_t>self.made_sets.back().size(), False)
 
     cdef bint is_counted(self, uint32_t i) noexcept nogil:
         """Whether a repetition is kept in a register instead of being unrolled."""
@@ -393,7 +397,9 @@ cdef class FlatIR:
         if node.kind == DISPATCH:
             return dispatch_of(self, i).open_end and self.rules[self.rule_of_node[i]].minimum == 0
         if node.kind == OTHER_TEXT:
-            return not (node.n and self.pool[node.off] == 0)
+            return not has_empty_text(node, self.pool)
+        if node.kind == TEXTS:
+            return has_empty_text(node, self.pool)
         return False
 
     cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
@@ -473,6 +479,15 @@ cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good
             return False
         at += 3 + pool[at + 2]
     return is_any
+
+
+cdef bint has_empty_text(NodeC* node, const uint32_t* pool) noexcept nogil:
+    cdef uint32_t at = node.off, end = node.off + node.n
+    while at < end:
+        if pool[at] == 0:
+            return True
+        at += 1 + pool[at]
+    return False
 
 
 cdef bint refers(FlatIR flat, uint32_t i) noexcept nogil:

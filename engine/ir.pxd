@@ -18,6 +18,8 @@ first field is the kind:
     (REPEAT, node, minimum, maximum)  counted repetition; a maximum of -1 is no upper bound
     (REF, rule)                       a rule by its index
     (TOKENS, (id, ...))               one token out of these ids; matches ids only, never bytes
+    (OTHER_TOKENS, (id, ...))         one token out of all others that have a text; stop tokens are among
+                                      the ids
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
@@ -25,6 +27,7 @@ first field is the kind:
                                       free text with triggers, see below
     (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
                                       in any spelling; ``rule`` is that of any string's inside
+    (TEXTS, (text, ...))              any of these texts, as the inside of a JSON string in any spelling
     (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last)
                                       a JSON object, braces included: these members in this order,
                                       those not required may be left out, names in any spelling;
@@ -133,6 +136,8 @@ cdef class Grammar:
         self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
         uint32_t flags
     ) except? NO_NODE
+    cdef uint32_t push_texts(self, list texts)
+    cdef uint32_t add_texts(self, list texts) except? NO_NODE
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
     cdef uint32_t referred(self, uint32_t node) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE

@@ -16,8 +16,8 @@ from .limits import Limits
 
 (
     EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
-    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED,
-) = range(17)
+    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED, TEXTS, OTHER_TOKENS,
+) = range(19)
 
 Node = int
 NodeTuple = tuple
@@ -247,6 +247,26 @@ cdef class Grammar:
         self.pool.insert(self.pool.end(), words.begin(), words.end())
         return self.intern(flat.OBJECT, n, flags, 0, off)
 
+    cdef uint32_t push_texts(self, list texts):
+        """Writes them as operands, each with its length; returns where they begin."""
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef str text
+        cdef Py_UCS4 c
+        for text in texts:
+            self.pool.push_back(<uint32_t>len(text))
+            for c in text:
+                self.pool.push_back(c)
+        return off
+
+    cdef uint32_t add_texts(self, list texts) except? NO_NODE:
+        """Given once each; those with lone surrogates have no spelling."""
+        texts = [text for text in texts if is_spelled(text)]
+        if not texts:
+            return self.fail_node
+        if len(texts) == 1:
+            return self.add_text(<str>texts[0])
+        return self.intern(flat.TEXTS, 0, 0, 0, self.push_texts(texts))
+
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
         """``maximum`` NO_MAXIMUM is no upper bound."""
         if self.node_list[node].kind != flat.GRAPH:
@@ -342,17 +362,16 @@ cdef class Grammar:
     def other_text(self, uint32_t rule, texts):
         """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
         cdef uint32_t off
-        cdef Py_UCS4 c
         cdef NodeC* body = &self.node_list[self.rule_nodes[rule]]
         if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM
                 or self.nodes[body.a] != (JSON_CHARS, ANY_CHAR)):
             raise InternalError("other_text needs the rule of any string's inside")
-        off = <uint32_t>self.pool.size()
-        for text in sorted(set(texts)):
-            self.pool.push_back(len(text))
-            for c in <str>text:
-                self.pool.push_back(c)
+        off = self.push_texts(sorted(set(texts)))
         return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+
+    def texts(self, texts):
+        """Any of some texts inside a JSON string, in any spelling."""
+        return self.add_texts(sorted(set(texts)))
 
     def object(self, members, *, uint32_t extra, uint32_t space, bint may_be_empty, bint extra_last=False):
         """A JSON object; see the header file. Members are (name, node, whether it is required)."""
@@ -369,13 +388,19 @@ cdef class Grammar:
         return self.add_object(names, nodes.data(), required.data(), extra, space, flags)
 
     def tokens(self, ids):
+        cdef uint32_t off = self._push_ids(ids)
+        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+
+    def other_tokens(self, ids):
+        """One token that is none of these; the caller knows that there is one."""
+        return self.intern(flat.OTHER_TOKENS, 0, 0, 0, self._push_ids(ids))
+
+    def _push_ids(self, ids):
+        """Ids at the end of the pool; from where on."""
         cdef uint32_t off = <uint32_t>self.pool.size()
-        if isinstance(ids, TokenSet):
-            self.pool.insert(self.pool.end(), (<TokenSet>ids).ids.begin(), (<TokenSet>ids).ids.end())
-            ids = ()
         for number in ids if is_ascending(ids) else sorted(set(ids)):
             self.pool.push_back(number)
-        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+        return off
 
     # -- composition -------------------------------------------------------------------------------
     def seq(self, *parts):
@@ -540,6 +565,14 @@ cdef int push_pattern(vector[uint32_t]* out, pattern) except -1:
     return 0
 
 
+cdef bint is_spelled(str text):
+    cdef Py_UCS4 c
+    for c in text:
+        if 0xD800 <= c <= 0xDFFF:
+            return False
+    return True
+
+
 cdef int check_count(object count) except -1:
     """
     Raises:
@@ -582,7 +615,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, "".join(map(chr, words))
     if kind == flat.CHARS or kind == flat.JSON_CHARS:
         return kind, tuple(zip(words[::2], words[1::2]))
-    if kind == flat.SEQ or kind == flat.ALT or kind == flat.TOKENS:
+    if kind in (flat.SEQ, flat.ALT, flat.TOKENS, flat.OTHER_TOKENS):
         return kind, tuple(words)
     if kind == flat.REPEAT or kind == flat.BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
@@ -597,6 +630,8 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
     if kind == flat.OTHER_TEXT:
         return kind, node.a, split_texts(words)
+    if kind == flat.TEXTS:
+        return kind, split_texts(words)
     if kind == flat.OBJECT:
         return (kind, split_members(words), words[1], words[0],
                 bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST))

@@ -17,6 +17,7 @@ Not here     spellings in automata that are built whole (spelling).
 from libc.stdint cimport uint8_t, uint32_t
 from .pool cimport vector
 
+from .draft cimport DraftC
 from .wordtable cimport WordTableC
 
 cdef enum:
@@ -37,6 +38,11 @@ cdef struct NamesC:
     vector[uint32_t] off      # by place: where it begins; one more at the end
     vector[uint32_t] numbers  # by place
 
+cdef struct TextC:
+    # a name that is still to be sorted
+    const uint32_t* points
+    uint32_t n, number
+
 cdef struct SpotC:
     uint32_t low, high, depth, stage, value
 
@@ -50,11 +56,13 @@ cdef struct StepC:
     SpotC to
     uint8_t byte
 
-cdef void sort_names(const vector[vector[uint32_t]]* texts, NamesC* out) noexcept nogil
+cdef void sort_names(vector[TextC]* texts, NamesC* out) noexcept nogil
 cdef SpotC start_of(NamesC* names) noexcept nogil
 cdef uint32_t name_at(NamesC* names, const SpotC* spot, uint32_t first, uint32_t last) noexcept nogil
 cdef void list_steps(
     NamesC* names, const SpotC* spot, uint32_t first, uint32_t last, vector[StepC]* out
 ) noexcept nogil
+cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n) noexcept nogil
+cdef void texts_state(SpotsC* spots, uint32_t number, DraftC* out) noexcept nogil
 cdef uint32_t number_spot(SpotsC* spots, const SpotC* spot) noexcept nogil
 cdef SpotC spot_at(SpotsC* spots, uint32_t number) noexcept nogil

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
-from libcpp.utility cimport pair
-from .pool cimport vector
 
+from .draft cimport FINAL_STATE, ByteEdgeC, DraftC
+from .pool cimport vector
 from .spelling cimport short_escape
 from .wordtable cimport table_number
 
@@ -25,19 +25,21 @@ cdef struct ReaderC:
     uint32_t used
 
 
-cdef void sort_names(const vector[vector[uint32_t]]* texts, NamesC* out) noexcept nogil:
-    """Texts as code points; a text's number is its index."""
-    cdef vector[pair[vector[uint32_t], uint32_t]] order
+cdef bint text_before(const TextC& a, const TextC& b) noexcept nogil:
     cdef uint32_t k
-    order.resize(texts.size())
-    for k in range(<uint32_t>texts.size()):
-        order[k].first = texts[0][k]
-        order[k].second = k
-    sort(order.begin(), order.end())
-    for k in range(<uint32_t>order.size()):
+    for k in range(min(a.n, b.n)):
+        if a.points[k] != b.points[k]:
+            return a.points[k] < b.points[k]
+    return a.n < b.n
+
+
+cdef void sort_names(vector[TextC]* texts, NamesC* out) noexcept nogil:
+    cdef TextC text
+    sort(texts.begin(), texts.end(), &text_before)
+    for text in texts[0]:
         out.off.push_back(<uint32_t>out.points.size())
-        out.points.insert(out.points.end(), order[k].first.begin(), order[k].first.end())
-        out.numbers.push_back(order[k].second)
+        out.points.insert(out.points.end(), text.points, text.points + text.n)
+        out.numbers.push_back(text.number)
     out.off.push_back(<uint32_t>out.points.size())
 
 
@@ -180,6 +182,36 @@ cdef void read_hex(
     else:
         offer(reader, place, 0x41 + digit - 10, whole, stages + n + 1, value)
         offer(reader, place, 0x61 + digit - 10, whole, stages + n + 1, value)
+
+
+cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n) noexcept nogil:
+    """Texts given each as its length and its code points; spot 0 is the start."""
+    cdef uint32_t at = 0
+    cdef vector[TextC] texts
+    cdef TextC text
+    cdef SpotC start
+    while at < n:
+        text.points, text.n, text.number = words + at + 1, words[at], <uint32_t>texts.size()
+        texts.push_back(text)
+        at += 1 + words[at]
+    sort_names(&texts, &out.names)
+    start = start_of(&out.names)
+    number_spot(out, &start)
+
+
+cdef void texts_state(SpotsC* spots, uint32_t number, DraftC* out) noexcept nogil:
+    """The edges of a spot where any of the texts may stand; their targets are numbers of spots."""
+    cdef SpotC spot = spot_at(spots, number)
+    cdef vector[StepC] steps
+    cdef StepC step
+    cdef ByteEdgeC edge
+    out.held, out.is_plain_text = 0, 0
+    out.flags = FINAL_STATE if name_at(&spots.names, &spot, 0, NO_NAME) != NO_NAME else 0
+    list_steps(&spots.names, &spot, 0, NO_NAME, &steps)
+    for step in steps:
+        edge.low = edge.high = step.byte
+        edge.target = number_spot(spots, &step.to)
+        out.bytes.push_back(edge)
 
 
 cdef uint32_t number_spot(SpotsC* spots, const SpotC* spot) noexcept nogil:

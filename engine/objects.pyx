@@ -6,7 +6,7 @@ from .pool cimport vector
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .flat cimport EMPTY, EXTRA_LAST, FAIL, MAY_BE_EMPTY, NO_RULE, FlatIR, NodeC
 from .names cimport (
-    NO_NAME, SpotC, StepC, list_steps, name_at, sort_names, start_of,
+    NO_NAME, SpotC, StepC, TextC, list_steps, name_at, sort_names, start_of,
 )
 from .wordtable cimport table_number
 
@@ -42,7 +42,8 @@ cdef void object_start(ObjectC* obj, FlatIR ir, uint32_t node) noexcept nogil:
     cdef NodeC* from_node = &ir.nodes[node]
     cdef uint32_t* at = &ir.pool[from_node.off]
     cdef uint32_t k, _k, n, rule
-    cdef vector[vector[uint32_t]] texts
+    cdef vector[TextC] texts
+    cdef TextC text
     cdef vector[uint8_t] required
     obj.flags = from_node.b
     obj.space = rule_of(ir, at[0])
@@ -53,8 +54,8 @@ cdef void object_start(ObjectC* obj, FlatIR ir, uint32_t node) noexcept nogil:
         if rule != NO_RULE:
             obj.values.push_back(rule)
             required.push_back(at[1] != 0)
-            texts.push_back(vector[uint32_t]())
-            texts.back().assign(at + 3, at + 3 + n)
+            text.points, text.n, text.number = at + 3, n, <uint32_t>texts.size()
+            texts.push_back(text)
         at += 3 + n
     sort_names(&texts, &obj.names)
     n = <uint32_t>required.size()

@@ -6,21 +6,9 @@ from .automata cimport Automata, StateC
 from .draft cimport FINAL_STATE, UNBUILT_STATE, ByteEdgeC
 from .flat cimport NodeC
 from .names cimport (
-    NO_NAME, SpotC, SpotsC, StepC, list_steps, name_at, number_spot, sort_names, spot_at, start_of,
+    NO_NAME, SpotC, SpotsC, StepC, list_steps, name_at, number_spot, read_texts, spot_at, start_of,
 )
 from .pool cimport vector
-
-
-cdef void read_texts(Automata automata, NodeC* node, SpotsC* out) noexcept nogil:
-    """The texts, each as its length and its code points in the pool."""
-    cdef uint32_t at = node.off, end = node.off + node.n, n
-    cdef vector[vector[uint32_t]] texts
-    while at < end:
-        n = automata.ir.pool[at]
-        texts.push_back(vector[uint32_t]())
-        texts.back().assign(automata.ir.pool + at + 1, automata.ir.pool + at + 1 + n)
-        at += n + 1
-    sort_names(&texts, &out.names)
 
 
 cdef uint32_t body_target(Automata automata, uint32_t state, uint8_t byte) noexcept nogil:
@@ -35,7 +23,7 @@ cdef uint32_t body_target(Automata automata, uint32_t state, uint8_t byte) noexc
 
 cdef uint32_t state_of(Automata automata, uint32_t rule, uint32_t other, SpotC spot, uint32_t like) noexcept nogil:
     """The state of a spot; a new one has no edges of its own yet."""
-    cdef SpotsC* texts = &automata.others[other]
+    cdef SpotsC* texts = &automata.texts[other]
     cdef uint32_t number = number_spot(texts, &spot), n = <uint32_t>automata.states.size(), made
     made = automata.unbuilt(&texts.states, rule, other, number)
     if made == n:
@@ -52,19 +40,19 @@ cdef uint32_t state_of(Automata automata, uint32_t rule, uint32_t other, SpotC s
 cdef void build_other_text(Automata automata, uint32_t rule) noexcept nogil:
     """Makes the rule's first state; the body's rule is built before."""
     cdef NodeC* node = &automata.ir.nodes[automata.ir.rules[rule].node]
-    cdef uint32_t body = automata.start(node.a), other = <uint32_t>automata.others.size()
+    cdef uint32_t body = automata.start(node.a), other = <uint32_t>automata.texts.size()
     if body == 0:
         return
-    automata.others.resize(other + 1)
-    read_texts(automata, node, &automata.others[other])
+    automata.texts.resize(other + 1)
+    read_texts(&automata.texts[other], &automata.ir.pool[node.off], node.n)
     automata.tabled[rule] = 1
-    automata.first[rule] = state_of(automata, rule, other, start_of(&automata.others[other].names), body)
+    automata.first[rule] = state_of(automata, rule, other, start_of(&automata.texts[other].names), body)
 
 
 cdef void grow_other_text(Automata automata, uint32_t state) noexcept nogil:
     """Makes the edges of a state: those that go on with a text."""
     cdef StateC made = automata.states[state]
-    cdef SpotsC* texts = &automata.others[made.lazy]
+    cdef SpotsC* texts = &automata.texts[made.lazy]
     cdef SpotC spot = spot_at(texts, made.place)
     cdef vector[StepC] steps
     cdef vector[ByteEdgeC] edges

@@ -27,7 +27,8 @@ Invariants     I1 ids are never reused within one arena; 0 is dead or unknown; i
                   registers are those of kernel items.
 Cost           a transition seen before is one look-up; a new one is linear in the items
                concerned, and what it completes.
-Threads        everything happens under the arena's mutex, held by the callers (matcher, masks).
+Threads        everything happens under the arena's mutex, held by the callers (matcher,
+               batch, parser, prefill).
 Sources        J. Earley, CACM 13(2), 1970.
                J. Leo, TCS 82, 1991 (tail references).
                J. Aycock, R. Horspool, The Computer Journal 45(6), 2002 (nullable references

@@ -123,6 +123,8 @@ def _is_nullable(grammar: _Shape, node: NodeTuple, found: set[Node]) -> bool:
         return any(child in found for child in node[1])
     if kind == ir.REPEAT:
         return node[2] == 0 or node[1] in found
+    if kind == ir.TEXTS:
+        return "" in node[1]
     if kind == ir.BOUNDED:
         return node[2] == 0 and node[1] in found
     if kind == ir.REF:

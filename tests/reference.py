@@ -106,6 +106,10 @@ def graph_machine(edges: Sequence[tuple[int, Node, int]], finals: Sequence[int])
     return Steps(0, lambda at: at in finals, lambda at: leaving.get(at, ()))
 
 
+#: where an object has bytes of its own to come
+READING = ("nothing", "open, space", "in a name", "name, space", "member, space", "comma, space")
+
+
 class ObjectMachine:
     """A JSON object, its listed members tried one by one.
 
@@ -142,6 +146,9 @@ class ObjectMachine:
             found.append((self.members[i][1], ("member", i + 1, frozenset())))
         return found
 
+    def reads(self, at: Position) -> bool:
+        return at[0] in READING
+
     def scan(self, at: Position, letter: int) -> Position | None:
         read, i, names = at
         if read == "in a name":
@@ -173,11 +180,29 @@ class ObjectMachine:
         return ("in a name", 0, left) if left else None
 
 
+class TextsMachine:
+    """Some texts, each read on its own; the position holds those that the bytes may still spell."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.machines = [text_machine(text) for text in texts]
+        self.start: Position = frozenset((k, m.start) for k, m in enumerate(self.machines))
+
+    def done(self, at: Position) -> bool:
+        return any(self.machines[k].done(way) for k, way in at)
+
+    def waits(self, at: Position) -> Iterable[tuple[Node, Position]]:
+        return ()
+
+    def scan(self, at: Position, letter: int) -> Position | None:
+        moved = [(k, self.machines[k].scan(way, letter)) for k, way in at]
+        return frozenset((k, way) for k, way in moved if way is not None) or None
+
+
 class BoundedMachine:
     """The words of a graph of characters that have so many of them, every way tried.
 
-    Position   (characters read, ways): a way is a state of the graph and the bytes of a character that
-               is not whole yet.
+    Position   (characters read, ways): a way is a state of the graph and the bytes of a character
+               that is not whole yet.
     """
 
     def __init__(self, nodes: Sequence[tuple], node: tuple) -> None:
@@ -206,7 +231,7 @@ class BoundedMachine:
         return ()
 
     def _ends(self, state: int, count: int) -> bool:
-        """Whether an end with a right count lies ahead; without a maximum far ends do not matter."""
+        """Whether an end with a right count lies ahead; without a maximum far ends are alike."""
         last = len(self.before) if self.maximum == -1 else self.maximum - count + 1
         first = max(self.minimum - count, 0)
         return any(state in before for before in self.before[first : max(last, first)])
@@ -380,8 +405,10 @@ class Recogniser:
             return char_machine(node[1], read_char if kind == ir.CHARS else read_json_char)
         if kind == ir.OTHER_TEXT:
             return other_text_machine(node[2])
-        if kind == ir.TOKENS:
-            return tokens_machine(node[1])
+        if kind in (ir.TOKENS, ir.OTHER_TOKENS):
+            return tokens_machine(node[1], others=kind == ir.OTHER_TOKENS)
+        if kind == ir.TEXTS:
+            return TextsMachine(node[1])
         if kind == ir.OBJECT:
             return ObjectMachine(node, self.productive)
         if kind == ir.BOUNDED:
@@ -415,9 +442,11 @@ class Recogniser:
             return not node[1]
         if kind == ir.OTHER_TEXT:
             return "" not in node[2]
+        if kind == ir.TEXTS:
+            return "" in node[1]
         if kind == ir.BOUNDED:
             return node[2] == 0 and node[1] in nullable
-        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.OBJECT):
+        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.OTHER_TOKENS, ir.OBJECT):
             return False
         return self._is_made_of(node, nullable)
 
@@ -425,7 +454,7 @@ class Recogniser:
         kind = node[0]
         if kind == ir.DISPATCH:
             return node[4] or any(arm[1] in productive and not arm[2] for arm in node[1])
-        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT):
+        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT, ir.TEXTS, ir.OTHER_TOKENS):
             return True
         if kind in (ir.CHARS, ir.JSON_CHARS):
             return bool(meet(node[1], ir.ANY_CHAR))

@@ -195,8 +195,13 @@ def bytes_machine(data: bytes) -> Letters:
     return Letters(0, len(data), scan)
 
 
-def tokens_machine(ids: Sequence[int]) -> Letters:
-    return Letters("", DONE, lambda at, letter: DONE if not at and letter - TOKEN in ids else None)
+def tokens_machine(ids: Sequence[int], *, others: bool = False) -> Letters:
+    def scan(at: str, letter: int) -> str | None:
+        if at or letter < TOKEN:
+            return None
+        return DONE if (letter - TOKEN in ids) != others else None
+
+    return Letters("", DONE, scan)
 
 
 class DispatchMachine:

@@ -181,6 +181,29 @@ def test_states_can_be_stepped_in_many_directions():
     assert not one.accepts()
 
 
+def test_some_texts():
+    """A text is one of those listed, whatever they share."""
+    made = recogniser(lambda g: g.texts(["a", "ab", "", "b\u00e9"]))
+    for text in ("", "a", "ab", "b\u00e9", "\\u0061b", "b\\u00E9"):
+        assert made.matches(text.encode())
+    for text in ("b", "aa", "abb", "\u00e9"):
+        assert not made.matches(text.encode())
+
+
+def test_bounded_words():
+    """Of a graph's words those of the right length, in characters."""
+    for low, high in ((0, 3), (2, None), (1, 4), (3, 3)):
+
+        def build(g, low=low, high=high):
+            a, e = g.chars([(97, 97)]), g.chars([(0xE9, 0xE9)])
+            return g.bounded(g.graph(2, [(0, a, 1), (1, e, 1)], [0, 1]), low, high)
+
+        made = recogniser(build)
+        for n in range(6):
+            text = ("a" + "\u00e9" * (n - 1)) if n else ""
+            assert made.matches(text.encode()) == (low <= n and (high is None or n <= high))
+
+
 # -- objects --------------------------------------------------------------------------------------
 
 

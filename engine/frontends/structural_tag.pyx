@@ -138,7 +138,7 @@ cdef class TagBuilder:
             ids = self.vocabulary.special_tokens
             ends = [ids.get(end) if isinstance(end, str) else end for end in around.ends]
             excludes.update([end for end in ends if end is not None])
-        one = self.grammar.tokens(self.vocabulary.other_tokens(tuple(sorted(excludes))))
+        one = self.vocabulary.other_tokens(self.grammar, excludes)
         return self.leaf(made, self.grammar.repeat(one, made.minimum, made.maximum))
 
     cdef uint32_t value(self, JsonSchema made) except? NO_NODE:
@@ -150,7 +150,7 @@ cdef class TagBuilder:
         else:
             node = self.build_schema(
                 self.grammar, made.schema, pointer=made.place, extra_keys=made.extra_keys,
-                any_order=made.any_order, whitespace=made.whitespace)
+                any_order=made.any_order, whitespace=made.whitespace, indent=made.indent)
         return self.rule(made.place, node)
 
     cdef uint32_t rule(self, str name, uint32_t node) except? NO_NODE:

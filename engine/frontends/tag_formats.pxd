@@ -13,6 +13,8 @@ Cost         extension types without constructors of their own: each is made onc
              every request. They hold no circles, so that the garbage collector need not know them.
 """
 
+from libc.stdint cimport uint32_t
+
 cdef class Format:
     cdef readonly str pointer
 
@@ -27,6 +29,7 @@ cdef class JsonSchema(Format):
     cdef readonly str style
     cdef readonly bint any_order
     cdef readonly str whitespace
+    cdef readonly uint32_t indent         # blanks behind a newline, see frontends.json_schema
 
 cdef class Regex(Format):
     cdef readonly str pattern

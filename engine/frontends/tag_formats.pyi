@@ -13,3 +13,4 @@ class JsonSchema(Format):
     style: str
     any_order: bool
     whitespace: str
+    indent: int

@@ -97,6 +97,7 @@ cdef JsonSchema new_json_schema(str pointer, object schema, str place):
     made.style = "json"
     made.any_order = False
     made.whitespace = "flexible"
+    made.indent = 20
     return made
 
 

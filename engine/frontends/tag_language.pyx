@@ -32,8 +32,6 @@ from .tag_styles import STYLES
 EXTENSION_VERSION = 1
 # The largest count; the engine's registers hold 32 bits.
 MOST = 2**31 - 1
-# Blanks that follow one another in the white space between JSON tokens: a newline and 20 more.
-BLANKS = 21
 
 # By type: the fields of a format.
 cdef dict FIELDS = {
@@ -401,11 +399,11 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     made.style = style
     made.any_order = fields.flag("any_order", False)
     blanks = fields.bound("max_whitespace_cnt", MOST)
-    if blanks is not None and blanks < BLANKS:
-        if blanks:
-            message = f"white space is bounded by {BLANKS} anyway, or left out with 0"
-            raise UnsupportedSchema(fields.pointer, "max_whitespace_cnt", message)
+    if blanks == 0:
         made.whitespace = "compact"
+    elif blanks is not None and blanks <= made.indent:
+        # a newline is the first of them
+        made.indent = blanks - 1
     if fields.get("excludes", []) != []:
         raise UnsupportedSchema(fields.pointer, "excludes")
     if "switchyard" not in fields.value:

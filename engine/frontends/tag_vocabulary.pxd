@@ -28,8 +28,8 @@ cdef class TagVocabulary:
     cdef readonly object special_tokens, special_ids, stops
     cdef readonly Spelling spelling
     cdef list free
-    cdef object tokens
-    cdef dict others, kept
+    cdef object tokens                    # the bytes of every token, by id
+    cdef dict kept
     cdef Surroundings around(
         self, tuple excludes, tuple ends, tuple triggers, object arm_tokens, str pointer, str end_pointer
     )

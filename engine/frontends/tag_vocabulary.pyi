@@ -1,6 +1,6 @@
 from collections.abc import Collection, Mapping, Sequence
 
-from ..tokenset import TokenSet
+from ..ir import Grammar, Node
 from ..vocabulary import Vocabulary
 from .tag_formats import Mark
 from .tag_spelling import Spelling
@@ -26,8 +26,8 @@ class TagVocabulary:
     def of(cls, vocabulary: Vocabulary) -> TagVocabulary: ...
     @property
     def size(self) -> int: ...
-    def other_tokens(self, excludes: tuple[int, ...]) -> TokenSet:
-        """Every token that has a text, but stop tokens and these."""
+    def other_tokens(self, grammar: Grammar, excludes: Collection[int]) -> Node:
+        """Any token that has a text, but stop tokens and these."""
 
     def surroundings(
         self,

@@ -42,7 +42,7 @@ cdef class TagVocabulary:
         free = [(t, i) for t, i in special_tokens.items() if i not in self.stops]
         self.free = sorted(free, key=itemgetter(1))
         self.tokens = tokens
-        self.others, self.kept = {}, {}
+        self.kept = {}
 
     @classmethod
     def of(cls, vocabulary):
@@ -52,16 +52,13 @@ cdef class TagVocabulary:
     def size(self):
         return len(self.tokens)
 
-    def other_tokens(self, tuple excludes):
-        """Every token that has a text, but stop tokens and these."""
-        found = self.others.get(excludes)
-        if found is None:
-            banned = self.stops.union(excludes)
-            found = TokenSet([i for i, t in enumerate(self.tokens) if t and i not in banned])
-            if len(self.others) >= KEPT:
-                self.others.clear()
-            self.others[excludes] = found
-        return found
+    def other_tokens(self, grammar, excludes):
+        """Any token that has a text, but stop tokens and these."""
+        banned = self.stops.union(excludes)
+        for number, text in enumerate(self.tokens):
+            if text and number not in banned:
+                return grammar.other_tokens(banned)
+        return grammar.fail()
 
     def surroundings(self, tuple excludes, tuple ends, tuple triggers, arm_tokens, str pointer, str end_pointer):
         """

@@ -1,4 +1,4 @@
-"""Patterns with bounds on their length have exactly the texts that fit both, however they are counted."""
+"""Patterns with bounds on their length have exactly the texts that fit both, however counted."""
 
 import itertools
 import random
@@ -7,7 +7,6 @@ import re
 import pytest
 
 import engine
-from engine.ir import BOUNDED, GRAPH, Grammar, Node
 from engine.frontends.char_automaton import (
     Bound,
     CharAutomaton,
@@ -16,14 +15,15 @@ from engine.frontends.char_automaton import (
     with_length,
 )
 from engine.frontends.regex_syntax import parse
+from engine.ir import BOUNDED, GRAPH, Grammar, Node
 from engine.limits import Limits
 from tests.engine.frontends.random_schemas import byte_vocabulary
 from tests.engine.harness import bits, new_mask
 from tests.reference import Recogniser
 
 PATTERNS = [
-    "a*", "(ab)*", "(ab|c)+", "a+b?", "a(b|c+)", "(aa|bbb)*", "(aaa)*b", "a?b?c?", "[ab]+c[ab]*", "", "(a|bc*)+c",
-    "ab|c*a", "(a|b)*abb", "a{3}|b{5,}", "(a(b(c)?)?)*",
+    "a*", "(ab)*", "(ab|c)+", "a+b?", "a(b|c+)", "(aa|bbb)*", "(aaa)*b", "a?b?c?", "[ab]+c[ab]*",
+    "", "(a|bc*)+c", "ab|c*a", "(a|b)*abb", "a{3}|b{5,}", "(a(b(c)?)?)*",
 ]  # fmt: skip
 BOUNDS = [(0, 0), (0, 3), (1, None), (2, 2), (3, 5), (4, 4), (4, None), (5, 6), (0, 5), (6, 3)]
 

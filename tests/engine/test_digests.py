@@ -51,6 +51,10 @@ def an_object(  # type: ignore[no-untyped-def]
     )
 
 
+def letters(g: Grammar) -> int:
+    return g.graph(1, [(0, g.chars(((97, 99),)), 0)], [0])
+
+
 DIFFERENT = [
     lambda g: g.bytes(b"a"),
     lambda g: g.bytes(b"b"),
@@ -69,6 +73,12 @@ DIFFERENT = [
     lambda g: g.graph(2, [(0, g.bytes(b"ab"), 1)], [1]),
     lambda g: g.graph(2, [(0, g.bytes(b"ab"), 1)], [0, 1]),
     lambda g: g.graph(2, [(0, g.bytes(b"ab"), 1), (1, g.bytes(b"ab"), 0)], [1]),
+    lambda g: g.texts(["a", "b"]),
+    lambda g: g.texts(["ab", "c"]),
+    lambda g: g.texts(["a", "bc"]),
+    lambda g: g.bounded(letters(g), 0, 5),
+    lambda g: g.bounded(letters(g), 0, 6),
+    lambda g: g.bounded(letters(g), 1, 5),
     lambda g: an_object(g),
     lambda g: an_object(g, name="b"),
     lambda g: an_object(g, value=b"2"),

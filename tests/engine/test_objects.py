@@ -73,6 +73,32 @@ def test_bytes_allowed_are_those_of_the_reference(seed: int) -> None:
             state = state.step(byte)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_texts_are_those_of_the_reference(seed: int) -> None:
+    draw, g = random.Random(seed), Grammar()
+    node = g.texts(draw.sample(NAMES, draw.randrange(2, len(NAMES))))
+    g.root = g.rule("root", g.seq(g.bytes(b'"'), node, g.bytes(b'"')))
+    reference, made, mask = Recogniser(g), compiled(g), new_mask(byte_vocabulary())
+    for _ in range(5):
+        state: Any = reference.start()
+        matcher = engine.Matcher(made)
+        while True:
+            matcher.fill_bitmask(mask)
+            allowed = [b for b in range(256) if state.step(b) is not None]
+            assert [t for t in bits(mask) if t < 256] == allowed
+            if not allowed:
+                break
+            byte = draw.choice(allowed)
+            assert matcher.accept_bytes(bytes([byte]))
+            state = state.step(byte)
+
+
+def test_texts_that_nothing_spells_are_left_out() -> None:
+    g = Grammar()
+    assert g.is_fail(g.texts(["\ud800", "a\udc00"]))
+    assert g.texts(["\ud800", "a"]) == g.text("a")
+
+
 # (name, whether the listed member, which is required or not, and other members have a text)
 FAILING = [
     ("a required member without a text", False, True, False),

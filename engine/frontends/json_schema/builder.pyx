@@ -15,7 +15,7 @@ from .shapes cimport (
     Arrays, Located, Objects, Shape, root_place,
 )
 from .strings cimport build_string
-from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, NO_NODE, text_of
+from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, INDENT, NO_NODE, text_of
 from .values cimport add_values
 from ...pool cimport vector
 
@@ -31,6 +31,7 @@ def build_json_schema(
     str whitespace="flexible",
     str unknown_formats="annotate",
     str extra_keys="anywhere",
+    int indent=INDENT,
 ):
     cdef Builder builder
     cdef uint32_t node
@@ -44,7 +45,7 @@ def build_json_schema(
     builder = Builder.__new__(Builder)
     builder.reader = Reader(
         References(schema, pointer), grammar.limits, refuse_unknown=unknown_formats == "refuse")
-    builder.text = text_of(grammar, whitespace)
+    builder.text = text_of(grammar, whitespace, indent)
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
     node = builder.place((root_place(schema, pointer),))
     builder.finish()

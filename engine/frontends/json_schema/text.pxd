@@ -26,10 +26,15 @@ cdef enum:
     SHARED_RULES
 
 
+cdef enum:
+    # most spaces or tabs behind a newline; more would let a model run away in white space
+    INDENT = 20
+
 cdef class Text:
     """The shared rules of one grammar for one way of writing white space; see ``text_of``."""
     cdef readonly Grammar grammar
     cdef bint flexible
+    cdef int indent
     cdef uint32_t empty, fail
     cdef uint32_t shared[SHARED_RULES]
     cdef unordered_map[uint32_t, uint32_t] ruled
@@ -68,4 +73,4 @@ cdef class Text:
     cdef uint32_t any_string(self) except? NO_NODE
 
 
-cdef Text text_of(grammar, str whitespace)
+cdef Text text_of(grammar, str whitespace, int indent)

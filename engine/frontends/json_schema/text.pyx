@@ -8,8 +8,6 @@ from .evaluate cimport has_surrogate
 
 from ... import ir
 
-#: spaces or tabs behind a newline; more would let a model run away in white space
-cdef int INDENT = 20
 cdef tuple SPACE_OR_TAB = ((0x09, 0x09), (0x20, 0x20))
 
 #: by number, for people
@@ -19,9 +17,9 @@ cdef tuple NAMES = (
 
 
 cdef class Text:
-    def __init__(self, grammar, *, bint flexible):
+    def __init__(self, grammar, *, bint flexible, int indent):
         cdef int k
-        self.grammar, self.flexible = grammar, flexible
+        self.grammar, self.flexible, self.indent = grammar, flexible, indent
         self.empty, self.fail = grammar.empty(), grammar.fail()
         self._quote = self._comma = self._colon = NO_NODE
         for k in range(SHARED_RULES):
@@ -79,7 +77,7 @@ cdef class Text:
 
     # -- parts of JSON ----------------------------------------------------------------------------
     cdef uint32_t space(self) except? NO_NODE:
-        """Between JSON tokens: nothing, one space, or a newline with at most ``INDENT`` spaces or
+        """Between JSON tokens: nothing, one space, or a newline with at most ``indent`` spaces or
         tabs.
         """
         cdef uint32_t rule
@@ -88,7 +86,7 @@ cdef class Text:
         if self.shared[WHITE_SPACE] == NO_NODE:
             g = self.grammar
             rule = self.declare_shared(WHITE_SPACE)
-            indent = g.repeat(g.chars(SPACE_OR_TAB), 0, INDENT)
+            indent = g.repeat(g.chars(SPACE_OR_TAB), 0, self.indent)
             self.define(rule, g.alt(self.empty, g.bytes(b" "), g.seq(g.bytes(b"\n"), indent)))
         return self.shared[WHITE_SPACE]
 
@@ -156,12 +154,12 @@ cdef class Text:
         return self.shared[ANY_STRING]
 
 
-cdef Text text_of(grammar, str whitespace):
+cdef Text text_of(grammar, str whitespace, int indent):
     """The one ``Text`` of a grammar and a way of writing white space, so that all schemas of the
     grammar share it.
     """
     cdef dict known = (<Grammar>grammar).shared
-    key = ("json text", whitespace)
+    key = ("json text", whitespace, indent)
     if key not in known:
-        known[key] = Text(grammar, flexible=whitespace == "flexible")
+        known[key] = Text(grammar, flexible=whitespace == "flexible", indent=indent)
     return known[key]

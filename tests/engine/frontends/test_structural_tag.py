@@ -285,11 +285,14 @@ J = {"type": "json_schema", "json_schema": True}
 UNSUPPORTED = [
     (wrap(seq(const("a"), {"type": "frobnicate"})), "/format/elements/1", "frobnicate"),
     (wrap({**J, "style": "yaml"}), "/format", "style"),
-    (wrap({**J, "style": "qwen_xml", "any_order": True}), "/format", "any_order"),
+    (
+        wrap({**xml({"properties": {f"k{n}": {} for n in range(9)}}), "any_order": True}),
+        "/format/json_schema/properties",
+        "properties",
+    ),
     (wrap({"type": "token_dispatch", "rules": [[97, ANY_TEXT]]}), "/format/rules/0/0", "rules"),
     (wrap({"type": "dispatch", "rules": [["a", ANY_TEXT]], "x": 1}), "/format", "x"),
     (wrap({"type": "any_tokens", "max_chars": 1}), "/format", "max_chars"),
-    (wrap({**J, "max_whitespace_cnt": 2}), "/format", "max_whitespace_cnt"),
     (wrap({**J, "excludes": ["a"]}), "/format", "excludes"),
     (wrap({**const("a"), "flags": 0}), "/format", "flags"),
     (wrap({**some("star", const("a")), "max": 3}), "/format", "max"),
