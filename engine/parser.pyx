@@ -4,7 +4,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .automata cimport NO_ERROR, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
-from .flat cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC, iterations, tokens, tokens_left
+from .flat cimport (
+    NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC, iterations, tokens, tokens_left,
+)
 from .hashing cimport MISSING, map_get, map_put, mix
 from .pool cimport vector
 
