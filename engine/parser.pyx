@@ -36,6 +36,7 @@ cdef class Parser:
         self.position = self.base = 0
         self.committed = NO_MARK
         self.whole = False
+        self.most = 0
         self.frames.resize(1)
         self.marks.resize(1)
         self.marks[NO_MARK].depth = 0
@@ -99,6 +100,7 @@ cdef class Parser:
             self.generation.arena.guard.lock()
             self.close()
             self.generation.arena.guard.unlock()
+        self.check_limit()
         chosen = self.kernel[0]
         for thread in self.closed:
             if thread.stack == NO_FRAME and self.may_end(&thread):
@@ -240,6 +242,7 @@ cdef class Parser:
         while at < self.closed.size() and self.closed.size() <= self.generation.arena.item_limit:
             self.expand(self.closed[at])
             at += 1
+        self.most = max(self.most, self.closed.size())
 
     cdef void expand(self, ThreadC thread) noexcept nogil:
         cdef StateC s = self.automata.states[thread.state]
@@ -338,6 +341,12 @@ cdef class Parser:
                 b = self.marks[b].parent
         return a
 
+    cdef int check_limit(self) except -1:
+        """Readings that were left out since there were too many make all answers worthless."""
+        if self.most > self.generation.arena.item_limit:
+            raise LimitExceeded("row_items", self.generation.arena.item_limit, self.most)
+        return 0
+
     cdef int progress(self) except -1:
         """Emits what all threads agree on."""
         cdef uint32_t agreed, k, mark
@@ -346,8 +355,7 @@ cdef class Parser:
             self.generation.arena.error = self.automata.error
             self.generation.arena.error_got = self.automata.error_got
             self.compiled.raise_limit(self.generation.arena)
-        if self.closed.size() > self.generation.arena.item_limit:
-            raise LimitExceeded("row_items", self.generation.arena.item_limit, self.closed.size())
+        self.check_limit()
         if self.kernel.size() == 0:
             raise ParseDivergence(f"the text does not fit its grammar at byte {self.position}")
         with nogil:
