@@ -279,11 +279,9 @@ cdef class Reader:
         if is_text(content):
             return content
         if isinstance(content, AnyText):
-            bound = None if maximum is None else content.max_chars * maximum
-            if content.max_chars == 0:
-                bound = 0
-            if bound is None or bound <= MOST:
-                return AnyText(content.pointer, content.excludes, bound)
+            chars, tokens = times(content.max_chars, maximum), times(content.max_tokens, maximum)
+            if (chars is None or chars <= MOST) and (tokens is None or tokens <= MOST):
+                return AnyText(content.pointer, content.excludes, chars, tokens)
         return Repeat(fields.pointer, content, minimum, maximum)
 
     # -- tags --------------------------------------------------------------------------------------
@@ -364,6 +362,13 @@ cdef class Reader:
                 raise SpecError("must be a pair of a pattern and a format", place)
             made.append((rule[0], self.format(rule[1], f"{place}/1", depth + 3)))
         return made
+
+
+cdef object times(bound, maximum):
+    """The bound of a text that is repeated; None is no bound."""
+    if bound is None or bound == 0:
+        return bound
+    return None if maximum is None else bound * maximum
 
 
 cdef object schema_text(str text, str pointer):
