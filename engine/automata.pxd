@@ -48,6 +48,7 @@ cdef enum:
     RULE_EDGES_EXCEEDED = 1
     ROW_ITEMS_EXCEEDED = 2
     ROWS_EXCEEDED = 3
+    BYTES_EXCEEDED = 4
 
 cdef struct StateC:
     uint32_t byte_off, n_bytes

@@ -57,6 +57,7 @@ cdef class Parser:
     cdef uint64_t safe
     cdef bint failed                  # whether the automata met a bound
     cdef bint whole
+    cdef size_t most              # threads that there were at once
     cdef uint32_t push_frame(
         self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count
     ) noexcept nogil
@@ -84,5 +85,6 @@ cdef class Parser:
     cdef int emit_bytes(self, uint64_t end) except -1
     cdef int emit_mark(self, MarkC mark) except -1
     cdef void agree(self) noexcept nogil
+    cdef int check_limit(self) except -1
     cdef int progress(self) except -1
     cdef list take_events(self)

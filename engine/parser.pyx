@@ -4,7 +4,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .automata cimport NO_ERROR, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
-from .flat cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC, iterations, tokens, tokens_left
+from .flat cimport (
+    NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC, iterations, tokens, tokens_left,
+)
 from .hashing cimport MISSING, map_get, map_put, mix
 from .pool cimport vector
 
@@ -36,6 +38,7 @@ cdef class Parser:
         self.position = self.base = 0
         self.committed = NO_MARK
         self.whole = False
+        self.most = 0
         self.frames.resize(1)
         self.marks.resize(1)
         self.marks[NO_MARK].depth = 0
@@ -105,6 +108,7 @@ cdef class Parser:
             self.close()
             chosen = self.reading(&found)
             self.generation.arena.guard.unlock()
+        self.check_limit()
         self.whole = found
         self.emit(chosen.mark, self.position)
         if found and self.automata.ir.rules[self.automata.ir.root].role != ROLE_NONE:
@@ -249,6 +253,7 @@ cdef class Parser:
         while at < self.closed.size() and self.closed.size() <= self.generation.arena.item_limit:
             self.expand(self.closed[at])
             at += 1
+        self.most = max(self.most, self.closed.size())
 
     cdef void expand(self, ThreadC thread) noexcept nogil:
         cdef StateC s = self.automata.states[thread.state]
@@ -372,12 +377,17 @@ cdef class Parser:
                 mark = self.marks[mark].parent
             self.safe = min(self.safe, own)
 
+    cdef int check_limit(self) except -1:
+        """Readings that were left out since there were too many make all answers worthless."""
+        if self.most > self.generation.arena.item_limit:
+            raise LimitExceeded("row_items", self.generation.arena.item_limit, self.most)
+        return 0
+
     cdef int progress(self) except -1:
         """Emits what all threads agree on."""
         if self.failed:
             self.compiled.raise_limit(self.generation.arena)
-        if self.closed.size() > self.generation.arena.item_limit:
-            raise LimitExceeded("row_items", self.generation.arena.item_limit, self.closed.size())
+        self.check_limit()
         if self.kernel.size() == 0:
             raise ParseDivergence(f"the text does not fit its grammar at byte {self.position}")
         return self.emit(self.agreed, self.safe)

@@ -40,6 +40,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.mutex cimport mutex
 
 from .automata cimport Automata, StateC
+from .flat cimport RuleC
 from .hashing cimport U64MapC
 from .pool cimport vector
 
@@ -87,6 +88,7 @@ cdef class Arena:
     cdef Automata automata
     cdef bint tail_references
     cdef uint32_t item_limit, row_limit
+    cdef size_t byte_limit
     cdef uint32_t error, error_got            # first limit passed, see automata.pxd; sticky
     cdef readonly uint32_t root
     cdef mutex guard
@@ -104,6 +106,9 @@ cdef class Arena:
     # scratch of one row under construction
     cdef vector[SeedC] seeds
     cdef vector[uint64_t] completed
+    # places in the above, once there are more than a few (FEW)
+    cdef U64MapC seed_places, completed_places, item_places
+    cdef uint32_t items_placed
     cdef vector[uint32_t] key
     cdef vector[uint32_t] frame
     cdef vector[uint32_t] predicted_at        # by rule: build number of the last row with it
@@ -111,7 +116,8 @@ cdef class Arena:
     cdef bint accept
 
     cdef int open(
-        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit
+        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
+        size_t byte_limit
     ) except -1
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil
@@ -129,6 +135,9 @@ cdef class Arena:
     cdef void seed(
         self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value
     ) noexcept nogil
+    cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil
+    cdef bint is_completed(self, uint64_t key) noexcept nogil
+    cdef void check_bytes(self) noexcept nogil
     cdef void fail(self, uint32_t error, uint32_t got) noexcept nogil
     cdef void advance(
         self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value

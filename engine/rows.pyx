@@ -4,11 +4,15 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 
-from .automata cimport NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
+from .automata cimport BYTES_EXCEEDED, NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from .flat cimport CHARACTER_BYTES, NO_MAXIMUM, RuleC, iterations, tokens, tokens_left
-from .hashing cimport MISSING, hash_words, map_get, map_put
+from .hashing cimport MISSING, hash_words, map_clear, map_get, map_put, mix
 from .pool cimport vector
+
+
+# Items of a row under construction that are gone through one by one; nearly all rows have fewer.
+cdef uint32_t FEW = 32
 
 
 cdef bint seed_before(const SeedC& a, const SeedC& b) noexcept nogil:
@@ -19,6 +23,22 @@ cdef bint seed_before(const SeedC& a, const SeedC& b) noexcept nogil:
     if a.origin != b.origin:
         return a.origin < b.origin
     return a.value < b.value
+
+
+cdef inline uint64_t seed_key(SeedC* seed, bint any_value) noexcept nogil:
+    return mix(mix(<uint64_t>seed.state << 32 | seed.goal)
+               ^ (<uint64_t>seed.origin << 32 | (NO_MAXIMUM if any_value else seed.value))) | 1
+
+
+cdef inline uint64_t item_key(ItemC* item) noexcept nogil:
+    return mix(mix(<uint64_t>item.state << 32 | item.goal)
+               ^ (<uint64_t>item.origin << 32 | <uint32_t>item.ordinal << 16 | item.slot) ^ item.flags) | 1
+
+
+cdef inline bint are_equal(ItemC* a, ItemC* b) noexcept nogil:
+    """Whether two items of one row under construction say the same."""
+    return (a.state == b.state and a.goal == b.goal and a.origin == b.origin
+            and a.ordinal == b.ordinal and a.flags == b.flags and a.slot == b.slot)
 
 
 cdef bint waiter_before(const WaiterC& a, const WaiterC& b) noexcept nogil:
@@ -34,13 +54,15 @@ cdef class Arena:
     """All rows, frames and instances of one generation of one grammar."""
 
     cdef int open(
-        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit
+        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
+        size_t byte_limit
     ) except -1:
         """Makes it ready, with the first row: there is no other way."""
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
         self.row_limit = row_limit
+        self.byte_limit = byte_limit
         self.error = NO_ERROR
         self.error_got = 0
         self.rows.resize(2)
@@ -221,6 +243,8 @@ cdef class Arena:
     cdef void begin(self) noexcept nogil:
         self.seeds.clear()
         self.completed.clear()
+        map_clear(&self.seed_places)
+        map_clear(&self.completed_places)
         self.accept = False
 
     cdef void seed(
@@ -230,20 +254,45 @@ cdef class Arena:
 
         With no minimum, a smaller count allows all that a larger one does.
         """
-        cdef SeedC* other
-        cdef uint32_t k
+        cdef SeedC made = SeedC(state, goal, origin, value)
         self.automata.visit(state)
-        cdef RuleC* rule = &self.automata.ir.rules[self.automata.states[state].rule]
-        cdef bint no_minimum = rule.minimum == 0
-        for k in range(<uint32_t>self.seeds.size()):
-            other = &self.seeds[k]
-            if other.state == state and other.origin == origin and other.goal == goal:
-                if other.value == value or (no_minimum and allows(rule, other.value, value)):
-                    return
+        if self.is_seeded(&made, &self.automata.ir.rules[self.automata.states[state].rule]):
+            return
         if self.seeds.size() >= self.item_limit:
             self.fail(ROW_ITEMS_EXCEEDED, <uint32_t>self.seeds.size() + 1)
             return
-        self.seeds.push_back(SeedC(state, goal, origin, value))
+        self.seeds.push_back(made)
+
+    cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil:
+        """Whether the item is there. Past a few it is looked up: each by all it is, or where a smaller
+        count allows more, the smallest count by all else.
+        """
+        cdef SeedC* other
+        cdef uint32_t k, n = <uint32_t>self.seeds.size(), found
+        # counts of tokens beside others are in no order
+        cdef bint any_value, ordered = rule.minimum == 0 and rule.unit == 0
+        if n <= FEW:
+            for k in range(n):
+                other = &self.seeds[k]
+                if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
+                    if other.value == seed.value or (rule.minimum == 0 and allows(rule, other.value, seed.value)):
+                        return True
+            return False
+        if self.seed_places.used == 0:
+            for k in range(n):
+                other = &self.seeds[k]
+                rule = &self.automata.ir.rules[self.automata.states[other.state].rule]
+                any_value = rule.minimum == 0 and rule.unit == 0
+                map_put(&self.seed_places, seed_key(other, any_value), k)
+        found = map_get(&self.seed_places, seed_key(seed, ordered))
+        if found != MISSING:
+            other = &self.seeds[found]
+            if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
+                if other.value == seed.value or (ordered and other.value < seed.value):
+                    return True
+            # two of one hash, by accident: both stand in the row, which is only larger for it
+        map_put(&self.seed_places, seed_key(seed, ordered), n)
+        return False
 
     cdef void fail(self, uint32_t error, uint32_t got) noexcept nogil:
         if self.error == NO_ERROR:
@@ -292,9 +341,8 @@ cdef class Arena:
         cdef uint32_t low, high, middle
         cdef RowC* row
         cdef ItemC item
-        for low in range(<uint32_t>self.completed.size()):
-            if self.completed[low] == key:
-                return
+        if self.is_completed(key):
+            return
         self.completed.push_back(key)
         if origin == BOTTOM:
             self.accept = True
@@ -313,6 +361,21 @@ cdef class Arena:
             self.advance(self.waiters[low].target, item.goal,
                          self.origin_of(origin, &item), self.value_of(origin, &item))
             low += 1
+
+    cdef bint is_completed(self, uint64_t key) noexcept nogil:
+        cdef uint32_t k, n = <uint32_t>self.completed.size()
+        if n <= FEW:
+            for k in range(n):
+                if self.completed[k] == key:
+                    return True
+            return False
+        if self.completed_places.used == 0:
+            for k in range(n):
+                map_put(&self.completed_places, self.completed[k], k)
+        if map_get(&self.completed_places, key) != MISSING:
+            return True
+        map_put(&self.completed_places, key, n)
+        return False
 
     cdef uint32_t finish(self) noexcept nogil:
         """Closes the seeds and interns what remains; DEAD where nothing does."""
@@ -440,6 +503,7 @@ cdef class Arena:
         cdef uint32_t at = row.item_off, k
         cdef StateC* s
         self.build_number += 1
+        map_clear(&self.item_places)
         row.waiter_off = <uint32_t>self.waiters.size()
         for k in range(4):
             row.live[k] = 0
@@ -500,13 +564,20 @@ cdef class Arena:
 
     cdef void predict_item(self, RowC* row, ItemC* item) noexcept nogil:
         """Appends an item that is not simply a rule predicted here, unless it is there."""
-        cdef uint32_t k
-        cdef ItemC* other
-        for k in range(row.item_off, <uint32_t>self.items.size()):
-            other = &self.items[k]
-            if (other.state == item.state and other.goal == item.goal and other.origin == item.origin
-                    and other.ordinal == item.ordinal and other.flags == item.flags and other.slot == item.slot):
+        cdef uint32_t k, n = <uint32_t>self.items.size(), first = row.item_off, found
+        if n - first > FEW:
+            if self.item_places.used == 0:
+                self.items_placed = first
+            for k in range(self.items_placed, n):
+                map_put(&self.item_places, item_key(&self.items[k]), k)
+            self.items_placed = n
+            found = map_get(&self.item_places, item_key(item))
+            if found != MISSING and are_equal(&self.items[found], item):
                 return
+        else:
+            for k in range(first, n):
+                if are_equal(&self.items[k], item):
+                    return
         self.items.push_back(item[0])
 
     # -- registers ---------------------------------------------------------------------------------
@@ -541,12 +612,18 @@ cdef class Arena:
                 self.frame_table[at] = k
         return n
 
+    cdef void check_bytes(self) noexcept nogil:
+        cdef size_t held = self.bytes_held()
+        if held > self.byte_limit:
+            self.fail(BYTES_EXCEEDED, <uint32_t>min(held, <size_t>0xFFFFFFFF))
+
     cdef uint32_t intern_instance(self, uint32_t row, uint32_t frame) noexcept nogil:
         cdef uint64_t key = <uint64_t>row << 32 | frame
         cdef uint32_t found = map_get(&self.instance_ids, key), saturated
         cdef InstanceC made
         if found != MISSING:
             return found
+        self.check_bytes()
         found = <uint32_t>self.instances.size()
         made.row, made.frame, made.rep = row, frame, found
         self.instances.push_back(made)

@@ -282,7 +282,6 @@ cdef class Vocabulary:
         for k in self.order:
             self.ordinary_words[k >> 5] |= <uint32_t>1 << (k & 31)
 
-
     cdef void index_characters(self) noexcept nogil:
         """How many characters tokens begin, and which may end within one."""
         cdef uint32_t t, k, n

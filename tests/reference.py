@@ -193,6 +193,9 @@ class TextsMachine:
     def waits(self, at: Position) -> Iterable[tuple[Node, Position]]:
         return ()
 
+    def reads(self, at: Position) -> bool:
+        return any(self.machines[k].reads(way) for k, way in at)
+
     def scan(self, at: Position, letter: int) -> Position | None:
         moved = [(k, self.machines[k].scan(way, letter)) for k, way in at]
         return frozenset((k, way) for k, way in moved if way is not None) or None
@@ -235,6 +238,14 @@ class BoundedMachine:
         last = len(self.before) if self.maximum == -1 else self.maximum - count + 1
         first = max(self.minimum - count, 0)
         return any(state in before for before in self.before[first : max(last, first)])
+
+    def reads(self, at: Position) -> bool:
+        count, ways = at
+        return any(
+            self._ends(target, count + 1)
+            for state, _ in ways
+            for _, target in self.leaving.get(state, ())
+        )
 
     def scan(self, at: Position, letter: int) -> Position | None:
         count, ways = at

@@ -280,9 +280,9 @@ cdef class Reader:
             return content
         if isinstance(content, AnyText):
             text = content
-            most_chars, most_tokens = times(text.max_chars, maximum), times(text.max_tokens, maximum)
-            if (most_chars is None or most_chars <= MOST) and (most_tokens is None or most_tokens <= MOST):
-                return new_any_text(text.pointer, text.excludes, most_chars, most_tokens)
+            chars, tokens = times(text.max_chars, maximum), times(text.max_tokens, maximum)
+            if (chars is None or chars <= MOST) and (tokens is None or tokens <= MOST):
+                return new_any_text(text.pointer, text.excludes, chars, tokens)
         return new_repeat(fields.pointer, content, minimum, maximum)
 
     # -- tags --------------------------------------------------------------------------------------
@@ -365,6 +365,13 @@ cdef class Reader:
         return made
 
 
+cdef object times(bound, maximum):
+    """The bound of a text that is repeated; None is no bound."""
+    if bound is None or bound == 0:
+        return bound
+    return None if maximum is None else bound * maximum
+
+
 cdef object schema_text(str text, str pointer):
     try:
         return json.loads(text)
@@ -376,13 +383,6 @@ cdef tuple excluded(Fields fields):
     if "excludes" not in fields.value:
         return ()
     return as_texts(fields.optional_items("excludes"), f"{fields.pointer}/excludes")
-
-
-cdef object times(bound, maximum):
-    """A bound on what is repeated, for all repetitions together; None is no bound."""
-    if bound is None or bound == 0:
-        return bound
-    return None if maximum is None else bound * maximum
 
 
 cdef Format any_text(Fields fields):

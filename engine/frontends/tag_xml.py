@@ -120,9 +120,11 @@ class XmlBuilder:
             element = self._element(self._key(key, place), value, f"{place}/{name}")
             member = g.seq(self._space(), element)
             members.append((member, key in required))
-        parts = [self._in_any_order(members, place)] if self.made.any_order else [
-            member if needed else g.optional(member) for member, needed in members
-        ]
+        parts = (
+            [self._in_any_order(members, place)]
+            if self.made.any_order
+            else [member if needed else g.optional(member) for member, needed in members]
+        )
         if extra is not False:
             if self._is_closed_by_key:
                 message = "an additional element would have to be closed by its own name"
@@ -146,7 +148,9 @@ class XmlBuilder:
             for k, rule in enumerate(rules)
             if not seen >> k & 1
         ]
-        return self.g.graph(1 << count, edges, [s for s in range(1 << count) if s & required == required])
+        return self.g.graph(
+            1 << count, edges, [s for s in range(1 << count) if s & required == required]
+        )
 
     def _element(self, key: Node | str, schema: Any, place: str, opening: str = "") -> Node:
         g = self.g

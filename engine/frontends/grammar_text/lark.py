@@ -168,6 +168,8 @@ class _Reader:
         if name in self.definitions:
             raise self.s.error(f"{name!r} is defined twice", at)
         self.definitions[name] = _Definition(name, ways, at)
+        if isinstance(self.rules, Rules):
+            self.rules.check_count(len(self.definitions))
 
     # -- imports ----------------------------------------------------------------------------------
     def _import(self) -> None:

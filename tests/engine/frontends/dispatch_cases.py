@@ -94,6 +94,10 @@ LIMITED = (
     Case("limited text twice", seq(limited(2), const("-"), limited(1)), ("-", "ab-c", "--", "---"), ("abc-", "ab-cd")),
     Case("star of limited text", some("star", limited(2)), ("", "abc", "abcde"), (b"\xc3",)),
     Case("limited tags repeated", repeat(tag("(", limited(1), ")"), 1, 3), ("(a)", "()(b)(c)"), ("", "(ab)", "(a)(b)(c)(d)")),
+    Case("limited text repeated", repeat(limited(2), 1, 2), ("", "abcd", "ab"), ("abcde",)),
+    Case("limited text that may be missing", some("optional", limited(2)), ("", "ab"), ("abc",)),
+    Case("no tokens repeated", some("plus", limited(0)), ("",), ("a",)),
+    Case("limited text repeated in a tag", tag("(", repeat(limited(2, max_chars=3), 0, 2), ")"), ("()", "(abcd)"), ("(abcde)", "(abcdefg)")),
     Case("tokens and characters", tag("<t>", limited(3, max_chars=2), "</t>"), ("<t>ab</t>", "<t>éa</t>", "<t></t>"), ("<t>abc</t>", "<t>éé</t>")),
     Case("limited text or text", either(limited(1), const("abc")), ("", "a", "abc"), ("ab", "abcd")),
 )  # fmt: skip

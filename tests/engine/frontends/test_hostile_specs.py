@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import engine
-from engine.errors import LimitExceeded, SpecError
+from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.char_automaton import Bound, from_tree
 from engine.frontends.json_schema import build_json_schema
 from engine.frontends.regex_syntax import parse
@@ -128,6 +128,45 @@ def test_what_is_too_large_is_refused_by_the_bounds_name(name: str, spec: Any, l
         compiled(spec)
     assert caught.value.limit == limit
     assert caught.value.got > caught.value.maximum
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+def test_alternatives_are_bounded(keyword: str) -> None:
+    """What only lists values counts as nothing; more alternatives than allowed are refused unread."""
+    branches: list[Any] = [{"type": "string", "maxLength": n} for n in range(1, 5)]
+    limits = Limits(alternatives=4)
+    assert takes(
+        compiled({"anyOf": [*branches, {"const": 7}, {"const": "a" * 9}]}, Limits(alternatives=5)),
+        "7",
+    )
+    unread = {keyword: [*branches, {"maxLength": 9}, {"type": "no type"}]}
+    with pytest.raises(UnsupportedSchema) as caught:
+        compiled(unread, limits)
+    assert caught.value.pointer == f"/{keyword}"
+
+
+ROWS = [
+    # (name, pattern, a text): rows have an item for each place where a match may have begun
+    ("REGRESSION a text in which a long match may begin anywhere", "[ab]*(ab){5000}", b"ab" * 3_000),
+    ("many counts at once", "[ab]*a[ab]{5000}", b"ab" * 3_000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "pattern", "text"), ROWS, ids=[case[0] for case in ROWS])
+def test_rows_that_grow_with_the_text_are_bounded(name: str, pattern: str, text: bytes) -> None:
+    made = compiled(pattern, Limits(most_generation_bytes=16 << 20))
+    matcher = engine.Matcher(made)
+    with pytest.raises(LimitExceeded) as caught:
+        for at in range(0, len(text), 100):
+            matcher.accept_bytes(text[at : at + 100])
+    error = caught.value
+    assert (error.limit, error.maximum) == ("most_generation_bytes", 16 << 20)
+    assert error.got > error.maximum
+    assert engine.Matcher(made).accept_bytes(text[:100]), "a new matcher begins anew"
+    short = compiled(pattern, Limits(row_items=50))
+    with pytest.raises(LimitExceeded) as caught:
+        engine.Matcher(short).accept_bytes(text)
+    assert (caught.value.limit, caught.value.maximum) == ("row_items", 50)
 
 
 def test_value_checks_are_bounded() -> None:
