@@ -1,10 +1,12 @@
 """Builds the extension modules; everything else about the project stands in pyproject.toml.
 
-Every engine/**/*.pyx becomes one C++17 module beside its source. Two kinds of build:
+Every engine/**/*.pyx becomes one C++17 module beside its source. Three kinds of build:
 
     release     -O3, no bounds checks
     debug       ENGINE_DEBUG=1: -O1 -g, -DENGINE_DEBUG and assert (invariants), bounds and
-    initialisation checks
+                initialisation checks
+    threads     ENGINE_SANITIZE=thread: -O1 -g and ThreadSanitizer, whose library must be loaded
+                before the interpreter (LD_PRELOAD; see `make debug`)
 
 Changing the kind rebuilds everything; otherwise only what is older than its sources. BUILD_JOBS
 says how many compilers may run at once (default: the processors, at most 4, since each may take a
@@ -20,7 +22,8 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = Path(__file__).parent
 DEBUG = os.environ.get("ENGINE_DEBUG", "0") not in ("", "0")
-KIND = "debug" if DEBUG else "release"
+THREADS = os.environ.get("ENGINE_SANITIZE", "") == "thread"
+KIND = "threads" if THREADS else "debug" if DEBUG else "release"
 JOBS = int(os.environ.get("BUILD_JOBS") or min(os.cpu_count() or 1, 4))
 
 DIRECTIVES = {
@@ -30,7 +33,12 @@ DIRECTIVES = {
     "wraparound": True,
     "cdivision": True,
 }
-COMPILE_ARGS = ["-std=c++17", *(["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0"])]
+SANITIZE_ARGS = ["-fsanitize=thread"] if THREADS else []
+COMPILE_ARGS = [
+    "-std=c++17",
+    *(["-O1", "-g", "-UNDEBUG"] if DEBUG or THREADS else ["-O3", "-g0"]),
+    *SANITIZE_ARGS,
+]
 MACROS: list[tuple[str, str | None]] = [("ENGINE_DEBUG", "1")] if DEBUG else []
 
 
@@ -84,6 +92,7 @@ def extensions() -> list[Extension]:
             language="c++",
             include_dirs=["engine"],
             extra_compile_args=COMPILE_ARGS,
+            extra_link_args=SANITIZE_ARGS,
             define_macros=MACROS,
         )
         for source in sorted(path.relative_to(ROOT) for path in (ROOT / "engine").rglob("*.pyx"))

@@ -9,6 +9,7 @@ It is usable on its own.
     matcher.accept_token(token)          # one of them came
 """
 
+from .batch import fill_bitmask_batch
 from .compiled import Compiled
 from .compiler import Compiler
 from .errors import (
@@ -21,8 +22,9 @@ from .errors import (
 )
 from .events import Event
 from .features import Features
+from .inspection import Inspection, inspect
 from .limits import Limits
-from .matcher import Matcher, fill_bitmask_batch, fill_bitmask_tree
+from .matcher import Matcher, fill_bitmask_tree
 from .parser import Parser
 from .store import Store
 from .vocabulary import Vocabulary
@@ -33,6 +35,7 @@ __all__ = [
     "EngineError",
     "Event",
     "Features",
+    "Inspection",
     "InternalError",
     "LimitExceeded",
     "Limits",
@@ -45,4 +48,5 @@ __all__ = [
     "Vocabulary",
     "fill_bitmask_batch",
     "fill_bitmask_tree",
+    "inspect",
 ]

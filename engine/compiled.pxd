@@ -3,8 +3,9 @@
 Representation   `generation` is the current one; a matcher holds the one it began with.
 Invariants       I1 a generation never changes its answers; a new one gives the same.
                  I2 when a generation's rows pass half of `Limits.rows`, or its bytes
-                    `Limits.generation_bytes`, the next matcher begins a fresh one.
-Threads          swapping the generation happens under the GIL.
+                    `Limits.generation_bytes`, or it met a limit, the next matcher begins a fresh one.
+Threads          swapping the generation happens under the GIL; a generation is used under its
+                 arena's mutex, under which no Python runs.
 Not here         front ends and caches of whole grammars (compiler).
 """
 
@@ -15,9 +16,16 @@ from .rows cimport Arena
 from .triples cimport TripleTable
 from .vocabulary cimport Vocabulary
 
+cdef struct SizesC:
+    # of a generation; `bytes` without its masks
+    size_t rows, instances, items, frames, states, bytes
+    size_t masks_made, masks_reused, mask_bytes
+
 cdef class Generation:
     cdef Arena arena
     cdef Masks masks
+    cdef bint is_spent(self, size_t rows, size_t most_bytes) noexcept nogil
+    cdef SizesC sizes(self) noexcept nogil
 
 cdef class Compiled:
     cdef readonly Vocabulary vocabulary

@@ -2,15 +2,13 @@
 
 from libc.stdint cimport uint32_t
 
-from .automata cimport NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
+from .automata cimport (
+    ITEMS_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, ROWS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata,
+)
 from .digests cimport Digests
 from .prefill cimport Prefill
 
 from .errors import LimitExceeded, SpecError
-
-# Bytes of the masks of one generation. A mask takes at most V/8 bytes: about 4,000 of the largest.
-cdef size_t MASK_BYTES = 64 << 20
-
 
 # Places that `prepare` looks at for each mask it may make: names of keys lie between the places that
 # cost something.
@@ -28,9 +26,33 @@ cdef class Generation:
         automata = Automata(compiled.ir, compiled.vocabulary, limits.rule_edges,
                             table=compiled.automata_table, digests=digests)
         self.arena = Arena(automata, tail_references=features.tail_references,
-                           item_limit=limits.row_items, row_limit=limits.rows)
+                           item_limit=limits.row_items, row_limit=limits.rows,
+                           total_limit=limits.items)
         self.masks = Masks(self.arena, compiled.vocabulary, compiled.table, digests,
-                           keep=features.mask_memo, max_bytes=MASK_BYTES)
+                           keep=features.mask_memo, max_bytes=limits.mask_bytes)
+
+    cdef bint is_spent(self, size_t rows, size_t most_bytes) noexcept nogil:
+        """Whether the next matcher should begin a fresh generation."""
+        cdef bint spent
+        self.arena.guard.lock()
+        spent = (self.arena.rows.size() > rows or self.arena.bytes_held() > most_bytes
+                 or self.arena.error != NO_ERROR)
+        self.arena.guard.unlock()
+        return spent
+
+    cdef SizesC sizes(self) noexcept nogil:
+        cdef SizesC out
+        self.arena.guard.lock()
+        out.rows = self.arena.rows.size() - 2
+        out.instances = self.arena.instances.size() - 2
+        out.items = self.arena.items.size()
+        out.frames = self.arena.frame_off.size() - 2
+        out.states = self.arena.automata.states.size() - 1
+        out.bytes = self.arena.bytes_held()
+        out.masks_made, out.masks_reused = self.masks.made, self.masks.reused
+        out.mask_bytes = self.masks.held
+        self.arena.guard.unlock()
+        return out
 
 
 cdef class Compiled:
@@ -60,18 +82,27 @@ cdef class Compiled:
             raise LimitExceeded("rule_edges", self.limits.rule_edges, largest)
 
     cdef Generation current(self):
-        cdef Arena arena = self.generation.arena
-        if arena.rows.size() > self.limits.rows // 2 or arena.bytes_held() > self.limits.generation_bytes:
-            self.generation = Generation(self)
-        return self.generation
+        cdef Generation generation = self.generation
+        cdef size_t rows = self.limits.rows // 2, most_bytes = self.limits.generation_bytes
+        cdef bint spent
+        with nogil:
+            spent = generation.is_spent(rows, most_bytes)
+        if spent:
+            self.generation = generation = Generation(self)
+        return generation
 
     cdef int raise_limit(self, Arena arena) except -1:
         """Raises ``LimitExceeded`` if the arena met a bound."""
-        if arena.error == NO_ERROR:
+        cdef uint32_t error, got
+        with nogil:
+            arena.guard.lock()
+            error, got = arena.error, arena.error_got
+            arena.guard.unlock()
+        if error == NO_ERROR:
             return 0
-        name = ("rule_edges" if arena.error == RULE_EDGES_EXCEEDED
-                else "row_items" if arena.error == ROW_ITEMS_EXCEEDED else "rows")
-        raise LimitExceeded(name, getattr(self.limits, name), arena.error_got)
+        name = {RULE_EDGES_EXCEEDED: "rule_edges", ROW_ITEMS_EXCEEDED: "row_items", ROWS_EXCEEDED: "rows",
+                ITEMS_EXCEEDED: "items"}[error]
+        raise LimitExceeded(name, getattr(self.limits, name), got)
 
     def costly_digests(self):
         """The digests of the rules whose masks cost more to make than to fetch, 16 bytes each."""
@@ -106,9 +137,10 @@ cdef class Compiled:
         Raises:
             LimitExceeded: the rows needed would pass a limit.
         """
-        prefill = Prefill(self.generation.arena, self.generation.masks, escapes=False)
+        cdef Generation generation = self.generation
+        prefill = Prefill(generation.arena, generation.masks, escapes=False)
         made, _ = prefill.run(budget * PLACES_FOR_ONE, budget)
-        self.raise_limit(self.generation.arena)
+        self.raise_limit(generation.arena)
         return made
 
     def precompute_all(self, uint32_t most=100_000):
@@ -119,16 +151,21 @@ cdef class Compiled:
         Raises:
             LimitExceeded: there are more than ``most`` states, or infinitely many (recursion).
         """
-        prefill = Prefill(self.generation.arena, self.generation.masks, escapes=True)
+        cdef Generation generation = self.generation
+        prefill = Prefill(generation.arena, generation.masks, escapes=True)
         made, complete = prefill.run(most, most)
-        self.raise_limit(self.generation.arena)
+        self.raise_limit(generation.arena)
         if not complete:
             raise LimitExceeded("states", most, most + 1)
         return made
 
     def held_bytes(self):
         """About how much memory the current generation takes; it grows while matchers run."""
-        return self.generation.arena.bytes_held() + self.generation.masks.held
+        cdef Generation generation = self.generation
+        cdef SizesC sizes
+        with nogil:
+            sizes = generation.sizes()
+        return sizes.bytes + sizes.mask_bytes
 
     def is_satisfiable(self):
         """Whether there is any text that the grammar accepts."""
@@ -141,4 +178,8 @@ cdef class Compiled:
 
     def stats(self):
         """Sizes of the current generation: rows, instances, items, states, masks, bytes."""
-        return {**self.generation.arena.stats(), **self.generation.masks.stats()}
+        cdef Generation generation = self.generation
+        cdef SizesC sizes
+        with nogil:
+            sizes = generation.sizes()
+        return sizes

@@ -11,11 +11,9 @@ Not here  front ends (frontends), digests (digests), bytes (artifact).
 """
 
 import json
-import marshal
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from typing import Any
 
 from . import artifact, pool
@@ -32,6 +30,7 @@ from .frontends.tag_vocabulary import TagVocabulary
 from .ir import Grammar, Node
 from .limits import Limits
 from .matcher import Matcher
+from .specdigest import SpecDigest
 from .stops import check_stops
 from .store import Store
 from .triples import TripleTable
@@ -83,6 +82,7 @@ class Compiler:
         self.limits = limits or Limits()
         self.features = features or Features()
         self._store = store
+        self._digest = SpecDigest(self.limits)
         self._triples = TripleTable(TRIPLE_BYTES) if self.features.cross_grammar else None
         self._automata = DraftTable(AUTOMATON_BYTES) if self.features.cross_grammar else None
         self._tags = TagVocabulary.of(vocabulary)
@@ -208,7 +208,7 @@ class Compiler:
 
     # -- compiling ---------------------------------------------------------------------------------
     def _compile(self, kind: str, spec: Any, build: Callable[[Grammar, Any], Node]) -> Compiled:
-        key = self._key(kind, spec)
+        key = self._digest.of(kind, spec)
         with self._guard:
             found = self._compiled.get(key)
             if found is not None:
@@ -245,25 +245,6 @@ class Compiler:
             dropped, _ = self._compiled.popitem(last=False)
             self._held -= self._sizes.pop(dropped, 0)
             self._counts["grammar_evictions"] += 1
-
-    def _key(self, kind: str, spec: Any) -> bytes:
-        """Identity of a spec: its kind with options, and its content with keys in their order.
-
-        Marshal writes numbers, texts and containers by their content and their type (1 is not
-        1.0 nor true), five times as fast as JSON.
-        """
-        try:
-            data = _content(spec)
-        except (RecursionError, ValueError) as error:
-            if isinstance(error, RecursionError) or "nested" in str(error):
-                limit = self.limits.spec_depth
-                raise LimitExceeded("spec_depth", limit, limit + 1) from None
-            raise SpecError(f"not a JSON value: {error}") from None
-        except TypeError as error:
-            raise SpecError(f"not a JSON value: {error}") from None
-        if len(data) > self.limits.spec_bytes:
-            raise LimitExceeded("spec_bytes", self.limits.spec_bytes, len(data))
-        return blake2b(data, digest_size=16, key=kind.encode()).digest()
 
     def _finish(self, grammar: Grammar) -> Compiled:
         """IR -> automata."""
@@ -337,18 +318,3 @@ def _with_tags(spec: dict[str, Any], tags: list[dict[str, Any]]) -> dict[str, An
         kind = spec["format"].get("type")
         raise SpecError(f"{kind!r} has no set of tags that could get more", "/format")
     return {**spec, "format": {**spec["format"], "tags": [*spec["format"]["tags"], *tags]}}
-
-
-def _content(spec: Any) -> bytes:
-    """Bytes that differ for specs that differ.
-
-    Raises:
-        TypeError, ValueError, RecursionError: not a JSON value, or too deep.
-    """
-    if isinstance(spec, str):
-        return b"t" + spec.encode("utf-8", "surrogatepass")
-    try:
-        return b"m" + marshal.dumps(spec, 2)
-    except ValueError:
-        # subclasses of str and the like
-        return b"j" + json.dumps(spec, separators=(",", ":")).encode()

@@ -10,8 +10,8 @@ Not here   what follows (masks), triples (triplemaker).
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from .pool cimport vector
 
+from .pool cimport vector
 from .triplemaker cimport TripleMaker
 from .vocabulary cimport Vocabulary
 

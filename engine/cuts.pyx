@@ -2,9 +2,8 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport lower_bound
-from .pool cimport vector
 
-from .draft cimport FINAL_STATE, LOOP_STATE
+from .pool cimport vector
 from .triplemaker cimport TripleMaker
 from .vocabulary cimport TrieNode, Vocabulary
 
@@ -47,19 +46,15 @@ cdef bint may_be_over(
     TripleMaker maker, uint32_t state, const uint8_t* text, uint32_t n, uint32_t least, uint32_t most
 ) noexcept nogil:
     """Whether the text may be over behind these bytes; not where there are none."""
-    cdef uint32_t k, count = 0
+    cdef uint32_t k, count = 0, slot = maker.slot(state)
     for k in range(n):
-        state = maker.tables[256 * maker.table(state) + text[k]]
-        if state == 0:
+        slot = maker.follow(slot, text[k])
+        if slot == 0:
             return False
-        count += (maker.automata.states[state].flags & LOOP_STATE) != 0
+        count += maker.slots[slot].loops
         if count > most:
             return False
-    return n > 0 and count >= least and is_over(maker, state)
-
-
-cdef bint is_over(TripleMaker maker, uint32_t state) noexcept nogil:
-    return maker.automata.states[state].flags & (FINAL_STATE | LOOP_STATE)
+    return n > 0 and count >= least and maker.slots[slot].ends
 
 
 cdef uint32_t missing_behind(
@@ -72,11 +67,12 @@ cdef uint32_t missing_behind(
     """
     cdef uint8_t* text = vocabulary.data.data() + vocabulary.offsets[token]
     cdef uint32_t n = vocabulary.offsets[token + 1] - vocabulary.offsets[token], count = 0
+    cdef uint32_t slot = maker.slot(state)
     lengths.clear()
     while depth < n:
-        state = maker.tables[256 * maker.table(state) + text[depth]]
-        count += (maker.automata.states[state].flags & LOOP_STATE) != 0
+        slot = maker.follow(slot, text[depth])
+        count += maker.slots[slot].loops
         depth += 1
-        if is_over(maker, state) and depth < n and least <= count <= most:
+        if maker.slots[slot].ends and depth < n and least <= count <= most:
             lengths.push_back(depth)
-    return maker.automata.states[state].missing
+    return maker.automata.states[maker.slots[slot].state].missing

@@ -4,7 +4,7 @@ from cython.operator cimport dereference
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 
-from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
+from .draft cimport FINAL_STATE, LOOP_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
 from .pool cimport vector
 
@@ -176,7 +176,9 @@ cdef void expand(
     cdef uint32_t s, k
     for s in members[0]:
         if s == FINISH:
-            draft.flags |= FINAL_STATE
+            draft.flags |= FINAL_STATE | (LOOP_STATE if nfa.counted_high else 0)
+        elif nfa.counted_low <= s < nfa.counted_high:
+            draft.flags |= LOOP_STATE
         for k in range(index.off[s], index.off[s + 1]):
             edge = nfa.edges[index.order[k]]
             if edge.kind == BYTE_EDGE:

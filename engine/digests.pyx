@@ -3,7 +3,8 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport (
-    COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, TOKENS,
+    BOUNDED, BOUNDED_RULE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT, OTHER_TEXT,
+    OTHER_TOKENS, REF, REPEAT, TOKENS,
     ArmC, DispatchC, FlatIR, NodeC, RuleC, list_below,
 )
 from .pool cimport vector
@@ -21,6 +22,7 @@ cdef uint8_t DONE = 2
 # First words that no kind of node has.
 cdef uint32_t PATTERNS = 0x10000
 cdef uint32_t REPEATED = 0x10001
+cdef uint32_t COUNTED_CHARACTERS = 0x10002
 
 
 cdef class Digests:
@@ -45,11 +47,11 @@ cdef class Digests:
         if rule.kind == DISPATCH_RULE:
             self.write_patterns(rule.node)
             return self.finish()
-        if rule.kind == COUNTED_RULE:
+        if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
             body = self.node(self.ir.nodes[rule.node].a)
             if is_none(body):
                 return body
-            self.begin(REPEATED)
+            self.begin(REPEATED if rule.kind == COUNTED_RULE else COUNTED_CHARACTERS)
             self.write_child(self.ir.nodes[rule.node].a)
             return self.finish()
         return self.node(rule.node)
@@ -100,7 +102,7 @@ cdef class Digests:
             self.write(rule.most_tokens)
         else:
             self.begin(node.kind)
-        if node.kind == REPEAT:
+        if node.kind == REPEAT or node.kind == BOUNDED:
             self.write(node.b)
             self.write(node.c)
         elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
@@ -113,6 +115,8 @@ cdef class Digests:
                 self.write(self.ir.pool[node.off + 3 * k])
                 self.write(self.ir.pool[node.off + 3 * k + 2])
             self.write_pool(node.b, node.c)
+        elif node.kind == OBJECT:
+            self.write_members(node)
         list_below(self.ir, number, &below)
         if below.size() == 0 or node.kind == OTHER_TEXT:
             self.write_pool(node.off, node.n)
@@ -120,6 +124,16 @@ cdef class Digests:
             if not self.write_child(k):
                 return False
         return True
+
+    cdef void write_members(self, NodeC* node) noexcept nogil:
+        """What an OBJECT says besides its nodes."""
+        cdef uint32_t at = node.off + 2, _k
+        self.write(node.a)
+        self.write(node.b)
+        for _k in range(node.a):
+            self.write(self.ir.pool[at + 1])
+            self.write_pool(at + 3, self.ir.pool[at + 2])
+            at += 3 + self.ir.pool[at + 2]
 
     cdef void write_patterns(self, uint32_t number) noexcept nogil:
         """What a DISPATCH says besides its arms' rules."""

@@ -313,7 +313,7 @@ cdef void build_dispatch(
     cdef WorkC work
     cdef uint32_t state = 0, key
     # of counted text every boundary between characters ends an iteration, the start included
-    cdef uint8_t boundary = LOOP_STATE if counted else FINAL_STATE
+    cdef uint8_t boundary = LOOP_STATE | FINAL_STATE if counted else FINAL_STATE
     build_trie(&trie, ir, dispatch)
     link(&trie)
     out.clear()

@@ -9,7 +9,7 @@ from .pool cimport vector
 
 cdef enum:
     FINAL_STATE = 1
-    LOOP_STATE = 2
+    LOOP_STATE = 2          # an edge into it counts (automata)
     TRIGGER_STATE = 4       # behind a completed pattern: only the arm's rule follows
     UNBUILT_STATE = 8       # edges are made by Automata.visit
 

@@ -63,7 +63,13 @@ cdef class DraftTable:
 
     def stats(self):
         """Automata and bytes held, hits and misses, and how often everything was dropped."""
+        cdef size_t n, held
+        cdef uint64_t hits, misses, evictions
+        with nogil:
+            self.guard.lock()
+            n, held = self.automata.size(), self.held
+            hits, misses, evictions = self.hits, self.misses, self.evictions
+            self.guard.unlock()
         return {
-            "automata": self.automata.size(), "bytes": self.held, "hits": self.hits,
-            "misses": self.misses, "evictions": self.evictions,
+            "automata": n, "bytes": held, "hits": hits, "misses": misses, "evictions": evictions,
         }

@@ -27,6 +27,22 @@ first field is the kind:
                                       free text with triggers, see below
     (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
                                       in any spelling; ``rule`` is that of any string's inside
+    (TEXTS, (text, ...))              any of these texts, as the inside of a JSON string in any spelling
+    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last)
+                                      a JSON object, braces included: these members in this order,
+                                      those not required may be left out, names in any spelling;
+                                      ``extra`` (FAIL: none) is a whole member under another name,
+                                      of which any number may stand between them, or only behind
+                                      all others; ``space`` may stand between any two JSON tokens.
+                                      Nodes are references; ``space`` may be EMPTY and must have
+                                      the empty word
+    (BOUNDED, node, minimum, maximum) the words of ``node`` that have so many characters; a maximum of -1
+                                      is no upper bound. ``node`` is a GRAPH whose edges are classes of
+                                      characters, no two from one state with a character in common;
+                                      some word that is not empty fits the bounds. With a minimum, from
+                                      every state words of every length from maximum - minimum on
+                                      lead to an end, so that what can't get short enough can be
+                                      told by the state and the count alone
     (CAPTURE, label, role, node)      the same language as node; marks a region for the event
                                       parser
 
@@ -71,7 +87,7 @@ Representation   nodes, operands and rules as in flat, but for DISPATCH (a = ind
                  content: open addressing, node + 1, 0 is free.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport NodeC
 from .pool cimport vector
@@ -85,7 +101,7 @@ cdef class Grammar:
     cdef readonly list rule_names
     cdef readonly list labels
     cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
-    cdef dict label_ids, dispatch_ids
+    cdef dict label_ids, dispatch_ids, literal_rules
     cdef list dispatches
     cdef vector[NodeC] node_list
     cdef vector[uint32_t] pool
@@ -113,5 +129,13 @@ cdef class Grammar:
     cdef uint32_t add_graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE
+    cdef uint32_t add_object(
+        self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
+        uint32_t flags
+    ) except? NO_NODE
+    cdef uint32_t push_texts(self, list texts)
+    cdef uint32_t add_texts(self, list texts) except? NO_NODE
+    cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
+    cdef uint32_t referred(self, uint32_t node) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE
     cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE

@@ -1,6 +1,6 @@
 """The IR: see the header file for its meaning."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
 from . cimport flat
@@ -15,8 +15,8 @@ from .limits import Limits
 
 (
     EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
-    CAPTURE, OTHER_TEXT, OTHER_TOKENS,
-) = range(16)
+    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED, TEXTS, OTHER_TOKENS,
+) = range(19)
 
 Node = int
 NodeTuple = tuple
@@ -54,7 +54,7 @@ cdef class Grammar:
         self.most = self.limits.ir_nodes
         self.root = -1
         self.rule_names, self.labels, self.dispatches = [], [""], []
-        self.shared, self.label_ids, self.dispatch_ids = {}, {"": 0}, {}
+        self.shared, self.label_ids, self.dispatch_ids, self.literal_rules = {}, {"": 0}, {}, {}
         self.mark = 0
         self.table.assign(256, 0)
         self.empty_node = self.intern(flat.EMPTY, 0, 0, 0, 0)
@@ -209,6 +209,72 @@ cdef class Grammar:
         self.pool.insert(self.pool.end(), finals, finals + n_finals)
         return self.intern(flat.GRAPH, states, 0, <uint32_t>n_finals, off)
 
+    cdef uint32_t add_object(
+        self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
+        uint32_t flags
+    ) except? NO_NODE:
+        """Names are given once each; ``flags`` as in flat."""
+        cdef vector[uint32_t] words
+        cdef uint32_t n = 0, off
+        cdef size_t k
+        cdef Py_UCS4 c
+        cdef str name
+        words.push_back(space)
+        words.push_back(self.referred(extra))
+        for k in range(<size_t>len(names)):
+            if nodes[k] == self.fail_node:
+                if required[k]:
+                    return self.fail_node
+                continue
+            name = <str>names[k]
+            words.push_back(self.referred(nodes[k]))
+            words.push_back(required[k])
+            words.push_back(<uint32_t>len(name))
+            for c in name:
+                words.push_back(c)
+            n += 1
+        if not n and extra == self.fail_node and not flags & flat.MAY_BE_EMPTY:
+            return self.fail_node
+        off = <uint32_t>self.pool.size()
+        self.pool.insert(self.pool.end(), words.begin(), words.end())
+        return self.intern(flat.OBJECT, n, flags, 0, off)
+
+    cdef uint32_t push_texts(self, list texts):
+        """Writes them as operands, each with its length; returns where they begin."""
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef str text
+        cdef Py_UCS4 c
+        for text in texts:
+            self.pool.push_back(<uint32_t>len(text))
+            for c in text:
+                self.pool.push_back(c)
+        return off
+
+    cdef uint32_t add_texts(self, list texts) except? NO_NODE:
+        """Given once each; those with lone surrogates have no spelling."""
+        texts = [text for text in texts if is_spelled(text)]
+        if not texts:
+            return self.fail_node
+        if len(texts) == 1:
+            return self.add_text(<str>texts[0])
+        return self.intern(flat.TEXTS, 0, 0, 0, self.push_texts(texts))
+
+    cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
+        """``maximum`` NO_MAXIMUM is no upper bound."""
+        if self.node_list[node].kind != flat.GRAPH:
+            raise InternalError("only the words of a graph can be bounded")
+        if minimum == 0 and maximum == NO_MAXIMUM:
+            return node
+        return self.intern(flat.BOUNDED, node, minimum, maximum, <uint32_t>self.pool.size())
+
+    cdef uint32_t referred(self, uint32_t node) except? NO_NODE:
+        """A reference to the node's rule, which is made if need be; FAIL stays as it is."""
+        if self.node_list[node].kind in (flat.REF, flat.FAIL):
+            return node
+        if node not in self.literal_rules:
+            self.literal_rules[node] = self.add_ref(self.new_rule("value", node))
+        return self.literal_rules[node]
+
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
         return self.intern(flat.REF, rule, 0, 0, <uint32_t>self.pool.size())
 
@@ -247,17 +313,30 @@ cdef class Grammar:
     def other_text(self, uint32_t rule, texts):
         """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
         cdef uint32_t off
-        cdef Py_UCS4 c
         cdef NodeC* body = &self.node_list[self.rule_nodes[rule]]
         if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM
                 or self.nodes[body.a] != (JSON_CHARS, ANY_CHAR)):
             raise InternalError("other_text needs the rule of any string's inside")
-        off = <uint32_t>self.pool.size()
-        for text in sorted(set(texts)):
-            self.pool.push_back(len(text))
-            for c in <str>text:
-                self.pool.push_back(c)
+        off = self.push_texts(sorted(set(texts)))
         return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+
+    def texts(self, texts):
+        """Any of some texts inside a JSON string, in any spelling."""
+        return self.add_texts(sorted(set(texts)))
+
+    def object(self, members, *, uint32_t extra, uint32_t space, bint may_be_empty, bint extra_last=False):
+        """A JSON object; see the header file. Members are (name, node, whether it is required)."""
+        cdef vector[uint32_t] nodes
+        cdef vector[uint8_t] required
+        cdef list names = []
+        for name, node, is_required in members:
+            if name in names or any("\ud800" <= c <= "\udfff" for c in name):
+                raise InternalError(f"{name!r} is no name, or is given twice")
+            names.append(name)
+            nodes.push_back(node)
+            required.push_back(<bint>is_required)
+        flags = (flat.MAY_BE_EMPTY if may_be_empty else 0) | (flat.EXTRA_LAST if extra_last else 0)
+        return self.add_object(names, nodes.data(), required.data(), extra, space, flags)
 
     def tokens(self, ids):
         cdef uint32_t off = self._push_ids(ids)
@@ -297,6 +376,17 @@ cdef class Grammar:
         if maximum is not None:
             check_count(maximum)
         return self.add_repeat(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+
+    def bounded(self, uint32_t node, minimum, maximum):
+        """The words of a graph of characters with so many of them; see the header file.
+
+        Raises:
+            LimitExceeded: a bound that no register holds.
+        """
+        check_count(minimum)
+        if maximum is not None:
+            check_count(maximum)
+        return self.add_bounded(node, minimum, NO_MAXIMUM if maximum is None else maximum)
 
     def optional(self, node):
         return self.alt(self.empty_node, node)
@@ -406,6 +496,14 @@ cdef class Grammar:
             raise InternalError("the grammar has no root rule")
 
 
+cdef bint is_spelled(str text):
+    cdef Py_UCS4 c
+    for c in text:
+        if 0xD800 <= c <= 0xDFFF:
+            return False
+    return True
+
+
 cdef int check_count(object count) except -1:
     """
     Raises:
@@ -450,7 +548,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, tuple(zip(words[::2], words[1::2]))
     if kind in (flat.SEQ, flat.ALT, flat.TOKENS, flat.OTHER_TOKENS):
         return kind, tuple(words)
-    if kind == flat.REPEAT:
+    if kind == flat.REPEAT or kind == flat.BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
     if kind == flat.REF:
         return kind, node.a
@@ -463,6 +561,11 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
     if kind == flat.OTHER_TEXT:
         return kind, node.a, split_texts(words)
+    if kind == flat.TEXTS:
+        return kind, split_texts(words)
+    if kind == flat.OBJECT:
+        return (kind, split_members(words), words[1], words[0],
+                bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST))
     return (kind,)
 
 
@@ -475,12 +578,21 @@ cdef tuple split_texts(list words):
     return tuple(texts)
 
 
+cdef tuple split_members(list words):
+    members, at = [], 2
+    while at < len(words):
+        n = words[at + 2]
+        members.append(("".join(map(chr, words[at + 3:at + 3 + n])), words[at], bool(words[at + 1])))
+        at += 3 + n
+    return tuple(members)
+
+
 def children(node):
     """The ids of a node's direct children, REF excluded."""
     kind = node[0]
     if kind in (SEQ, ALT):
         return tuple(node[1])
-    if kind == REPEAT:
+    if kind in (REPEAT, BOUNDED):
         return (node[1],)
     if kind == GRAPH:
         return tuple([edge[1] for edge in node[2]])
@@ -488,4 +600,6 @@ def children(node):
         return tuple([arm[1] for arm in node[1]])
     if kind == CAPTURE:
         return (node[3],)
+    if kind == OBJECT:
+        return (*[member[1] for member in node[1]], node[2], node[3])
     return ()

@@ -34,9 +34,16 @@ class Limits:
     rule_edges: int = 4_000_000
     #: items of one Earley row, predicted ones counted
     row_items: int = 20_000
+    #: items of all rows of one generation, 20 bytes each; a typical grammar has 5,000, the largest
+    #: ones 200,000. Rows of ambiguous grammars grow with the text, and a mask may need a row for
+    #: every node of the token trie
+    items: int = 8_000_000
     #: bytes of one generation of a grammar's rows and automata; a new matcher starts a fresh
     #: generation beyond it. A typical grammar takes 100 KB, one that is used for a long time 5 MB
     generation_bytes: int = 64 << 20
     #: rows of one generation of a grammar's arena; a new matcher starts a fresh generation beyond
     #: half of it
     rows: int = 2_000_000
+    #: bytes of the kept masks of one generation; beyond it they are dropped, and made again where
+    #: they are wanted. One takes at most V/8 bytes: about 4,000 of the largest
+    mask_bytes: int = 64 << 20

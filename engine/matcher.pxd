@@ -7,12 +7,14 @@ Invariants       I1 entries below a fork point never change.
                  I2 a failed call changes nothing.
 Cost             accept, fork: O(1) beside the rows' work; rollback: O(1) within a segment, else
                  O(segments left).
-Threads          rows and masks are used under the arena's mutex; the GIL is never held while
-                 waiting for it.
-Not here         rows (rows), masks (masks), events (parser).
+Threads          rows and masks are used under the arena's mutex. The GIL is never held while
+                 waiting for it, nor waited for while holding it: who gets the mutex at once may
+                 keep the GIL for what is short, everyone else works without it.
+                 One matcher is for one thread at a time.
+Not here         rows (rows), masks (masks), events (parser), many matchers at once (batch).
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .compiled cimport Compiled, Generation
 from .pool cimport vector
@@ -35,10 +37,17 @@ cdef class Matcher:
     cdef uint32_t instance(self) noexcept nogil
     cdef bint terminated(self) noexcept nogil
     cdef int push(self, uint32_t instance, uint32_t flags) except -1
-    cdef uint32_t after_token(self, uint32_t token, uint32_t* flags) noexcept nogil
-    cdef uint32_t after_bytes(self, const unsigned char* data, size_t n) noexcept nogil
+    cdef void lock(self) noexcept nogil
     cdef list allowed(self, ids)
-    cdef void lock(self)
     cdef void unlock(self) noexcept nogil
-    cdef int check(self) except -1
-    cdef void fill(self, uint32_t* out) noexcept nogil
+    cdef int check(self, uint32_t error) except -1
+    cdef uint32_t take_bytes(
+        self, uint32_t instance, const uint8_t* data, size_t n, uint32_t* error
+    ) noexcept nogil
+    cdef uint32_t take_token(
+        self, uint32_t instance, uint32_t token, uint32_t* flags, uint32_t* error
+    ) noexcept nogil
+    cdef uint32_t fill(self, uint32_t instance, bint terminated, uint32_t* out) noexcept nogil
+    cdef uint32_t after_bytes(self, uint32_t instance, const uint8_t* data, size_t n) noexcept nogil
+    cdef uint32_t after_token(self, uint32_t instance, uint32_t token, uint32_t* flags) noexcept nogil
+    cdef void follow_only(self, uint32_t instance, vector[uint8_t]* out) noexcept nogil

@@ -1,19 +1,12 @@
 """Matchers: see the header file."""
 
 cimport cython
-from cython.operator cimport dereference
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
-from libcpp.vector cimport vector as std_vector
-from libcpp.map cimport map as cmap
-from libcpp.pair cimport pair
+from libc.string cimport memset
 
 from .automata cimport NO_ERROR
+from .pool cimport vector
 from .rows cimport DEAD, Arena, RowC
-
-# A generation, then the saturated instance and whether a stop token was taken: equal masks.
-ctypedef pair[uint64_t, uint64_t] PlaceKey
-ctypedef cmap[PlaceKey, Py_ssize_t] Places
 
 cdef uint32_t ORDINARY = 0
 cdef uint32_t STOP = 2
@@ -78,22 +71,50 @@ cdef class Matcher:
         made.segment, made.depth = self.segment, self.depth
         return made
 
-    # -- the arena ---------------------------------------------------------------------------------
-    cdef void lock(self):
-        if not self.generation.arena.guard.try_lock():
-            with nogil:
-                self.generation.arena.guard.lock()
+    # -- under the arena's mutex -------------------------------------------------------------------
+    # Each of these runs under the mutex and gives it back; `error` is the arena's.
+    cdef void lock(self) noexcept nogil:
+        self.generation.arena.guard.lock()
 
     cdef void unlock(self) noexcept nogil:
         self.generation.arena.guard.unlock()
 
-    cdef int check(self) except -1:
-        if self.generation.arena.error != NO_ERROR:
+    cdef int check(self, uint32_t error) except -1:
+        if error != NO_ERROR:
             self.compiled.raise_limit(self.generation.arena)
         return 0
 
-    cdef uint32_t after_bytes(self, const unsigned char* data, size_t n) noexcept nogil:
-        cdef uint32_t instance = self.instance()
+    cdef uint32_t take_bytes(
+        self, uint32_t instance, const uint8_t* data, size_t n, uint32_t* error
+    ) noexcept nogil:
+        """The instance behind some bytes, DEAD if they are not allowed."""
+        instance = self.after_bytes(instance, data, n)
+        error[0] = self.generation.arena.error
+        self.unlock()
+        return instance
+
+    cdef uint32_t take_token(
+        self, uint32_t instance, uint32_t token, uint32_t* flags, uint32_t* error
+    ) noexcept nogil:
+        """The instance behind a token, DEAD if it is not allowed."""
+        instance = self.after_token(instance, token, flags)
+        error[0] = self.generation.arena.error
+        self.unlock()
+        return instance
+
+    cdef uint32_t fill(self, uint32_t instance, bint terminated, uint32_t* out) noexcept nogil:
+        """Writes a mask; returns the arena's error."""
+        cdef uint32_t error
+        if terminated:
+            self.generation.masks.fill_stop(out)
+        else:
+            self.generation.masks.fill(instance, out)
+        error = self.generation.arena.error
+        self.unlock()
+        return error
+
+    # -- steps, under the mutex --------------------------------------------------------------------
+    cdef uint32_t after_bytes(self, uint32_t instance, const uint8_t* data, size_t n) noexcept nogil:
         cdef size_t k
         for k in range(n):
             instance = self.generation.arena.step(instance, data[k])
@@ -101,9 +122,8 @@ cdef class Matcher:
                 return DEAD
         return instance
 
-    cdef uint32_t after_token(self, uint32_t token, uint32_t* flags) noexcept nogil:
-        """The instance behind a token, DEAD if it is not allowed."""
-        cdef uint32_t instance = self.instance(), found, off
+    cdef uint32_t after_token(self, uint32_t instance, uint32_t token, uint32_t* flags) noexcept nogil:
+        cdef uint32_t found, off
         flags[0] = 0
         if self.vocabulary.kind[token] == STOP:
             flags[0] = TERMINATED
@@ -114,8 +134,8 @@ cdef class Matcher:
         found = self.generation.arena.step_token(instance, token)
         if self.vocabulary.kind[token] == ORDINARY:
             off = self.vocabulary.offsets[token]
-            found = self.generation.arena.merge(
-                found, self.after_bytes(&self.vocabulary.data[off], self.vocabulary.offsets[token + 1] - off))
+            found = self.generation.arena.merge(found, self.after_bytes(
+                instance, &self.vocabulary.data[off], self.vocabulary.offsets[token + 1] - off))
         return found if found == DEAD else self.generation.arena.end_token(found)
 
     # -- questions and steps -----------------------------------------------------------------------
@@ -125,13 +145,16 @@ cdef class Matcher:
         Raises:
             LimitExceeded: the rows needed would pass a limit.
         """
-        cdef uint32_t flags, found
+        cdef uint32_t flags, error, found = self.instance()
         if not 0 <= token < self.vocabulary.size or self.terminated():
             return False
-        self.lock()
-        found = self.after_token(<uint32_t>token, &flags)
-        self.unlock()
-        self.check()
+        if self.generation.arena.guard.try_lock():
+            found = self.take_token(found, <uint32_t>token, &flags, &error)
+        else:
+            with nogil:
+                self.lock()
+                found = self.take_token(found, <uint32_t>token, &flags, &error)
+        self.check(error)
         if found == DEAD:
             return False
         self.push(found, flags)
@@ -142,16 +165,19 @@ cdef class Matcher:
 
         For ``rollback`` this is one accept. Bounds on tokens do not count them.
         """
-        cdef uint32_t found
+        cdef uint32_t error, found = self.instance()
         if self.terminated():
             return False
         if data.shape[0] == 0:
-            self.push(self.instance(), 0)
+            self.push(found, 0)
             return True
-        self.lock()
-        found = self.after_bytes(&data[0], data.shape[0])
-        self.unlock()
-        self.check()
+        if self.generation.arena.guard.try_lock():
+            found = self.take_bytes(found, &data[0], data.shape[0], &error)
+        else:
+            with nogil:
+                self.lock()
+                found = self.take_bytes(found, &data[0], data.shape[0], &error)
+        self.check(error)
         if found == DEAD:
             return False
         self.push(found, 0)
@@ -166,6 +192,8 @@ cdef class Matcher:
                 vocabulary are set to 0.
             row: which row.
 
+        A mask that is there is copied; while one is made, the GIL is released.
+
         Raises:
             ValueError: wrong shape or dtype.
             IndexError: no such row.
@@ -173,23 +201,26 @@ cdef class Matcher:
         """
         cdef int[:, ::1] view = bitmask
         cdef uint32_t* out
+        cdef uint32_t error, instance = self.instance()
+        cdef bint terminated = self.terminated(), filled = False
         if not 0 <= row < view.shape[0]:
             raise IndexError(f"row {row} of a bitmask with {view.shape[0]} rows")
         if view.shape[1] < self.vocabulary.words:
             raise ValueError(f"a bitmask of {view.shape[1]} words; the vocabulary needs {self.vocabulary.words}")
         out = <uint32_t*>&view[row, 0]
-        self.lock()
-        self.fill(out)
-        self.unlock()
-        self.check()
+        if self.generation.arena.guard.try_lock():
+            filled = terminated or self.generation.masks.has(instance)
+            if filled:
+                error = self.fill(instance, terminated, out)
+            else:
+                self.unlock()
+        if not filled:
+            with nogil:
+                self.lock()
+                error = self.fill(instance, terminated, out)
+        self.check(error)
         if view.shape[1] > self.vocabulary.words:
             memset(out + self.vocabulary.words, 0, 4 * (view.shape[1] - self.vocabulary.words))
-
-    cdef void fill(self, uint32_t* out) noexcept nogil:
-        if self.terminated():
-            self.generation.masks.fill_stop(out)
-        else:
-            self.generation.masks.fill(self.instance(), out)
 
     def is_terminated(self):
         """Whether a stop token was accepted."""
@@ -197,10 +228,13 @@ cdef class Matcher:
 
     def can_stop(self):
         """Whether a stop token would be accepted now: the text so far is whole."""
-        cdef bint found
-        self.lock()
-        found = self.terminated() or self.generation.arena.accepts(self.instance())
-        self.unlock()
+        cdef uint32_t instance = self.instance()
+        cdef bint found = self.terminated()
+        if not found:
+            with nogil:
+                self.lock()
+                found = self.generation.arena.accepts(instance)
+                self.unlock()
         return bool(found)
 
     def forced_bytes(self):
@@ -208,24 +242,29 @@ cdef class Matcher:
 
         Empty if the text may end here.
         """
-        cdef uint32_t instance = self.instance()
-        cdef Arena arena = self.generation.arena
-        cdef int byte
-        cdef bytearray out = bytearray()
+        cdef uint32_t error, instance = self.instance()
+        cdef vector[uint8_t] out
         if self.terminated():
             return b""
-        self.lock()
-        while len(out) < 65536:
-            byte = only_byte(arena, instance)
+        with nogil:
+            self.lock()
+            self.follow_only(instance, &out)
+            error = self.generation.arena.error
+            self.unlock()
+        self.check(error)
+        return (<const char*>out.data())[:out.size()]
+
+    cdef void follow_only(self, uint32_t instance, vector[uint8_t]* out) noexcept nogil:
+        """Appends bytes as long as there is only one; under the mutex."""
+        cdef int byte
+        while out.size() < 65536:
+            byte = only_byte(self.generation.arena, instance)
             if byte < 0:
-                break
-            instance = arena.step(instance, <uint8_t>byte)
+                return
+            instance = self.generation.arena.step(instance, <uint8_t>byte)
             if instance == DEAD:
-                break
-            out.append(byte)
-        self.unlock()
-        self.check()
-        return bytes(out)
+                return
+            out.push_back(<uint8_t>byte)
 
     def forced_tokens(self):
         """``forced_bytes`` as the tokenizer would write them.
@@ -262,9 +301,10 @@ cdef class Matcher:
         """
         cdef uint32_t instance = self.instance()
         if saturated:
-            self.lock()
-            instance = self.generation.arena.instances[instance].rep
-            self.unlock()
+            with nogil:
+                self.lock()
+                instance = self.generation.arena.instances[instance].rep
+                self.unlock()
         return instance, bool(self.terminated())
 
     def brute_force_bitmask(self, bitmask, Py_ssize_t row=0):
@@ -273,21 +313,22 @@ cdef class Matcher:
         It uses no trie, no triples and no kept masks.
         """
         cdef int[:, ::1] view = bitmask
-        cdef uint32_t t, flags
+        cdef uint32_t t, flags, error, instance = self.instance()
         cdef bint allowed
         view[row, :] = 0
         if self.terminated():
             for t in self.vocabulary.stop_token_ids:
                 view[row, t >> 5] |= <int>((<uint32_t>1) << (t & 31))
             return
-        self.lock()
         with nogil:
+            self.lock()
             for t in range(self.vocabulary.size):
-                allowed = self.vocabulary.kind[t] != EMPTY and self.after_token(t, &flags) != DEAD
+                allowed = self.vocabulary.kind[t] != EMPTY and self.after_token(instance, t, &flags) != DEAD
                 if allowed:
                     view[row, t >> 5] |= <int>((<uint32_t>1) << (t & 31))
-        self.unlock()
-        self.check()
+            error = self.generation.arena.error
+            self.unlock()
+        self.check(error)
 
 
 cdef int only_byte(Arena arena, uint32_t instance) noexcept nogil:
@@ -302,43 +343,6 @@ cdef int only_byte(Arena arena, uint32_t instance) noexcept nogil:
                 return -1
             found = k
     return found
-
-
-def fill_bitmask_batch(matchers, bitmask, rows):
-    """``fill_bitmask`` of many matchers without the GIL; those in one state are made once and copied.
-
-    Args:
-        matchers: sequence of ``Matcher``, of one vocabulary.
-        bitmask: as for ``Matcher.fill_bitmask``.
-        rows: for each matcher its row; equal length, no row twice.
-    """
-    cdef int[:, ::1] view = bitmask
-    cdef list held = list(matchers)
-    cdef std_vector[Py_ssize_t] targets = rows
-    cdef Py_ssize_t k, same, width = view.shape[1]
-    cdef Matcher matcher
-    cdef Places places
-    if targets.size() != <size_t>len(held):
-        raise ValueError(f"{len(held)} matchers for {targets.size()} rows")
-    if len(set(rows)) != len(held):
-        raise ValueError("two matchers for one row")
-    for k, matcher in enumerate(held):
-        if not 0 <= targets[k] < view.shape[0]:
-            raise IndexError(f"row {targets[k]} of a bitmask with {view.shape[0]} rows")
-        if width < matcher.vocabulary.words:
-            raise ValueError(f"a bitmask of {width} words; the vocabulary needs {matcher.vocabulary.words}")
-    for k, matcher in enumerate(held):
-        with nogil:
-            matcher.generation.arena.guard.lock()
-            same = filled_before(&places, matcher, k)
-            if same == k:
-                matcher.fill(<uint32_t*>&view[targets[k], 0])
-            matcher.generation.arena.guard.unlock()
-            if same != k:
-                memcpy(&view[targets[k], 0], &view[targets[same], 0], 4 * matcher.vocabulary.words)
-            if width > matcher.vocabulary.words:
-                memset(&view[targets[k], matcher.vocabulary.words], 0, 4 * (width - matcher.vocabulary.words))
-        matcher.check()
 
 
 def fill_bitmask_tree(Matcher matcher, tokens, parents, bitmask):
@@ -378,14 +382,3 @@ def fill_bitmask_tree(Matcher matcher, tokens, parents, bitmask):
         else:
             at.fill_bitmask(bitmask, node)
     return taken
-
-
-cdef Py_ssize_t filled_before(Places* places, Matcher matcher, Py_ssize_t k) noexcept nogil:
-    """The matcher before number k that has the same mask, k if there is none; notes k then."""
-    cdef uint32_t instance = matcher.generation.arena.instances[matcher.instance()].rep
-    cdef PlaceKey key = PlaceKey(<uint64_t><void*>matcher.generation, <uint64_t>instance << 1 | matcher.terminated())
-    cdef Places.iterator found = places.find(key)
-    if found != places.end():
-        return dereference(found).second
-    places[0][key] = k
-    return k

@@ -13,7 +13,8 @@ Invariants       I1 bytes leave in events only when all threads agree on the reg
                  I3 of two threads in one place the earlier reading stays; edges are tried in
                     their order.
 Cost             O(threads) a byte; one thread where the grammar leaves one reading.
-Threads          under the arena's mutex (automata are built lazily).
+Threads          whatever looks at automata is under the arena's mutex, for they are built lazily.
+                 One parser is for one thread at a time.
 Not here         what regions mean to a format (adapters), masks.
 """
 
@@ -52,6 +53,9 @@ cdef class Parser:
     cdef list regions, events
     cdef bytearray pending
     cdef uint32_t committed
+    cdef uint32_t agreed              # what the last feed made certain (agree)
+    cdef uint64_t safe
+    cdef bint failed                  # whether the automata met a bound
     cdef bint whole
     cdef size_t most              # threads that there were at once
     cdef uint32_t push_frame(
@@ -74,11 +78,13 @@ cdef class Parser:
     cdef void take_token(self, uint32_t token) noexcept nogil
     cdef void end_token(self) noexcept nogil
     cdef void settle(self) noexcept nogil
+    cdef ThreadC reading(self, bint* found) noexcept nogil
     cdef ThreadC begun(self) noexcept nogil
     cdef uint32_t common(self, uint32_t a, uint32_t b) noexcept nogil
     cdef int emit(self, uint32_t mark, uint64_t safe) except -1
     cdef int emit_bytes(self, uint64_t end) except -1
     cdef int emit_mark(self, MarkC mark) except -1
     cdef int check_limit(self) except -1
+    cdef void agree(self) noexcept nogil
     cdef int progress(self) except -1
     cdef list take_events(self)

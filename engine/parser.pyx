@@ -42,7 +42,10 @@ cdef class Parser:
         self.marks[NO_MARK].depth = 0
         self.marks[NO_MARK].position = 0
         self.frames[NO_FRAME].rule = self.automata.ir.root
-        thread.state = self.automata.start(self.automata.ir.root)
+        with nogil:
+            self.generation.arena.guard.lock()
+            thread.state = self.automata.start(self.automata.ir.root)
+            self.generation.arena.guard.unlock()
         thread.stack, thread.count, thread.mark, thread.back = NO_FRAME, 0, NO_MARK, 0
         if self.automata.ir.rules[self.automata.ir.root].role != ROLE_NONE:
             thread.mark = self.push_mark(NO_MARK, self.automata.ir.root, 0, True)
@@ -51,21 +54,22 @@ cdef class Parser:
     # -- feeding -----------------------------------------------------------------------------------
     def feed(self, Py_ssize_t token):
         """Takes one token id and returns the events that have become certain, in order."""
-        cdef uint32_t kind
+        cdef bint stopped
         if not 0 <= token < self.vocabulary.size:
             raise ParseDivergence(f"token {token} is not in a vocabulary of {self.vocabulary.size}")
-        kind = self.vocabulary.kind[token]
-        data = self.vocabulary.tokens[token]
         with nogil:
             self.generation.arena.guard.lock()
             self.take_token(<uint32_t>token)
             self.end_token()
+            stopped = self.vocabulary.kind[token] == STOP and not self.following.size()
+            if not stopped:
+                self.kernel.swap(self.following)
+                self.position += self.vocabulary.offsets[token + 1] - self.vocabulary.offsets[token]
+                self.agree()
             self.generation.arena.guard.unlock()
-        if kind == STOP and not self.following.size():
+        if stopped:
             return []
-        self.text += data
-        self.kernel.swap(self.following)
-        self.position += len(data)
+        self.text += self.vocabulary.tokens[token]
         self.progress()
         return self.take_events()
 
@@ -82,6 +86,7 @@ cdef class Parser:
                 self.position += 1
                 if self.kernel.size() == 0:
                     break
+            self.agree()
             self.generation.arena.guard.unlock()
         self.text += bytes(data)
         self.progress()
@@ -92,22 +97,16 @@ cdef class Parser:
 
         A text that was cut off loses nothing.
         """
-        cdef ThreadC thread, chosen
+        cdef ThreadC chosen
         cdef bint found = False
         if not self.kernel.size():
             return []
         with nogil:
             self.generation.arena.guard.lock()
             self.close()
+            chosen = self.reading(&found)
             self.generation.arena.guard.unlock()
         self.check_limit()
-        chosen = self.kernel[0]
-        for thread in self.closed:
-            if thread.stack == NO_FRAME and self.may_end(&thread):
-                chosen, found = thread, True
-                break
-        if not found:
-            chosen = self.begun()
         self.whole = found
         self.emit(chosen.mark, self.position)
         if found and self.automata.ir.rules[self.automata.ir.root].role != ROLE_NONE:
@@ -117,6 +116,15 @@ cdef class Parser:
             self.pending.clear()
         self.kernel.clear()
         return self.take_events()
+
+    cdef ThreadC reading(self, bint* found) noexcept nogil:
+        """The reading of the text so far; ``found`` tells whether it is whole."""
+        cdef ThreadC thread
+        for thread in self.closed:
+            if thread.stack == NO_FRAME and self.may_end(&thread):
+                found[0] = True
+                return thread
+        return self.begun()
 
     cdef ThreadC begun(self) noexcept nogil:
         """The reading of a text that was cut off.
@@ -173,16 +181,17 @@ cdef class Parser:
 
     cdef bint may_end(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
-        if s.flags & LOOP_STATE:
-            return thread.count >= self.automata.ir.rules[s.rule].minimum
-        return s.flags & FINAL_STATE
+        cdef RuleC* rule = &self.automata.ir.rules[s.rule]
+        if not s.flags & FINAL_STATE:
+            return False
+        return not (s.flags & LOOP_STATE) or iterations(rule, thread.count) >= rule.minimum
 
     cdef bint may_go_on(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
         cdef RuleC* rule = &self.automata.ir.rules[s.rule]
         if tokens(rule, thread.count) >= rule.most_tokens:
             return False
-        return not (s.flags & LOOP_STATE) or iterations(rule, thread.count) < rule.maximum
+        return s.onward == 0 or <uint64_t>iterations(rule, thread.count) + s.onward <= rule.maximum
 
     cdef void add(self, vector[ThreadC]* out, ThreadC thread) noexcept nogil:
         """Appends a thread unless one is in the same place already (I3)."""
@@ -347,30 +356,39 @@ cdef class Parser:
             raise LimitExceeded("row_items", self.generation.arena.item_limit, self.most)
         return 0
 
+    cdef void agree(self) noexcept nogil:
+        """What all threads agree on: marks up to ``agreed``, and the bytes before ``safe``.
+
+        Under the mutex, as everything that looks at automata.
+        """
+        cdef uint32_t k, mark
+        cdef uint64_t own
+        self.agreed, self.safe = self.committed, self.base
+        if self.automata.error != NO_ERROR:
+            self.generation.arena.fail(self.automata.error, self.automata.error_got)
+        self.failed = self.automata.error != NO_ERROR
+        if self.kernel.size() == 0:
+            return
+        self.settle()
+        self.agreed, self.safe = self.kernel[0].mark, self.position
+        for k in range(1, <uint32_t>self.kernel.size()):
+            self.agreed = self.common(self.agreed, self.kernel[k].mark)
+        for k in range(<uint32_t>self.kernel.size()):
+            own = self.position - self.automata.states[self.kernel[k].state].held
+            mark = self.kernel[k].mark
+            while mark != self.agreed:
+                own = min(own, self.marks[mark].position)
+                mark = self.marks[mark].parent
+            self.safe = min(self.safe, own)
+
     cdef int progress(self) except -1:
         """Emits what all threads agree on."""
-        cdef uint32_t agreed, k, mark
-        cdef uint64_t safe = self.position, own
-        if self.automata.error != NO_ERROR:
-            self.generation.arena.error = self.automata.error
-            self.generation.arena.error_got = self.automata.error_got
+        if self.failed:
             self.compiled.raise_limit(self.generation.arena)
         self.check_limit()
         if self.kernel.size() == 0:
             raise ParseDivergence(f"the text does not fit its grammar at byte {self.position}")
-        with nogil:
-            self.settle()
-        agreed = self.kernel[0].mark
-        for k in range(1, <uint32_t>self.kernel.size()):
-            agreed = self.common(agreed, self.kernel[k].mark)
-        for k in range(<uint32_t>self.kernel.size()):
-            own = self.position - self.automata.states[self.kernel[k].state].held
-            mark = self.kernel[k].mark
-            while mark != agreed:
-                own = min(own, self.marks[mark].position)
-                mark = self.marks[mark].parent
-            safe = min(safe, own)
-        return self.emit(agreed, safe)
+        return self.emit(self.agreed, self.safe)
 
     cdef int emit(self, uint32_t mark, uint64_t safe) except -1:
         """All marks up to ``mark`` that are new, then the bytes before ``safe``."""

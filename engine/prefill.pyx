@@ -42,17 +42,19 @@ cdef class Prefill:
         """
         cdef uint32_t made = 0
         cdef PlaceC place
-        cdef bint complete
+        cdef bint complete, failed
         with nogil:
             self.arena.guard.lock()
             complete = self.explore(places)
+            failed = self.arena.error != NO_ERROR
             self.arena.guard.unlock()
             sort(self.places.begin(), self.places.end(), &costlier)
             for place in self.places:
-                if made == budget or self.arena.error != NO_ERROR:
+                if made == budget or failed:
                     break
                 self.arena.guard.lock()
                 made += self.masks.make_ahead(place.instance)
+                failed = self.arena.error != NO_ERROR
                 self.arena.guard.unlock()
         return made, complete
 

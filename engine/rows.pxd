@@ -27,7 +27,8 @@ Invariants     I1 ids are never reused within one arena; 0 is dead or unknown; i
                   registers are those of kernel items.
 Cost           a transition seen before is one look-up; a new one is linear in the items
                concerned, and what it completes.
-Threads        everything happens under the arena's mutex, held by the callers (matcher, masks).
+Threads        everything happens under the arena's mutex, held by the callers (matcher,
+               batch, parser, prefill).
 Sources        J. Earley, CACM 13(2), 1970.
                J. Leo, TCS 82, 1991 (tail references).
                J. Aycock, R. Horspool, The Computer Journal 45(6), 2002 (nullable references
@@ -73,6 +74,7 @@ cdef struct RowC:
     uint32_t key_off, key_len
     uint16_t n_slots, n_parents
     uint8_t accept, has_tokens, has_tabled      # has_tabled: an item takes bytes in a tabled rule
+    uint8_t repeats                             # two items are in the same state, with other origins
     uint8_t counts_tokens                       # a kernel item does
     uint8_t may_not_end                         # all that is there does: perhaps no token may end here
 
@@ -85,7 +87,7 @@ cdef struct SeedC:
 cdef class Arena:
     cdef Automata automata
     cdef bint tail_references
-    cdef uint32_t item_limit, row_limit
+    cdef uint32_t item_limit, row_limit, total_limit   # total: items of all rows
     cdef uint32_t error, error_got            # first limit passed, see automata.pxd; sticky
     cdef readonly uint32_t root
     cdef mutex guard
@@ -106,6 +108,7 @@ cdef class Arena:
     cdef vector[uint32_t] key
     cdef vector[uint32_t] frame
     cdef vector[uint32_t] predicted_at        # by rule: build number of the last row with it
+    cdef vector[uint32_t] seen_at             # by state: build number of the last row with it
     cdef uint32_t build_number
     cdef bint accept
 
@@ -115,6 +118,7 @@ cdef class Arena:
     cdef uint32_t end_token(self, uint32_t instance) noexcept nogil
     cdef bint may_end_token(self, uint32_t instance) noexcept nogil
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil
+    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil
     cdef void seed_kernel(self, uint32_t instance) noexcept nogil
     cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil
     cdef uint32_t origin_of(self, uint32_t instance, ItemC* item) noexcept nogil

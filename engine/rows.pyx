@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 
-from .automata cimport NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
+from .automata cimport ITEMS_EXCEEDED, NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from .flat cimport CHARACTER_BYTES, NO_MAXIMUM, RuleC, iterations, tokens, tokens_left
 from .hashing cimport MISSING, hash_words, map_get, map_put
@@ -34,12 +34,14 @@ cdef class Arena:
     """All rows, frames and instances of one generation of one grammar."""
 
     def __cinit__(
-        self, Automata automata, *, bint tail_references, uint32_t item_limit, uint32_t row_limit
+        self, Automata automata, *, bint tail_references, uint32_t item_limit, uint32_t row_limit,
+        uint32_t total_limit
     ):
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
         self.row_limit = row_limit
+        self.total_limit = total_limit
         self.error = NO_ERROR
         self.error_got = 0
         self.rows.resize(2)
@@ -68,17 +70,6 @@ cdef class Arena:
             + 12 * self.instance_ids.keys.size() + sizeof(StateC) * self.automata.states.capacity()
             + 8 * self.automata.byte_edges.capacity()
         )
-
-    def stats(self):
-        """Sizes: rows, instances, items, frames, and bytes held."""
-        return {
-            "rows": self.rows.size() - 2,
-            "instances": self.instances.size() - 2,
-            "items": self.items.size(),
-            "frames": self.frame_off.size() - 2,
-            "states": self.automata.states.size() - 1,
-            "bytes": self.bytes_held(),
-        }
 
     # -- questions ---------------------------------------------------------------------------------
     cdef bint accepts(self, uint32_t instance) noexcept nogil:
@@ -218,6 +209,18 @@ cdef class Arena:
         self.seed_kernel(b)
         return self.finish()
 
+    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil:
+        """The union of several instances."""
+        cdef uint32_t k
+        if instances.size() == 0:
+            return DEAD
+        if instances.size() == 1:
+            return instances[0][0]
+        self.begin()
+        for k in instances[0]:
+            self.seed_kernel(k)
+        return self.finish()
+
     cdef void seed_kernel(self, uint32_t instance) noexcept nogil:
         cdef RowC row = self.rows[self.instances[instance].row]
         cdef uint32_t k
@@ -271,13 +274,15 @@ cdef class Arena:
         self.seed(target, goal, origin, value)
 
     cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil:
-        if state.flags & LOOP_STATE:
-            return value >= self.automata.ir.rules[state.rule].minimum
-        return state.flags & FINAL_STATE
+        cdef RuleC* rule = &self.automata.ir.rules[state.rule]
+        if not state.flags & FINAL_STATE:
+            return False
+        return not (state.flags & LOOP_STATE) or iterations(rule, value) >= rule.minimum
 
     cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil:
+        """Whether the bounds leave a way to an end."""
         cdef RuleC* rule = &self.automata.ir.rules[state.rule]
-        return not (state.flags & LOOP_STATE) or iterations(rule, value) < rule.maximum
+        return state.onward == 0 or <uint64_t>iterations(rule, value) + state.onward <= rule.maximum
 
     cdef void close_seed(self, SeedC seed) noexcept nogil:
         """Completion, empty moves and nullable references of one item."""
@@ -414,9 +419,11 @@ cdef class Arena:
         cdef uint32_t k, word, slot = 0, parents = 0
         if self.rows.size() >= self.row_limit:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
+        if self.items.size() >= self.total_limit:
+            self.fail(ITEMS_EXCEEDED, <uint32_t>self.items.size() + 1)
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = row.has_tabled = row.counts_tokens = 0
+        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = 0
         row.may_not_end = not row.accept
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
@@ -453,6 +460,11 @@ cdef class Arena:
             row.live[k] = 0
         while at < self.items.size():
             self.predict_from(row, at)
+            if self.seen_at.size() <= self.items[at].state:
+                self.seen_at.resize(self.automata.states.size(), 0)
+            if self.seen_at[self.items[at].state] == self.build_number:
+                row.repeats = 1
+            self.seen_at[self.items[at].state] = self.build_number
             s = &self.automata.states[self.items[at].state]
             for k in range(4):
                 row.live[k] |= s.live[k]

@@ -1,19 +1,26 @@
 """TripleMaker: see the header file."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
 from libcpp.algorithm cimport binary_search
 from libcpp.memory cimport make_shared
 
 from .automata cimport Automata, StateC
+from .byteclasses cimport MULTIBYTE
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport vector
+from .safety cimport ANY_PHASE, SafeC, safe_loop, safe_states
 from .triples cimport TripleC, TriplePtr, group_exits
 from .vocabulary cimport TrieNode, Vocabulary
 
 
 # A walk by difference is given up past this many nodes: then the two states have little in common.
 cdef uint32_t DIFFERING_NODES = 1 << 14
+# In `safe_offs`: the rule has too many states.
+cdef uint32_t TOO_LARGE = 0xFFFFFFFE
+# Letters, and characters of several bytes.
+cdef uint64_t MOSTLY = MULTIBYTE | 0x3C0
 # Bits that tell most nodes that differ nowhere from those that do.
 cdef uint32_t DIFFERING_WORDS = 64
 
@@ -22,6 +29,8 @@ cdef class TripleMaker:
 
     def __cinit__(self, Automata automata, Vocabulary vocabulary):
         cdef uint32_t depths = vocabulary.max_token_bytes + 2
+        cdef SlotC nothing
+        memset(&nothing, 0, sizeof(nothing))
         self.automata = automata
         self.vocabulary = vocabulary
         self.nodes_at.assign(depths, 0)
@@ -32,33 +41,27 @@ cdef class TripleMaker:
         self.hub_tables_at.assign(depths, 0)
         self.differing_bits.assign(DIFFERING_WORDS, 0)
         self.tables.assign(256, 0)
+        self.slots.push_back(nothing)
 
     cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil:
         """The triple of a state below a node; by need (see triples) if ``filtered``."""
         cdef TriplePtr made = make_shared[TripleC]()
-        self.begin(made.get(), filtered)
-        self.walk(state, node, made.get())
-        self.pack(made.get(), filtered)
-        sort_exits(made.get(), self.vocabulary)
-        if not filtered:
+        if filtered:
+            self.walk_by_need(state, node, made.get())
+            self.pack_by_need(made.get())
+            sort_exits(made.get(), self.vocabulary)
+        else:
+            self.walk(state, node, made.get())
+            pack_bits(made.get(), self.vocabulary)
+            sort_exits(made.get(), self.vocabulary)
             made.get().exit_counts.clear()
         return made
 
-    cdef void begin(self, TripleC* out, bint by_need) noexcept nogil:
-        self.needs.clear()
-        self.by_need = by_need
-        out.words.assign(self.vocabulary.words, 0)
-
-    cdef void take(self, uint32_t node, uint32_t need, TripleC* out) noexcept nogil:
-        """The tokens that end at a node, with their need if that matters."""
-        cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint32_t k, token
-        for k in range(nodes[node].first, nodes[node + 1].first):
-            token = self.vocabulary.order[k]
-            out.words[token >> 5] |= (<uint32_t>1) << (token & 31)
-            if self.by_need:
-                out.ids.push_back(token)
-                self.needs.push_back(need)
+    cdef void enter(self, uint32_t node, uint32_t depth, SlotC* slot) noexcept nogil:
+        """A walk goes on below a node."""
+        self.nodes_at[depth] = node
+        self.noted[depth] = 0
+        self.is_exit[depth] = slot.ends
 
     cdef void leave(self, uint32_t node, uint32_t top_depth, TripleC* out) noexcept nogil:
         """The automaton can't follow at ``node``: every place above it where the rule may end is an exit."""
@@ -73,36 +76,80 @@ cdef class TripleMaker:
                 out.exit_counts.push_back(self.counts[d])
 
     cdef void walk(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil:
+        """Begins with all tokens and takes out those that the automaton can't follow."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint32_t node = top + 1, end = nodes[top].end, depth, target
-        cdef uint32_t top_depth = nodes[top].depth
-        cdef uint8_t flags
-        self.tables_at[top_depth] = self.table(state)
-        self.counts[top_depth] = 0
+        cdef uint32_t* order = self.vocabulary.order.data()
+        cdef uint64_t* below = self.vocabulary.classes_below.data()
+        cdef uint8_t* phases = self.vocabulary.phases.data()
+        cdef uint32_t* tables_at = self.tables_at.data()
+        cdef uint32_t* words
+        cdef uint32_t node = top + 1, end = nodes[top].end, top_depth = nodes[top].depth, depth, number
+        cdef SlotC slot
+        if top == 0:
+            out.words.assign(self.vocabulary.ordinary_words.begin(), self.vocabulary.ordinary_words.end())
+        else:
+            out.words.assign(self.vocabulary.words, 0)
+            set_ids(out.words.data(), order + nodes[top + 1].first, order + nodes[end].first)
+        words = out.words.data()
+        tables_at[top_depth] = self.table(self.slot(state))
         while node < end:
             depth = nodes[node].depth
-            target = self.tables[256 * self.tables_at[depth - 1] + nodes[node].byte]
-            if target == 0:
+            number = self.tables[256 * tables_at[depth - 1] + nodes[node].byte]
+            if number == 0:
+                clear_ids(words, order + nodes[node].first, order + nodes[nodes[node].end].first)
                 self.leave(node, top_depth, out)
                 node = nodes[node].end
                 continue
-            flags = self.automata.states[target].flags
-            if self.automata.states[target].n_refs:
-                flags |= TRIGGER_STATE
-            self.counts[depth] = self.counts[depth - 1] + ((flags & LOOP_STATE) != 0)
-            self.take(node, self.counts[depth] + ((flags & LOOP_STATE) == 0), out)
-            if flags & TRIGGER_STATE:
+            slot = self.slots[number]
+            if slot.triggers:
+                if nodes[node].end > node + 1:
+                    clear_ids(words, order + nodes[node + 1].first, order + nodes[nodes[node].end].first)
+                    out.triggers.push_back(node)
+                    self.leave(node, top_depth, out)
+                node = nodes[node].end
+                continue
+            if not below[node] & ~slot.safe.classes and (
+                    slot.safe.phase == phases[node] or slot.safe.phase == ANY_PHASE):
+                node = nodes[node].end
+                continue
+            self.enter(node, depth, &slot)
+            tables_at[depth] = slot.table or self.table(number)
+            node += 1
+
+    cdef void walk_by_need(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil:
+        """Takes the tokens that the automaton can follow, with their need."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t node = top + 1, end = nodes[top].end, depth, number, k, need
+        cdef uint32_t top_depth = nodes[top].depth
+        cdef SlotC slot
+        self.needs.clear()
+        out.words.assign(self.vocabulary.words, 0)
+        self.tables_at[top_depth] = self.table(self.slot(state))
+        self.counts[top_depth] = 0
+        while node < end:
+            depth = nodes[node].depth
+            number = self.tables[256 * self.tables_at[depth - 1] + nodes[node].byte]
+            if number == 0:
+                self.leave(node, top_depth, out)
+                node = nodes[node].end
+                continue
+            slot = self.slots[number]
+            self.counts[depth] = self.counts[depth - 1] + slot.loops
+            need = self.counts[depth] + slot.remaining
+            for k in range(nodes[node].first, nodes[node + 1].first):
+                out.ids.push_back(self.vocabulary.order[k])
+                self.needs.push_back(need)
+            if slot.triggers:
                 if nodes[node].end > node + 1:
                     out.triggers.push_back(node)
                     self.leave(node, top_depth, out)
                 node = nodes[node].end
                 continue
             if nodes[node].end > node + 1:
-                self.nodes_at[depth] = node
-                self.noted[depth] = 0
-                self.is_exit[depth] = (flags & (FINAL_STATE | LOOP_STATE)) != 0
-                self.tables_at[depth] = self.table(target)
+                self.enter(node, depth, &slot)
+                self.tables_at[depth] = slot.table or self.table(number)
             node += 1
+        set_ids(out.words.data(), out.ids.data(), out.ids.data() + out.ids.size())
 
     # -- by difference -----------------------------------------------------------------------------
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil:
@@ -129,6 +176,10 @@ cdef class TripleMaker:
         map_put(&self.hubs, rule + 1, found)
         return found
 
+    cdef bint is_mostly_safe(self, uint32_t state) noexcept nogil:
+        """Whether a whole walk from the state skips most of the trie."""
+        return self.slots[self.slot(state)].safe.classes & MOSTLY == MOSTLY
+
     cdef uint32_t width(self, uint32_t state) noexcept nogil:
         """How many bytes the state takes."""
         cdef StateC* s = &self.automata.states[state]
@@ -142,12 +193,12 @@ cdef class TripleMaker:
     ) noexcept nogil:
         """As ``make``, from the hub's triple below the same node; empty if they have little in common."""
         cdef TriplePtr made = make_shared[TripleC]()
-        self.begin(made.get(), False)
+        made.get().words.assign(self.vocabulary.words, 0)
         if not self.walk_both(state, hub, node, made.get()):
             made.reset()
             return made
         self.keep_base(base, made.get())
-        self.pack(made.get(), False)
+        pack_bits(made.get(), self.vocabulary)
         sort_exits(made.get(), self.vocabulary)
         made.get().exit_counts.clear()
         return made
@@ -161,50 +212,48 @@ cdef class TripleMaker:
         not have been walked.
         """
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint32_t node = top + 1, end = nodes[top].end, depth, target, other, child, work = 0
-        cdef uint8_t flags
+        cdef uint32_t* order = self.vocabulary.order.data()
+        cdef uint32_t node = top + 1, end = nodes[top].end, depth, number, other, child, work = 0
+        cdef SlotC slot
         self.differing.clear()
         self.gone.clear()
         for child in range(DIFFERING_WORDS):
             self.differing_bits[child] = 0
-        self.tables_at[nodes[top].depth] = self.table(state)
-        self.hub_tables_at[nodes[top].depth] = self.table(hub)
+        self.tables_at[nodes[top].depth] = self.table(self.slot(state))
+        self.hub_tables_at[nodes[top].depth] = self.table(self.slot(hub))
         while node < end:
             depth = nodes[node].depth
-            target = self.tables[256 * self.tables_at[depth - 1] + nodes[node].byte]
+            number = self.tables[256 * self.tables_at[depth - 1] + nodes[node].byte]
             other = self.tables[256 * self.hub_tables_at[depth - 1] + nodes[node].byte]
-            if target == other:
+            if number == other:
                 node = nodes[node].end
                 continue
             work += 1
             if work > DIFFERING_NODES:
                 return False
-            if target == 0:
+            if number == 0:
                 self.gone.push_back(node)
                 node = nodes[node].end
                 continue
             self.differing.push_back(node)
             self.differing_bits[node >> 6 & (DIFFERING_WORDS - 1)] |= <uint64_t>1 << (node & 63)
-            self.take(node, 0, out)
-            flags = self.automata.states[target].flags
-            if flags & TRIGGER_STATE or self.automata.states[target].n_refs:
+            set_ids(out.words.data(), order + nodes[node].first, order + nodes[node + 1].first)
+            slot = self.slots[number]
+            if slot.triggers:
                 if nodes[node].end > node + 1:
                     out.triggers.push_back(node)
                 self.gone.push_back(node)
                 node = nodes[node].end
                 continue
-            if flags & (FINAL_STATE | LOOP_STATE):
+            if slot.ends:
                 child = node + 1
                 while child < nodes[node].end:
                     out.exits.push_back(node)
                     out.exits.push_back(child)
                     out.exit_counts.push_back(0)
                     child = nodes[child].end
-            # table 0 is that of no state: nothing leads on from there
-            self.tables_at[depth] = self.table(target)
-            self.hub_tables_at[depth] = self.table(other) if other and not (
-                self.automata.states[other].flags & TRIGGER_STATE
-                or self.automata.states[other].n_refs) else 0
+            self.tables_at[depth] = self.table(number)
+            self.hub_tables_at[depth] = 0 if self.slots[other].triggers else self.table(other)
             node += 1
         return True
 
@@ -258,47 +307,89 @@ cdef class TripleMaker:
         return low > 0 and node < self.vocabulary.nodes[self.gone[low - 1]].end
 
     # -- common ------------------------------------------------------------------------------------
-    cdef uint32_t table(self, uint32_t state) noexcept nogil:
-        """The number of a state's dense table."""
-        cdef uint32_t found = map_get(&self.table_ids, state), k, b
-        cdef StateC* s
+    cdef uint32_t slot(self, uint32_t state) noexcept nogil:
+        """The slot of a state."""
+        cdef uint32_t found = map_get(&self.slot_ids, state)
+        cdef StateC* s = &self.automata.states[state]
+        cdef SlotC made
         if found != MISSING:
             return found
-        found = <uint32_t>self.tables.size() // 256
-        map_put(&self.table_ids, state, found)
-        self.tables.resize(self.tables.size() + 256, 0)
-        s = &self.automata.states[state]
-        for k in range(s.byte_off, s.byte_off + s.n_bytes):
-            for b in range(self.automata.byte_edges[k].low, self.automata.byte_edges[k].high + 1):
-                self.tables[256 * found + b] = self.automata.byte_edges[k].target
+        made.state, made.table, made.safe = state, 0, self.safe_of(state)
+        made.loops = (s.flags & LOOP_STATE) != 0
+        made.ends = (s.flags & FINAL_STATE) != 0
+        made.remaining = self.automata.remaining(state)
+        made.triggers = (s.flags & TRIGGER_STATE) != 0 or s.n_refs > 0
+        found = <uint32_t>self.slots.size()
+        map_put(&self.slot_ids, state, found)
+        self.slots.push_back(made)
         return found
 
-    cdef void pack(self, TripleC* out, bint by_need) noexcept nogil:
-        """Keeps the accepted ids as a bitset or as a list, whichever is smaller.
+    cdef uint32_t table(self, uint32_t slot) noexcept nogil:
+        """The number of a slot's table, which is made the first time."""
+        cdef StateC* s
+        cdef uint32_t k, b, target, made = self.slots[slot].table
+        if made or slot == 0:
+            return made
+        made = <uint32_t>self.tables.size() // 256
+        self.slots[slot].table = made
+        self.tables.resize(self.tables.size() + 256, 0)
+        s = &self.automata.states[self.slots[slot].state]
+        for k in range(s.byte_off, s.byte_off + s.n_bytes):
+            target = self.slot(self.automata.byte_edges[k].target)
+            for b in range(self.automata.byte_edges[k].low, self.automata.byte_edges[k].high + 1):
+                self.tables[256 * made + b] = target
+        return made
 
-        Those in the order of need are a list always, and a bitset beside it where that is smaller.
-        """
+    cdef uint32_t follow(self, uint32_t slot, uint8_t byte) noexcept nogil:
+        """The slot behind a byte, 0 if there is none."""
+        cdef uint32_t table = self.table(slot)
+        return self.tables[256 * table + byte]
+
+    cdef SafeC safe_of(self, uint32_t state) noexcept nogil:
+        """What a state always takes; that of its whole rule are found the first time."""
+        cdef uint32_t rule = self.automata.states[state].rule, found = map_get(&self.safe_offs, rule + 1)
+        cdef vector[SafeC] sets
+        if found == MISSING:
+            safe_states(self.automata, rule, &sets)
+            found = <uint32_t>self.safe.size() if sets.size() else TOO_LARGE
+            map_put(&self.safe_offs, rule + 1, found)
+            self.safe.insert(self.safe.end(), sets.begin(), sets.end())
+        if found == TOO_LARGE:
+            return safe_loop(self.automata, state)
+        return self.safe[found + state - self.automata.first[rule]]
+
+    cdef void pack_by_need(self, TripleC* out) noexcept nogil:
+        """Keeps the accepted ids in the order of need, and a bitset beside them where that is smaller."""
         cdef uint32_t k, n, most = 0
         cdef vector[uint32_t] sorted_ids, ends
-        if by_need:
-            for n in self.needs:
-                most = max(most, n)
-            ends.assign(most + 2, 0)
-            for n in self.needs:
-                ends[n + 1] += 1
-            for k in range(1, <uint32_t>ends.size()):
-                ends[k] += ends[k - 1]
-            out.need_ends.assign(ends.begin() + 1, ends.end())
-            sorted_ids.resize(out.ids.size())
-            for k in range(<uint32_t>out.ids.size()):
-                sorted_ids[ends[self.needs[k]]] = out.ids[k]
-                ends[self.needs[k]] += 1
-            out.ids.swap(sorted_ids)
-            if out.ids.size() < self.vocabulary.words:
-                out.words.clear()
-                out.words.shrink_to_fit()
-        else:
-            pack_bits(out, self.vocabulary)
+        for n in self.needs:
+            most = max(most, n)
+        ends.assign(most + 2, 0)
+        for n in self.needs:
+            ends[n + 1] += 1
+        for k in range(1, <uint32_t>ends.size()):
+            ends[k] += ends[k - 1]
+        out.need_ends.assign(ends.begin() + 1, ends.end())
+        sorted_ids.resize(out.ids.size())
+        for k in range(<uint32_t>out.ids.size()):
+            sorted_ids[ends[self.needs[k]]] = out.ids[k]
+            ends[self.needs[k]] += 1
+        out.ids.swap(sorted_ids)
+        if out.ids.size() < self.vocabulary.words:
+            out.words.clear()
+            out.words.shrink_to_fit()
+
+
+cdef void set_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil:
+    while ids < end:
+        words[ids[0] >> 5] |= <uint32_t>1 << (ids[0] & 31)
+        ids += 1
+
+
+cdef void clear_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil:
+    while ids < end:
+        words[ids[0] >> 5] &= ~(<uint32_t>1 << (ids[0] & 31))
+        ids += 1
 
 
 cdef void sort_exits(TripleC* out, Vocabulary vocabulary) noexcept nogil:
@@ -329,8 +420,8 @@ cdef void pack_bits(TripleC* out, Vocabulary vocabulary) noexcept nogil:
     cdef uint32_t k, word, bits = 0
     for word in out.words:
         bits += __builtin_popcount(word)
-    if bits >= vocabulary.words:
-        return
+        if bits >= vocabulary.words:
+            return
     for k in range(<uint32_t>out.words.size()):
         word = out.words[k]
         while word:

@@ -109,15 +109,22 @@ cdef class TripleTable:
             if not is_sound(made.get(), vocabulary):
                 return False
             all_made.push_back(made)
-        for made in all_made:
-            self.add(made, False)
+        with nogil:
+            for made in all_made:
+                self.add(made, False)
         return True
 
     def stats(self):
         """Triples and bytes held, hits and misses, and how often everything was dropped."""
+        cdef size_t n, held
+        cdef uint64_t hits, misses, evictions
+        with nogil:
+            self.guard.lock()
+            n, held = self.triples.size(), self.held
+            hits, misses, evictions = self.hits, self.misses, self.evictions
+            self.guard.unlock()
         return {
-            "triples": self.triples.size(), "bytes": self.held, "hits": self.hits,
-            "misses": self.misses, "evictions": self.evictions,
+            "triples": n, "bytes": held, "hits": hits, "misses": misses, "evictions": evictions,
         }
 
 

@@ -16,7 +16,7 @@ Cost             sorting 200,000 tokens takes five times what all the rest takes
 Not here         masks (masks), text (the gateway's tokenizer), the order's bytes (token_order).
 """
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 cdef struct TrieNode:
@@ -39,6 +39,9 @@ cdef class Vocabulary:
     cdef vector[TrieNode] nodes
     cdef uint32_t first_nodes[256]            # child of the root by byte, 0: none
     cdef vector[uint32_t] parents             # by node
+    cdef vector[uint64_t] classes_below       # by node: the classes of bytes below it (byteclasses)
+    cdef vector[uint8_t] phases               # by node: where within a character a token from a boundary stands
+    cdef vector[uint32_t] ordinary_words      # the mask of all tokens in the trie
     cdef uint32_t byte_offs[257]              # nodes by byte: byte_nodes[byte_offs[b] ..]
     cdef vector[uint32_t] byte_nodes
     cdef vector[uint32_t] order

@@ -4,6 +4,8 @@ from hashlib import blake2b
 
 from libc.string cimport memset
 
+from .byteclasses cimport BOUNDARY, BROKEN, INVALID, MULTIBYTE, class_bit, phase_after
+
 from . import token_order
 from .errors import InternalError
 from .tokenizer_bytes import huggingface_tokens
@@ -252,9 +254,10 @@ cdef class Vocabulary:
         memset(self.byte_offs, 0, sizeof(self.byte_offs))
 
     cdef void index_nodes(self) noexcept nogil:
-        """The root's children, and the nodes sorted by their bytes; ``byte_offs`` holds counts."""
+        """What is looked up by node or by byte; ``byte_offs`` holds counts."""
         cdef uint32_t k, n = <uint32_t>self.nodes.size() - 1
         cdef uint32_t at[256]
+        cdef uint8_t byte
         memset(self.first_nodes, 0, sizeof(self.first_nodes))
         k = 1
         while k < self.nodes[0].end:
@@ -267,6 +270,17 @@ cdef class Vocabulary:
         for k in range(1, n):
             self.byte_nodes[at[self.nodes[k].byte]] = k
             at[self.nodes[k].byte] += 1
+        self.phases.assign(n, BOUNDARY)
+        for k in range(1, n):
+            self.phases[k] = phase_after(self.phases[self.parents[k]], self.nodes[k].byte)
+        self.classes_below.assign(n, 0)
+        for k in range(n - 1, 0, -1):
+            byte = self.nodes[k].byte
+            self.classes_below[self.parents[k]] |= self.classes_below[k] | (
+                INVALID if self.phases[k] == BROKEN else class_bit(byte) if byte < 0x80 else MULTIBYTE)
+        self.ordinary_words.assign(self.words, 0)
+        for k in self.order:
+            self.ordinary_words[k >> 5] |= <uint32_t>1 << (k & 31)
 
 
     cdef void index_characters(self) noexcept nogil:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from ..flat cimport ALT, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
+from ..flat cimport ALT, BOUNDED, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
 from ..ir cimport NO_NODE, Grammar
 from ..pool cimport vector
 
@@ -36,7 +36,7 @@ cdef void mark_below(Grammar grammar, uint32_t node, vector[uint32_t]* numbers) 
     while todo.size():
         at = grammar.node_list[todo.back()]
         todo.pop_back()
-        if at.kind == REPEAT:
+        if at.kind == REPEAT or at.kind == BOUNDED:
             if numbers[0][at.a] == NO_NODE:
                 numbers[0][at.a] = 0
                 todo.push_back(at.a)
@@ -56,7 +56,7 @@ cdef class Fragment:
         cdef NodeC node = grammar.node_list[number], made = node
         cdef uint32_t k, step = child_step(node.kind)
         made.off = <uint32_t>self.pool.size()
-        if node.kind == REPEAT:
+        if node.kind == REPEAT or node.kind == BOUNDED:
             made.a = numbers[0][node.a]
         for k in range(node.n):
             self.pool.push_back(grammar.pool[node.off + k])
@@ -64,7 +64,7 @@ cdef class Fragment:
             made.b = <uint32_t>self.pool.size()
             for k in range(node.c):
                 self.pool.push_back(grammar.pool[node.b + k])
-        elif node.kind not in (EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT):
+        elif node.kind not in (EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, BOUNDED):
             raise InternalError(f"a node of kind {node.kind} stands in a fragment")
         k = 1 if step == 3 else 0
         while step and k < node.n:
@@ -80,7 +80,7 @@ cdef class Fragment:
         for node in self.nodes:
             # equal content is met by its own node: what was composed once is composed as it stands
             off, a, step = <uint32_t>grammar.pool.size(), node.a, child_step(node.kind)
-            if node.kind == REPEAT:
+            if node.kind == REPEAT or node.kind == BOUNDED:
                 a = numbers[node.a]
             for k in range(node.n):
                 grammar.pool.push_back(self.pool[node.off + k])

@@ -113,6 +113,12 @@ SCHEMAS = [
         )
     ],
     _schema("pattern-length", {"type": "string", "pattern": "^[a-z ]*$", "minLength": 2, "maxLength": 6}, "ab", "a b c "),
+    _schema("pattern-longer", {"type": "string", "pattern": r"^\S+@\S+$", "minLength": 5, "maxLength": 12}, "ab@cd", "abc@defgh.xy", "é@漢字."),
+    _schema("pattern-words", {"type": "string", "pattern": "^[a-z]+( [a-z]+){0,3}$", "maxLength": 30}, "the quick brown fox", "a" * 30),
+    _schema("pattern-open-length", {"type": "string", "pattern": "^[a-z]+(-[a-z]+)*$", "minLength": 8}, "abcd-efgh", "abcdefghij-kl"),
+    _schema("pattern-even-length", {"type": "string", "pattern": "^(ab|é)+(cd)?$", "minLength": 3, "maxLength": 6}, "ababab", "abcd", "ééé"),
+    _schema("format-length", {"type": "string", "format": "email", "minLength": 6, "maxLength": 20}, "ab@cd.ef", "abcdef@ghijkl.mnopqr"),
+    _schema("format-uri-length", {"type": "string", "format": "uri", "maxLength": 24}, "https://example.com/a?b#c"[:24], "a:"),
     _schema("pattern-length-search", {"type": "string", "pattern": "zz", "maxLength": 5}, "azzb"),
     *[
         _schema(f"enum-{n}", {"enum": values}, *values)
@@ -304,11 +310,13 @@ TAGS = [
             ("minimax_xml", ('<parameter name="city">Oslo</parameter>',)),
             ("minimax_m3_xml", ("]<]minimax[>[<city>Oslo]<]minimax[>[</city>]<]minimax[>[<l>]<]minimax[>[</l>",)),
             ("deepseek_xml", ('<｜DSML｜parameter name="city" string="true">Oslo</｜DSML｜parameter>',)),
+            ("deepseek_v4_1_xml", ('<｜DSML｜ parameter name="city" string="true">Oslo</｜DSML｜ parameter>',)),
             ("glm_xml", ("<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>",)),
             ("cohere_xml", ('<cofl:value name="city" type="raw">Oslo</cofl:value>',)),
             ("kimi_k3_xml", ('<|open|>argument key="city" type="string"<|sep|>Oslo<|close|>argument<|sep|>',)),
         )
     ],
+    _tag("qwen-parameter", {"type": "qwen_xml_parameter", "json_schema": _object({"n": INTEGER})}, "<parameter=n>12</parameter>"),
     _tag("qwen-open", {"type": "json_schema", "style": "qwen_xml", "json_schema": {"type": "object", "properties": {"p": {"type": "string", "pattern": "^[a-z]+$"}}}}, "<parameter=p>abc</parameter><parameter=q>[1]</parameter>"),
 ]  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""Walks through grammars for the exactness tests, with one check for each new place."""
+"""Walks through grammars for the exactness tests, with one check for each new place; a store."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -41,6 +41,19 @@ def tokenise(vocabulary: engine.Vocabulary, text: bytes, longest: int) -> Iterat
         )
         yield known[text[at : at + size]]
         at += size
+
+
+class DictStore:
+    """A store that keeps everything."""
+
+    def __init__(self) -> None:
+        self.kept: dict[bytes, bytes] = {}
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self.kept.get(key) for key in keys]
+
+    def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
+        self.kept.update(items)
 
 
 Visit = Callable[[engine.Matcher, list[int]], None]

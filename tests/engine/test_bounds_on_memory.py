@@ -75,3 +75,17 @@ def test_a_batch_wants_rows_of_their_own() -> None:
     matchers = [engine.Matcher(compiled) for _ in range(2)]
     with pytest.raises(ValueError, match="two matchers"):
         engine.fill_bitmask_batch(matchers, new_mask(small_vocabulary()), [0, 0])
+
+
+def test_a_text_that_met_a_limit_spoils_no_later_one() -> None:
+    """REGRESSION: new matchers were given the generation that had met its limit."""
+    limits = engine.Limits(row_items=60)
+    grammar = 'root ::= root root | "a"'
+    compiled = engine.Compiler(small_vocabulary(), limits=limits).compile_grammar(grammar)
+    ambiguous = engine.Matcher(compiled)
+    with pytest.raises(engine.LimitExceeded, match="row_items"):
+        ambiguous.accept_bytes(b"a" * 100)
+    later = engine.Matcher(compiled)
+    later.fill_bitmask(new_mask(small_vocabulary()))
+    assert later.accept_bytes(b"a")
+    assert later.can_stop()

@@ -14,6 +14,7 @@ import engine
 from engine.artifact import decode
 from tests.engine.cases import CASES, Case
 from tests.engine.harness import (
+    DictStore,
     MaskChecker,
     bits,
     compile_case,
@@ -180,19 +181,6 @@ def way_to_stop(matcher: engine.Matcher) -> bool:
     return False
 
 
-class DictStore:
-    """A store that keeps everything."""
-
-    def __init__(self) -> None:
-        self.kept: dict[bytes, bytes] = {}
-
-    def get_many(self, keys: list[bytes]) -> list[bytes | None]:
-        return [self.kept.get(key) for key in keys]
-
-    def put_many(self, items: list[tuple[bytes, bytes]]) -> None:
-        self.kept.update(items)
-
-
 def record(compiled: engine.Compiled, case: Case) -> list[bytes]:
     """The masks along one random walk; the walk depends on the masks only."""
     masks: list[bytes] = []
@@ -204,25 +192,6 @@ def record(compiled: engine.Compiled, case: Case) -> list[bytes]:
 
     walk_randomly(compiled, f"paths {case.name}", 60, visit)
     return masks
-
-
-FEATURES = ("cross_grammar", "mask_memo", "tail_references", "count_registers")
-
-
-@BY_NAME
-def test_every_path_gives_the_same_masks(case: Case) -> None:
-    """Cold, warm, loaded from a store, and with each feature switched off."""
-    store = DictStore()
-    compiler = small_compiler(store=store)
-    compiled = compile_case(compiler, case)
-    cold = record(compiled, case)
-    assert record(compiled, case) == cold
-    compiler.flush()
-    loaded = small_compiler(store=store)
-    assert record(compile_case(loaded, case), case) == cold
-    for feature in FEATURES:
-        other = small_compiler(features=engine.Features(**{feature: False}))
-        assert record(compile_case(other, case), case) == cold, feature
 
 
 def test_masks_from_a_store_are_used_and_damaged_ones_are_not() -> None:

@@ -1,7 +1,6 @@
 """A vocabulary's index is the same built or loaded, and whatever lay in the store."""
 
 import struct
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,21 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
-from tests.engine.harness import new_mask
+from tests.engine.harness import DictStore, new_mask
 from tests.vocabularies import small_vocabulary
-
-
-class DictStore:
-    """A store that keeps everything."""
-
-    def __init__(self) -> None:
-        self.kept: dict[bytes, bytes] = {}
-
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        return [self.kept.get(key) for key in keys]
-
-    def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
-        self.kept.update(items)
 
 
 def made(tokens: list[bytes], store: DictStore | None = None) -> engine.Vocabulary:

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from ...flat cimport EXTRA_LAST, MAY_BE_EMPTY
 from .evaluate cimport has_surrogate
 from .places cimport Places
 from .shapes cimport Objects
@@ -15,7 +16,7 @@ cdef size_t ANY_ORDER_KEYS = 8
 
 
 cdef struct MembersC:
-    # the nodes of the listed members that some value fits, and whether each is required
+    # the values of the listed members, and whether each is required
     vector[uint32_t] nodes
     vector[uint8_t] required
 
@@ -28,43 +29,37 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     """
     cdef Text text = places.text
     cdef MembersC members
-    cdef list names = []
+    cdef list names = [], listed = names
     cdef uint32_t extra, additional
     cdef bint is_empty = True, only_required = False
     if objects is None:
-        additional = additional_member(text, names, places.place(()))
-        return text.bracketed(b"{", members_node(places, &members, additional, True), b"}")
-    if not listed_members(places, objects, &members, names, &extra):
+        extra = places.place(())
+    elif not listed_members(places, objects, &members, names, &extra):
         return text.fail
-    additional = text.fail if extra == text.fail else additional_member(text, names, extra)
-    if objects.minimum or objects.maximum is not None:
-        most = None if additional != text.fail else <Py_ssize_t>members.nodes.size()
+    elif objects.minimum or objects.maximum is not None:
+        most = None if extra != text.fail else count_members(text, &members)
         bounds = member_bounds(objects, most)
         if bounds is None:
             return text.fail
         is_empty, only_required = bounds
     if only_required:
-        drop_optional(&members)
-        additional = text.fail
-    if places.any_order and members.nodes.size() > ANY_ORDER_KEYS:
+        listed = drop_optional(&members, names)
+        extra = text.fail
+    additional = text.fail if extra == text.fail else additional_member(text, names, extra)
+    if not places.any_order:
+        return in_order(places, &members, listed, additional, is_empty)
+    make_members(text, &members, listed)
+    if members.nodes.size() > ANY_ORDER_KEYS:
         message = f"{members.nodes.size()} keys in any order can't be enforced; {ANY_ORDER_KEYS} can"
         raise UnsupportedSchema(objects.where.at("properties"), "properties", message)
-    return text.bracketed(b"{", members_node(places, &members, additional, is_empty), b"}")
-
-
-cdef uint32_t members_node(
-    Places places, MembersC* members, uint32_t additional, bint is_empty
-) except? 0xFFFFFFFF:
-    if places.any_order:
-        return in_any_order(places, members, additional, is_empty)
-    return in_order(places, members, additional, is_empty)
+    return text.bracketed(b"{", in_any_order(places, &members, additional, is_empty), b"}")
 
 
 cdef bint listed_members(
     Places places, Objects objects, MembersC* members, list names, uint32_t* extra
 ) except -1:
-    """Collects the members and the names of all listed keys that text can spell, and the node of what
-    is not listed. False: a required member has no value.
+    """Collects the values and the names of all listed keys that text can spell, and the node of what is
+    not listed. False: a required member has no value.
     """
     cdef Text text = places.text
     cdef vector[uint32_t] values
@@ -94,22 +89,45 @@ cdef bint listed_members(
         is_required = required is not None and name in required
         if not has_surrogate(name):
             names.append(name)
-            if values[n] != text.fail:
-                members.nodes.push_back(listed_member(text, name, values[n]))
-                members.required.push_back(is_required)
+            members.nodes.push_back(values[n])
+            members.required.push_back(is_required)
         n += 1
     return True
 
 
-cdef void drop_optional(MembersC* members):
+cdef Py_ssize_t count_members(Text text, MembersC* members):
+    """Those that some value fits."""
+    cdef Py_ssize_t n = 0
+    cdef size_t k
+    for k in range(members.nodes.size()):
+        n += members.nodes[k] != text.fail
+    return n
+
+
+cdef list drop_optional(MembersC* members, list names):
+    """Leaves the required members; returns their names."""
     cdef size_t k, kept = 0
     for k in range(members.nodes.size()):
         if members.required[k]:
             members.nodes[kept] = members.nodes[k]
-            members.required[kept] = True
+            kept += 1
+    members.nodes.resize(kept)
+    kept_names = [name for k, name in enumerate(names) if members.required[k]]
+    members.required.assign(kept, True)
+    return kept_names
+
+
+cdef int make_members(Text text, MembersC* members, list names) except -1:
+    """Values become whole members, for an automaton of its own; those that no value fits go."""
+    cdef size_t k, kept = 0
+    for k in range(members.nodes.size()):
+        if members.nodes[k] != text.fail:
+            members.nodes[kept] = listed_member(text, names[k], members.nodes[k])
+            members.required[kept] = members.required[k]
             kept += 1
     members.nodes.resize(kept)
     members.required.resize(kept)
+    return 0
 
 
 cdef tuple member_bounds(Objects objects, most):
@@ -155,40 +173,13 @@ cdef inline void add_edge(vector[uint32_t]* edges, uint32_t s, uint32_t node, ui
     edges.push_back(t)
 
 
-cdef uint32_t in_order(Places places, MembersC* members, uint32_t additional, bint is_empty) except? 0xFFFFFFFF:
-    """What stands between the braces, white space before the closing one included."""
+cdef uint32_t in_order(
+    Places places, MembersC* members, list names, uint32_t extra, bint is_empty
+) except? 0xFFFFFFFF:
     cdef Text text = places.text
-    cdef vector[uint32_t] edges
-    cdef uint32_t[2] finals
-    cdef uint32_t n = <uint32_t>members.nodes.size(), i, at = 0, more, space = text.space()
-    cdef bint is_open = additional != text.fail
-    # F_0, K_0 and S_0; only where additional members may stand between, S differs from K
-    cdef uint32_t skip = n + 1, some = 2 * (n + 1) if is_open else n + 1, end = some + n + 1
-    if is_open:
-        more = text.after_comma(additional)
-        at = n if places.extra_last else 0
-        add_edge(&edges, at, additional, some + at)
-        for i in range(at, n + 1):
-            add_edge(&edges, some + i, more, some + i)
-        if places.extra_last:
-            add_edge(&edges, skip + n, more, some + n)
-    for i in range(n):
-        more = text.after_comma(members.nodes[i])
-        add_edge(&edges, i, members.nodes[i], some + i + 1)
-        add_edge(&edges, some + i, more, some + i + 1)
-        if is_open:
-            add_edge(&edges, skip + i, more, some + i + 1)
-        if not members.required[i]:
-            add_edge(&edges, i, text.empty, i + 1)
-            add_edge(&edges, some + i, text.empty, skip + i + 1)
-            if is_open:
-                add_edge(&edges, skip + i, text.empty, skip + i + 1)
-    add_edge(&edges, some + n, space, end)
-    if is_open:
-        add_edge(&edges, skip + n, space, end)
-    finals[0], finals[1] = n, end
-    return text.graph(
-        end + 1, edges.data(), edges.size() // 3, &finals[0] if is_empty else &finals[1], 2 if is_empty else 1)
+    cdef uint32_t flags = (MAY_BE_EMPTY if is_empty else 0) | (EXTRA_LAST if places.extra_last else 0)
+    return text.grammar.add_object(
+        names, members.nodes.data(), members.required.data(), extra, text.space(), flags)
 
 
 cdef uint32_t in_any_order(

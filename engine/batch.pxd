@@ -1,0 +1,36 @@
+"""Masks of many matchers at once, without the GIL.
+
+Representation   a *job* is one matcher's mask. Jobs of one generation are a *lane*: they would wait
+                 for each other on its mutex, so one thread does them. Within a lane, jobs of one
+                 place (saturated instance, terminated or not) stand together: the first is
+                 filled, the others are copies of it.
+Cost             a look-up for each job beside its mask. A lane weighs one for each mask that is
+                 there and COLD for each that must be made. From HEAVY on, and with two lanes or
+                 more, helpers take part (lanes.h), for half of the processors: below it, starting
+                 them costs what they save.
+Threads          what a matcher knows is read under the GIL, before it is released; all else under
+                 the mutex of the job's arena, one at a time.
+Not here         what a mask is (masks).
+"""
+
+from libc.stdint cimport uint32_t
+from libcpp.vector cimport vector
+
+cdef struct JobC:
+    void* generation          # borrowed; its matcher holds it
+    uint32_t* out
+    uint32_t number           # of the matcher in the batch
+    uint32_t instance         # saturated once the lane was looked at
+    uint32_t terminated
+    uint32_t words            # of the vocabulary
+    uint32_t error
+
+cdef struct LaneC:
+    size_t begin, end         # of its jobs
+    size_t weight
+
+cdef struct PlanC:
+    vector[JobC] jobs
+    vector[LaneC] lanes
+    size_t weight             # of all lanes
+    size_t width              # words of a row of the bitmask

@@ -1,0 +1,155 @@
+"""Batches: see the header file."""
+
+from libc.stdint cimport uint32_t
+from libc.string cimport memcpy, memset
+from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
+
+from .automata cimport NO_ERROR
+from .compiled cimport Generation
+from .matcher cimport Matcher
+
+cdef extern from "lanes.h" namespace "lanes":
+    void run_lanes "lanes::run"(
+        void (*work)(void*, size_t) noexcept nogil, void* data, size_t lanes, size_t helpers
+    ) noexcept nogil
+    size_t processors() noexcept nogil
+
+# What a mask that must be made weighs beside one that is there: about 20 us of rows against 0.5 us.
+cdef size_t COLD = 32
+# The weight from which on helpers are worth starting: 64 masks to be made, about 1.7 ms. With one
+# helper on two processors, the other one free, 16 such masks take as long as without, 64 take 2/3.
+# Masks that are there never weigh as much: 256 take 0.3 ms, most of it memory.
+cdef size_t HEAVY = 2048
+# More helpers than these have nothing to do but wait for memory.
+cdef size_t MOST_HELPERS = 7
+
+
+def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
+    """``fill_bitmask`` of many matchers without the GIL; those in one state are made once and copied.
+
+    Args:
+        matchers: sequence of ``Matcher``, of one vocabulary.
+        bitmask: as for ``Matcher.fill_bitmask``.
+        rows: for each matcher its row; equal length, no row twice.
+        threads: how many work on it, the calling one included. By default half as many as there
+            are processors, at most eight, for a batch of several grammars with many masks to be
+            made; one otherwise.
+
+    Raises:
+        ValueError: wrong shape or dtype, unequal lengths, a row twice, or no thread.
+        IndexError: no such row.
+        LimitExceeded: see ``Matcher.accept_token``; the other masks are there.
+    """
+    cdef int[:, ::1] view = bitmask
+    cdef list held = list(matchers)
+    cdef vector[Py_ssize_t] targets = rows
+    cdef Py_ssize_t k
+    cdef size_t helpers = 0
+    cdef bint choose = threads is None
+    cdef Matcher matcher
+    cdef PlanC plan
+    cdef JobC job
+    if targets.size() != <size_t>len(held):
+        raise ValueError(f"{len(held)} matchers for {targets.size()} rows")
+    if len(set(rows)) != len(held):
+        raise ValueError("two matchers for one row")
+    if not choose:
+        if threads < 1:
+            raise ValueError(f"a batch needs a thread, not {threads}")
+        helpers = threads - 1
+    plan.width, plan.weight = view.shape[1], 0
+    plan.jobs.reserve(targets.size())
+    for k, matcher in enumerate(held):
+        if not 0 <= targets[k] < view.shape[0]:
+            raise IndexError(f"row {targets[k]} of a bitmask with {view.shape[0]} rows")
+        if plan.width < matcher.vocabulary.words:
+            raise ValueError(f"a bitmask of {plan.width} words; the vocabulary needs {matcher.vocabulary.words}")
+        job.generation, job.words = <void*>matcher.generation, matcher.vocabulary.words
+        job.instance, job.terminated = matcher.instance(), matcher.terminated()
+        job.out, job.number, job.error = <uint32_t*>&view[targets[k], 0], <uint32_t>k, NO_ERROR
+        plan.jobs.push_back(job)
+    with nogil:
+        find_lanes(&plan)
+        if choose and plan.lanes.size() > 1 and plan.weight >= HEAVY:
+            # where no processor is free, the caller waits for its helpers' turns: 64 masks took 2-6 times as long
+            helpers = max(processors() // 2, <size_t>1) - 1
+        helpers = min(helpers, MOST_HELPERS, plan.lanes.size() - 1) if plan.lanes.size() else 0
+        run_lanes(&fill_lane, &plan, plan.lanes.size(), helpers)
+    for job in plan.jobs:
+        matcher = held[job.number]
+        matcher.check(job.error)
+
+
+cdef bint same_generation_first(const JobC& a, const JobC& b) noexcept nogil:
+    return a.generation < b.generation if a.generation != b.generation else a.number < b.number
+
+
+cdef bint same_place_first(const JobC& a, const JobC& b) noexcept nogil:
+    if a.instance != b.instance:
+        return a.instance < b.instance
+    return a.terminated < b.terminated if a.terminated != b.terminated else a.number < b.number
+
+
+cdef bint heavier(const LaneC& a, const LaneC& b) noexcept nogil:
+    return a.weight > b.weight if a.weight != b.weight else a.begin < b.begin
+
+
+cdef void find_lanes(PlanC* plan) noexcept nogil:
+    """Fills ``lanes``, the heaviest first, and sorts the jobs within each."""
+    cdef size_t k = 0
+    cdef LaneC lane
+    sort(plan.jobs.begin(), plan.jobs.end(), &same_generation_first)
+    while k < plan.jobs.size():
+        lane.begin = k
+        while k < plan.jobs.size() and plan.jobs[k].generation == plan.jobs[lane.begin].generation:
+            k += 1
+        lane.end = k
+        lane.weight = weigh(plan, &lane)
+        plan.weight += lane.weight
+        plan.lanes.push_back(lane)
+        sort(plan.jobs.begin() + lane.begin, plan.jobs.begin() + lane.end, &same_place_first)
+    sort(plan.lanes.begin(), plan.lanes.end(), &heavier)
+
+
+cdef size_t weigh(PlanC* plan, LaneC* lane) noexcept nogil:
+    """Looks each job's place up; returns the lane's weight."""
+    cdef void* generation = plan.jobs[lane.begin].generation
+    cdef JobC* job
+    cdef size_t k, weight = 0
+    (<Generation>generation).arena.guard.lock()
+    for k in range(lane.begin, lane.end):
+        job = &plan.jobs[k]
+        job.instance = (<Generation>generation).arena.instances[job.instance].rep
+        weight += 1 if job.terminated or (<Generation>generation).masks.has(job.instance) else COLD
+    (<Generation>generation).arena.guard.unlock()
+    return weight
+
+
+cdef void fill_lane(void* data, size_t number) noexcept nogil:
+    """Fills one job of each place, and copies it to the others."""
+    cdef PlanC* plan = <PlanC*>data
+    cdef LaneC* lane = &plan.lanes[number]
+    cdef JobC* job
+    cdef JobC* first = NULL
+    cdef size_t k
+    for k in range(lane.begin, lane.end):
+        job = &plan.jobs[k]
+        if first != NULL and first.instance == job.instance and first.terminated == job.terminated:
+            memcpy(job.out, first.out, 4 * plan.width)
+            job.error = first.error
+            continue
+        fill(job)
+        memset(job.out + job.words, 0, 4 * (plan.width - job.words))
+        first = job
+
+
+cdef void fill(JobC* job) noexcept nogil:
+    cdef void* generation = job.generation
+    (<Generation>generation).arena.guard.lock()
+    if job.terminated:
+        (<Generation>generation).masks.fill_stop(job.out)
+    else:
+        (<Generation>generation).masks.fill(job.instance, job.out)
+    job.error = (<Generation>generation).arena.error
+    (<Generation>generation).arena.guard.unlock()

@@ -1,0 +1,173 @@
+"""What the engine built for a grammar, to look at: rules, automata, rows, triples and masks.
+
+    found = engine.inspect(compiled, explore=200)
+    print(found.text())
+    pathlib.Path("rows.dot").write_text(found.dot())      # then: dot -Tsvg rows.dot
+
+It shows what there is at the moment: what nobody visited is not built. `explore` visits first.
+For people who read and debug grammars; nothing of it runs while tokens are decoded.
+"""
+
+from ..compiled import Compiled
+from ..matcher import Matcher
+from .drawing import draw_automaton, draw_rows, move_text, registers
+from .snapshot import take
+from .values import Edge, Item, Mask, Move, Row, Rule, Snapshot, State, Triple
+from .wording import Wording
+
+__all__ = [
+    "Edge",
+    "Inspection",
+    "Item",
+    "Mask",
+    "Move",
+    "Row",
+    "Rule",
+    "State",
+    "Triple",
+    "inspect",
+]
+
+
+def inspect(
+    subject: Compiled | Matcher, *, explore: int = 0, escapes: bool = False
+) -> "Inspection":
+    """What the engine built for a grammar so far.
+
+    Args:
+        subject: a compiled grammar, or a matcher: then its place is marked.
+        explore: rows to visit first, byte by byte from the start and breadth first; at most so
+            many places (rows with registers) are looked at.
+        escapes: whether exploring follows characters of JSON strings in all their spellings.
+
+    Raises:
+        LimitExceeded: exploring would pass a limit.
+    """
+    return Inspection(subject, take(subject, explore, escapes))
+
+
+class Inspection:
+    """A grammar's rules, automata, rows, triples and masks at one moment."""
+
+    def __init__(self, subject: Compiled | Matcher, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        compiled = subject.compiled if isinstance(subject, Matcher) else subject
+        self._wording = Wording(snapshot.rules, snapshot.states, compiled.vocabulary.tokens)
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self._snapshot.rules
+
+    @property
+    def states(self) -> dict[int, State]:
+        """The states of all visited rules, by number."""
+        return self._snapshot.states
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Rows; row 0 is the start."""
+        return self._snapshot.rows
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """The transitions between rows that were asked for so far."""
+        return self._snapshot.moves
+
+    @property
+    def triples(self) -> tuple[Triple, ...]:
+        """The automaton-only masks of states."""
+        return self._snapshot.triples
+
+    @property
+    def masks(self) -> tuple[Mask, ...]:
+        """The masks that are kept."""
+        return self._snapshot.masks
+
+    @property
+    def here(self) -> tuple[int, tuple[int, ...]] | None:
+        """The matcher's row and its registers."""
+        return self._snapshot.here
+
+    def item_text(self, item: Item, row: int) -> str:
+        """An item of a row, as ``name -> way so far · what follows``."""
+        return self._wording.item(item, row)
+
+    def dot(self, *, rule: str | None = None, most: int = 200) -> str:
+        """A drawing for Graphviz: the rows reached from the start, or one rule's automaton.
+
+        Args:
+            rule: the rule's name.
+            most: rows that are drawn at most, breadth first; how many are left out is said.
+
+        Raises:
+            KeyError: no such rule.
+        """
+        if rule is None:
+            return draw_rows(self._snapshot, self._wording, most)
+        for known in self.rules:
+            if known.name == rule:
+                return draw_automaton(self._snapshot, known, self._wording)
+        raise KeyError(rule)
+
+    def text(self) -> str:
+        """All of it, for reading."""
+        parts = [self._rules_text(), self._rows_text(), self._triples_text(), self._masks_text()]
+        return "\n".join(parts)
+
+    def _rules_text(self) -> str:
+        sizes: dict[int, int] = {}
+        for state in self.states.values():
+            sizes[state.rule] = sizes.get(state.rule, 0) + 1
+        lines = ["rules"]
+        for rule in self.rules:
+            bounds = ""
+            if rule.kind in ("counted", "bounded"):
+                bounds = f" {rule.minimum}..{'' if rule.maximum is None else rule.maximum}"
+            size = f", {sizes[rule.number]} states" if rule.number in sizes else ""
+            lines.append(f"  {rule.name}: {rule.kind}{bounds}, {rule.automaton}{size}")
+        return "\n".join(lines) + "\n"
+
+    def _rows_text(self) -> str:
+        ways: dict[int, list[Move]] = {}
+        for move in self.moves:
+            ways.setdefault(move.source, []).append(move)
+        lines = ["rows"]
+        for row in self.rows:
+            marks = ["may end"] if row.accepts else []
+            if row.registers:
+                marks.append(f"registers {', '.join(map(registers, row.registers))}")
+            if self.here and self.here[0] == row.number:
+                marks.append(f"here {registers(self.here[1])}" if self.here[1] else "here")
+            if row.number >= self._snapshot.reached:
+                marks.append("reached by no transition")
+            lines.append(f"  row {row.number}{': ' if marks else ''}{'; '.join(marks)}")
+            lines += [f"    {self.item_text(item, row.number)}" for item in row.kernel]
+            lines += [f"    + {self.item_text(item, row.number)}" for item in row.predicted]
+            for move in ways.get(row.number, ()):
+                lines.append(f"    {move_text(move, self._wording)} => row {move.target}")
+        return "\n".join(lines) + "\n"
+
+    def _triples_text(self) -> str:
+        lines = ["triples"]
+        for number, triple in enumerate(self.triples):
+            place = self._wording.place(triple.state)
+            where = f" below node {triple.node}" if triple.node else ""
+            shared = "shared" if triple.is_shared else "not shared"
+            lines.append(
+                f"  {number}: {place}{where}: {triple.accepted} accepted, {triple.uncertain}"
+                f" uncertain ({triple.exits} exits, {triple.rests} rests),"
+                f" {triple.triggers} triggers, {shared}"
+            )
+        return "\n".join(lines) + "\n"
+
+    def _masks_text(self) -> str:
+        lines = ["masks"]
+        for mask in self.masks:
+            parts = [f"triple {number}" for number in mask.triples]
+            parts += [f"{taken} of its uncertain tokens" for taken in mask.outside]
+            parts += ["a bitset"] if mask.is_bitset else []
+            parts += [f"{mask.single} one by one"] if mask.single else []
+            where = f" {registers(mask.registers)}" if mask.registers else ""
+            whole = " + ".join(parts) or "nothing"
+            lines.append(f"  row {mask.row}{where}: {mask.allowed} tokens = {whole}")
+        return "\n".join(lines) + "\n"

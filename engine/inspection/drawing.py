@@ -1,0 +1,157 @@
+"""Graphviz drawings of a snapshot: the graph of rows, and the automaton of a rule.
+
+A row is a box: what it holds itself, under a line what that predicts. A double border: the text may
+end here. Rows with one byte in and one byte out, in which nothing began that is still open, are not
+drawn; their bytes stand together on the edge that replaces them.
+"""
+
+from collections.abc import Sequence
+from html import escape
+
+from .values import Move, Registers, Row, Rule, Snapshot
+from .wording import Wording, byte_class, literal
+
+#: items of a row, and pairs of registers of an edge, that a drawing shows
+ITEMS = 8
+PAIRS = 2
+
+_HEAD = """digraph {} {{
+  graph [rankdir=TB, bgcolor=white, fontname="Helvetica", nodesep=0.3, ranksep=0.45];
+  node [fontname="Helvetica", fontsize=11];
+  edge [fontname="Courier", fontsize=11, color="#555555"];
+"""
+
+
+def draw_rows(snapshot: Snapshot, wording: Wording, most: int) -> str:
+    """The first ``most`` rows reached from the start; what is left out is said."""
+    ways, inner = _join_chains(snapshot)
+    shown = [row for row in snapshot.rows[: snapshot.reached] if row.number not in inner]
+    numbers = {row.number for row in shown[:most]}
+    lines = [_row(row, snapshot, wording) for row in shown[:most]]
+    for source, target, label in ways:
+        if source in numbers and target in numbers:
+            lines.append(f"  row{source} -> row{target} [label={_quote(label)}];")
+    hidden = len(shown) - len(numbers)
+    if hidden:
+        lines.append(f'  rest [shape=plaintext, label="{hidden} more rows"];')
+    return _HEAD.format("rows") + "\n".join(lines) + "\n}\n"
+
+
+def draw_automaton(snapshot: Snapshot, rule: Rule, wording: Wording) -> str:
+    """One rule's states; edges out of the rule lead to the states of the rule they are like."""
+    lines = []
+    for state in snapshot.states.values():
+        if state.rule != rule.number:
+            continue
+        border = 2 if state.is_final else 1
+        style = "solid" if state.is_built else "dashed"
+        lines.append(
+            f'  s{state.number} [shape=circle, label="{state.number - rule.start}",'
+            f" peripheries={border}, style={style}];"
+        )
+        targets: dict[int, list[str]] = {}
+        ranges: dict[int, list[tuple[int, int]]] = {}
+        for edge in state.edges:
+            if edge.kind == "bytes":
+                ranges.setdefault(edge.target, []).append((edge.low, edge.high))
+            else:
+                targets.setdefault(edge.target, []).append(str(wording.edge(edge)))
+        for target, found in ranges.items():
+            targets.setdefault(target, []).insert(0, byte_class(found))
+        for target, texts in targets.items():
+            label = _quote(" | ".join(texts))
+            lines.append(f"  s{state.number} -> s{target} [label={label}];")
+        if state.like:
+            lines.append(f'  s{state.number} -> s{state.like} [style=dotted, label="like"];')
+    return _HEAD.format("automaton") + "\n".join(lines) + "\n}\n"
+
+
+def move_text(move: Move, wording: Wording | None = None) -> str:
+    """What a move takes, and what it does to the registers."""
+    parts = []
+    if move.ranges:
+        parts.append(byte_class(move.ranges))
+    if move.tokens and wording:
+        parts.append(wording.tokens(move.tokens))
+    if move.ends_token:
+        parts.append("end of a token")
+    text = " | ".join(parts)
+    pairs = [f"{registers(a)}→{registers(b)}" for a, b in move.registers[:PAIRS]]
+    if len(move.registers) > PAIRS:
+        pairs.append("…")
+    return f"{text}  {', '.join(pairs)}" if pairs else text
+
+
+def registers(values: Registers) -> str:
+    return f"[{' '.join(map(str, values))}]"
+
+
+def _row(row: Row, snapshot: Snapshot, wording: Wording) -> str:
+    title = f"row {row.number}"
+    if row.registers:
+        title += f"  {', '.join(map(registers, row.registers[:PAIRS]))}"
+        title += ", …" if len(row.registers) > PAIRS else ""
+    color = "#cfe3f7" if snapshot.here and snapshot.here[0] == row.number else "#eeeeee"
+    cells = [f'<tr><td bgcolor="{color}"><b>{escape(title)}</b></td></tr>']
+    kernel = [escape(wording.item(item, row.number)) for item in row.kernel]
+    predicted = [escape(wording.item(item, row.number)) for item in row.predicted]
+    cells += _cell(kernel, "black") + _cell(predicted, "#666666")
+    border = 3 if row.accepts else 1
+    table = f'<table border="{border}" cellborder="1" cellspacing="0" cellpadding="3">'
+    return f"  row{row.number} [shape=plaintext, label=<{table}{''.join(cells)}</table>>];"
+
+
+def _cell(texts: list[str], color: str) -> list[str]:
+    """One cell of items, a line each."""
+    if not texts:
+        return []
+    if len(texts) > ITEMS:
+        texts = [*texts[: ITEMS - 1], f"{len(texts) - ITEMS + 1} more"]
+    lines = '<br align="left"/>'.join(f'<font color="{color}">{text}</font>' for text in texts)
+    return [f'<tr><td align="left" balign="left">{lines}</td></tr>']
+
+
+def _join_chains(snapshot: Snapshot) -> tuple[list[tuple[int, int, str]], set[int]]:
+    """Edges with their labels, and the rows that lie within them."""
+    out: dict[int, list[Move]] = {}
+    into: dict[int, list[Move]] = {}
+    for move in snapshot.moves:
+        out.setdefault(move.source, []).append(move)
+        into.setdefault(move.target, []).append(move)
+    origins = {
+        item.origin for row in snapshot.rows for item in row.kernel if item.origin != row.number
+    }
+    inner = {
+        row.number
+        for row in snapshot.rows[1 : snapshot.reached]
+        if not row.accepts
+        and row.number not in origins
+        and not (snapshot.here and snapshot.here[0] == row.number)
+        and _is_one_byte(out.get(row.number, []))
+        and _is_one_byte(into.get(row.number, []))
+    }
+    ways = []
+    for move in snapshot.moves:
+        if move.source in inner:
+            continue
+        if move.target not in inner:
+            ways.append((move.source, move.target, move_text(move)))
+            continue
+        data, at = [move.ranges[0][0]], move.target
+        while at in inner:
+            data.append(out[at][0].ranges[0][0])
+            at = out[at][0].target
+        ways.append((move.source, at, literal(data)))
+    return ways, inner
+
+
+def _is_one_byte(moves: Sequence[Move]) -> bool:
+    if len(moves) != 1 or moves[0].tokens or moves[0].ends_token or moves[0].registers:
+        return False
+    ranges = moves[0].ranges
+    return len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+
+
+def _quote(text: str) -> str:
+    """A label in DOT's quotes."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,417 @@
+"""A snapshot of one generation: native arrays copied under the arena's mutex, then read without it.
+
+Cost     as much memory and time as copying the arrays; every kept mask is rendered once.
+Threads  the copy is made without the GIL; what is shared with other grammars (triples) does not
+         change, but for rests, which are read under the table's mutex.
+Not here words and drawings (wording, drawing).
+"""
+
+from libc.stdint cimport uint32_t
+
+from ..automata cimport Automata, StateC
+from ..compiled cimport Compiled, Generation
+from ..draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
+from ..flat cimport (
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE,
+    ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, FlatIR, RuleC, TokenSetC, iterations, tokens,
+)
+from ..hashing cimport U64MapC
+from ..masks cimport MaskC, Masks
+from ..matcher cimport Matcher
+from ..pool cimport vector
+from ..prefill cimport Prefill
+from ..rows cimport (
+    DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, InstanceC, ItemC, RowC,
+)
+from ..triples cimport TripleC, TriplePtr
+from ..vocabulary cimport TrieNode, Vocabulary
+
+from . import values
+
+cdef tuple CLASSES = ("", "below minimum", "plenty")
+cdef dict ROLES = {ROLE_TAG: "tag", ROLE_BEGIN: "begin", ROLE_END: "end", ROLE_TEXT: "text"}
+
+
+cdef class _Copy:
+    """The arrays of one generation, under the names they have there."""
+
+    cdef FlatIR ir
+    cdef Vocabulary vocabulary
+    cdef list names
+    cdef uint32_t root
+    # automata
+    cdef vector[StateC] states
+    cdef vector[ByteEdgeC] byte_edges
+    cdef vector[SymbolEdgeC] ref_edges, token_edges
+    cdef vector[uint32_t] empty_edges, first, lazy_starts
+    cdef vector[unsigned char] tabled
+    cdef vector[TokenSetC] token_sets
+    # rows
+    cdef vector[RowC] rows
+    cdef vector[ItemC] items
+    cdef vector[InstanceC] instances
+    cdef vector[uint32_t] frame_off, frame_words
+    cdef U64MapC byte_memo, token_memo, end_memo
+    # masks
+    cdef U64MapC mask_ids, triple_ids
+    cdef vector[TriplePtr] triples
+    cdef vector[uint32_t] triple_rests        # by triple
+    cdef vector[MaskC] kept
+    cdef vector[uint32_t] allowed             # by kept mask
+    cdef vector[uint32_t] shared              # by list of tokens taken outside: its length
+    # by row: its number here, in order of `order`
+    cdef dict numbers
+    cdef list order
+    cdef uint32_t reached
+
+    # -- copying -----------------------------------------------------------------------------------
+    cdef void copy(self, Automata automata, Arena arena, Masks masks) noexcept nogil:
+        cdef uint32_t k
+        self.root = arena.root
+        self.states, self.byte_edges = automata.states, automata.byte_edges
+        self.ref_edges, self.token_edges = automata.ref_edges, automata.token_edges
+        self.empty_edges, self.first, self.tabled = automata.empty_edges, automata.first, automata.tabled
+        self.token_sets = automata.ir.token_sets
+        for k in range(<uint32_t>automata.lazies.size()):
+            self.lazy_starts.push_back(automata.lazies[k].states[0])
+        for k in range(<uint32_t>automata.objects.size()):
+            self.lazy_starts.push_back(automata.objects[k].states[0])
+        self.rows, self.items, self.instances = arena.rows, arena.items, arena.instances
+        self.frame_off, self.frame_words = arena.frame_off, arena.frame_words
+        self.byte_memo, self.token_memo, self.end_memo = arena.byte_memo, arena.token_memo, arena.end_memo
+        self.mask_ids, self.triple_ids = masks.mask_ids, masks.triple_ids
+        self.triples, self.kept = masks.triples, masks.kept
+        for k in range(<uint32_t>masks.shared.size()):
+            self.shared.push_back(<uint32_t>masks.shared[k].size())
+        self.measure(masks)
+
+    cdef void measure(self, Masks masks) noexcept nogil:
+        """What can be counted only while nothing changes."""
+        cdef vector[uint32_t] words
+        cdef uint32_t k
+        words.resize(self.vocabulary.words)
+        for k in range(<uint32_t>masks.kept.size()):
+            masks.render(&masks.kept[k], words.data())
+            self.allowed.push_back(count_bits(&words))
+        if masks.table is not None:
+            masks.table.guard.lock()
+        for k in range(<uint32_t>masks.triples.size()):
+            self.triple_rests.push_back(count_rests(masks.triples[k].get()))
+        if masks.table is not None:
+            masks.table.guard.unlock()
+
+    # -- rules and states --------------------------------------------------------------------------
+    cdef tuple read_rules(self):
+        cdef uint32_t k, s
+        cdef RuleC rule
+        starts = {self.lazy_starts[s] for s in range(<uint32_t>self.lazy_starts.size())}
+        names, kinds = self.rule_names(), {
+            COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object",
+            DISPATCH_RULE: "free text", OTHER_TEXT_RULE: "other text"}
+        out = []
+        for k in range(<uint32_t>self.ir.rules.size()):
+            rule = self.ir.rules[k]
+            automaton = "nondeterministic"
+            if self.first[k] == 0:
+                automaton = "unvisited"
+            elif rule.kind == OTHER_TEXT_RULE:
+                automaton = "lazy"
+            elif self.tabled[k]:
+                automaton = "tabled"
+            elif self.first[k] in starts:
+                automaton = "lazy"
+            out.append(values.Rule(
+                k, names[k], kinds.get(rule.kind, "plain"), automaton, self.first[k], rule.minimum,
+                None if rule.maximum == NO_MAXIMUM else rule.maximum))
+        return tuple(out)
+
+    cdef list rule_names(self):
+        """The front end's names, and for rules made behind them what they are; then made unique."""
+        cdef uint32_t k
+        cdef RuleC rule
+        names, bodies = list(self.names), {}
+        for k in range(<uint32_t>len(names)):
+            bodies.setdefault(self.ir.rules[k].node, names[k])
+        for k in range(<uint32_t>len(names), <uint32_t>self.ir.rules.size()):
+            rule = self.ir.rules[k]
+            if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
+                high = "" if rule.maximum == NO_MAXIMUM else rule.maximum
+                body = "repeat" if rule.kind == COUNTED_RULE else "pattern"
+                name = f"{bodies.get(self.ir.nodes[rule.node].a, body)}{{{rule.minimum},{high}}}"
+            elif rule.kind == DISPATCH_RULE:
+                name = "free text"
+            elif rule.kind == OTHER_TEXT_RULE:
+                name = "other text"
+            elif rule.kind == OBJECT_RULE:
+                name = "object"
+            elif rule.role in ROLES:
+                name = f"{ROLES[rule.role]} {self.ir.labels[rule.label]}".strip()
+            else:
+                name = "arm"
+            names.append(name)
+        seen = {}
+        for k, name in enumerate(names):
+            seen[name] = seen.get(name, 0) + 1
+            if seen[name] > 1:
+                names[k] = f"{name} #{seen[name]}"
+        return names
+
+    cdef dict read_states(self):
+        return {k: self.read_state(k) for k in range(1, <uint32_t>self.states.size())}
+
+    cdef object read_state(self, uint32_t number):
+        cdef StateC s = self.states[number]
+        cdef uint32_t k
+        edges = []
+        if s.flags & UNBUILT_STATE:
+            return values.State(number, s.rule, False, False, False, False, 0, ())
+        for k in range(s.byte_off, s.byte_off + s.n_bytes):
+            edges.append(values.Edge(
+                "bytes", self.byte_edges[k].low, self.byte_edges[k].high, (), self.byte_edges[k].target))
+        for k in range(s.ref_off, s.ref_off + s.n_refs):
+            edges.append(values.Edge("rule", self.ref_edges[k].symbol, 0, (), self.ref_edges[k].target))
+        for k in range(s.token_off, s.token_off + s.n_tokens):
+            edges.append(values.Edge(
+                "other tokens" if self.token_sets[self.token_edges[k].symbol].others else "tokens",
+                0, 0, listed(&self.token_sets[self.token_edges[k].symbol].ids), self.token_edges[k].target))
+        for k in range(s.empty_off, s.empty_off + s.n_empty):
+            edges.append(values.Edge("empty", 0, 0, (), self.empty_edges[k]))
+        return values.State(
+            number, s.rule, bool(s.flags & FINAL_STATE), bool(s.flags & LOOP_STATE),
+            bool(s.flags & TRIGGER_STATE), True, s.like, tuple(edges))
+
+    # -- rows --------------------------------------------------------------------------------------
+    cdef dict transitions(self):
+        """(source row, target row, at a token's end) -> bytes, tokens, pairs of registers.
+
+        Rows as in the arena.
+        """
+        cdef size_t k
+        cdef uint32_t source, target
+        found = {}
+        for k in range(self.byte_memo.keys.size()):
+            target = self.byte_memo.values[k] if self.byte_memo.keys[k] else DEAD
+            if target != DEAD:
+                source = <uint32_t>(self.byte_memo.keys[k] >> 8)
+                self.transition(found, source, target, False)[0].add(self.byte_memo.keys[k] & 255)
+        for k in range(self.token_memo.keys.size()):
+            target = self.token_memo.values[k] if self.token_memo.keys[k] else DEAD
+            if target != DEAD:
+                source = <uint32_t>(self.token_memo.keys[k] >> 32)
+                self.transition(found, source, target, False)[1].add(self.token_memo.keys[k] & 0xFFFFFFFF)
+        for k in range(self.end_memo.keys.size()):
+            target = self.end_memo.values[k] if self.end_memo.keys[k] else DEAD
+            if target != DEAD:
+                self.transition(found, <uint32_t>self.end_memo.keys[k], target, True)
+        return found
+
+    cdef tuple transition(self, dict found, uint32_t source, uint32_t target, bint ends_token):
+        key = (self.instances[source].row, self.instances[target].row, bool(ends_token))
+        if key not in found:
+            found[key] = (set(), set(), set())
+        before, after = self.registers(source), self.registers(target)
+        if before != after:
+            found[key][2].add((before, after))
+        return found[key]
+
+    cdef tuple registers(self, uint32_t instance):
+        cdef uint32_t k, value, off = self.frame_off[self.instances[instance].frame]
+        cdef RowC row = self.rows[self.instances[instance].row]
+        cdef RuleC* rule
+        out = []
+        for k in range(row.item_off, row.item_off + row.n_kernel):
+            if self.instances[instance].frame == 0 or self.items[k].slot == NO_SLOT:
+                continue
+            value = self.frame_words[off + self.items[k].slot]
+            rule = &self.ir.rules[self.states[self.items[k].state].rule]
+            if rule.iterates or rule.unit == 0:
+                out.append(iterations(rule, value))
+            if rule.unit:
+                out.append(tokens(rule, value))
+        return tuple(out)
+
+    cdef void number_rows(self, dict transitions):
+        """Breadth first from the start, in the order of bytes; then those that nothing leads to."""
+        cdef uint32_t k, start = self.instances[self.root].row
+        ways = {}
+        for (source, target, _), (bytes_taken, ids, _) in transitions.items():
+            ways.setdefault(source, []).append((sorted(bytes_taken), sorted(ids), target))
+        self.order, self.numbers = [start], {start: 0}
+        for row in self.order:
+            for _, _, target in sorted(ways.get(row, ()), key=first_way):
+                if target not in self.numbers:
+                    self.numbers[target] = len(self.order)
+                    self.order.append(target)
+        self.reached = <uint32_t>len(self.order)
+        for k in range(2, <uint32_t>self.rows.size()):
+            if k not in self.numbers:
+                self.numbers[k] = len(self.order)
+                self.order.append(k)
+
+    cdef tuple read_rows(self):
+        cdef uint32_t k
+        met = {}
+        for k in range(2, <uint32_t>self.instances.size()):
+            if self.instances[k].frame:
+                met.setdefault(self.instances[k].row, set()).add(self.registers(k))
+        out = []
+        for number, row in enumerate(self.order):
+            seen = sorted(found for found in met.get(row, ()) if found)
+            out.append(self.read_row(number, row, tuple(seen)))
+        return tuple(out)
+
+    cdef object read_row(self, number, uint32_t row, tuple registers):
+        cdef RowC r = self.rows[row]
+        cdef uint32_t k
+        kernel = tuple([
+            self.read_item(number, &self.items[r.item_off + k]) for k in range(r.n_kernel)])
+        predicted = tuple([
+            self.read_item(number, &self.items[r.item_off + k]) for k in range(r.n_kernel, r.n_items)])
+        return values.Row(number, bool(r.accept), kernel, predicted, registers)
+
+    cdef object read_item(self, number, ItemC* item):
+        """The origin is this row, a row where there are registers, else an instance."""
+        cdef uint32_t row = item.origin if item.flags & ITEM_PARENT else self.instances[item.origin].row
+        origin = number if item.flags & ITEM_SELF else self.numbers.get(row)
+        return values.Item(
+            item.state, item.goal, origin, item.slot != NO_SLOT, CLASSES[item.count_class])
+
+    cdef tuple read_moves(self, dict transitions):
+        out = []
+        for (source, target, ends_token), (bytes_taken, ids, registers) in transitions.items():
+            if source in self.numbers and target in self.numbers:
+                out.append(values.Move(
+                    self.numbers[source], self.numbers[target], merged(sorted(bytes_taken)),
+                    tuple(sorted(ids)), ends_token, tuple(sorted(registers))))
+        return tuple(sorted(out, key=place_of))
+
+    # -- masks -------------------------------------------------------------------------------------
+    cdef tuple read_triples(self):
+        cdef size_t k
+        cdef uint32_t number
+        cdef TripleC* t
+        out = [None] * self.triples.size()
+        for k in range(self.triple_ids.keys.size()):
+            if self.triple_ids.keys[k] == 0:
+                continue
+            number = self.triple_ids.values[k]
+            t = self.triples[number].get()
+            accepted, uncertain = self.count_tokens(t)
+            out[number] = values.Triple(
+                self.triple_ids.keys[k] >> 32, self.triple_ids.keys[k] & 0xFFFFFFFF, accepted,
+                uncertain, t.exits.size() // 2, self.triple_rests[number], t.triggers.size(),
+                t.key.high != 0 or t.key.low != 0)
+        return tuple(out)
+
+    cdef tuple count_tokens(self, TripleC* t):
+        """Accepted tokens, and those below exits that are not among them."""
+        cdef vector[uint32_t] words
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t k, rank, token, node, accepted
+        words = t.words
+        words.resize(self.vocabulary.words, 0)
+        for token in t.ids:
+            words[token >> 5] |= (<uint32_t>1) << (token & 31)
+        accepted = count_bits(&words)
+        for k in range(<uint32_t>t.exits.size() // 2):
+            node = t.exits[2 * k + 1]
+            for rank in range(nodes[node].first, nodes[nodes[node].end].first):
+                token = self.vocabulary.order[rank]
+                words[token >> 5] |= (<uint32_t>1) << (token & 31)
+        return accepted, count_bits(&words) - accepted
+
+    cdef tuple read_masks(self):
+        cdef size_t k
+        cdef uint32_t number, instance
+        cdef MaskC* m
+        out = []
+        for k in range(self.mask_ids.keys.size()):
+            if self.mask_ids.keys[k] == 0:
+                continue
+            instance, number = <uint32_t>self.mask_ids.keys[k], self.mask_ids.values[k]
+            m = &self.kept[number]
+            out.append(values.Mask(
+                self.numbers[self.instances[instance].row], self.registers(instance), self.allowed[number],
+                listed(&m.triples), tuple([self.shared[taken] for taken in listed(&m.lists)]),
+                m.ids.size(), m.words.size() > 0))
+        return tuple(sorted(out, key=lambda mask: (mask.row, mask.registers)))
+
+
+cdef uint32_t count_bits(vector[uint32_t]* words) noexcept nogil:
+    cdef uint32_t word, total = 0
+    for word in words[0]:
+        total += __builtin_popcount(word)
+    return total
+
+
+cdef uint32_t count_rests(TripleC* triple) noexcept nogil:
+    """Nodes of all tries of rests made so far."""
+    cdef uint32_t k, total = 0
+    for k in range(<uint32_t>triple.groups.size()):
+        if triple.groups[k].rest.get() != NULL:
+            total += <uint32_t>triple.groups[k].rest.get().nodes.size() - 1
+    return total
+
+
+cdef tuple listed(vector[uint32_t]* words):
+    return tuple([word for word in words[0]])
+
+
+cdef tuple first_way(way):
+    """What a row's ways are ordered by: bytes before tokens."""
+    return (way[0] or [256], way[1], way[2])
+
+
+cdef tuple place_of(move):
+    """What moves are ordered by: those at a token's end come last."""
+    return (move.source, move.ends_token, move.ranges, move.tokens, move.target)
+
+
+cdef tuple merged(list numbers):
+    """Ascending numbers as ranges."""
+    out = []
+    for number in numbers:
+        if out and out[-1][1] + 1 == number:
+            out[-1] = (out[-1][0], number)
+        else:
+            out.append((number, number))
+    return tuple(out)
+
+
+def take(subject, uint32_t explore, bint escapes):
+    """The snapshot of a compiled grammar's current generation, or of the one a matcher is in.
+
+    Args:
+        subject: ``Compiled`` or ``Matcher``.
+        explore: places to look at first, byte by byte from the start (see prefill).
+        escapes: whether that follows characters in all their spellings.
+
+    Raises:
+        LimitExceeded: the rows needed would pass a limit.
+    """
+    cdef Matcher matcher = subject if isinstance(subject, Matcher) else None
+    cdef Compiled compiled = subject if matcher is None else matcher.compiled
+    cdef Generation generation = compiled.generation if matcher is None else matcher.generation
+    cdef Prefill prefill = Prefill(generation.arena, generation.masks, escapes=escapes)
+    cdef Arena arena = generation.arena
+    cdef _Copy copy = _Copy()
+    copy.ir, copy.vocabulary, copy.names = compiled.ir, compiled.vocabulary, compiled.grammar.rule_names
+    with nogil:
+        arena.guard.lock()
+        if explore:
+            prefill.explore(explore)
+        copy.copy(arena.automata, arena, generation.masks)
+        arena.guard.unlock()
+    compiled.raise_limit(arena)
+    transitions = copy.transitions()
+    copy.number_rows(transitions)
+    here = None
+    if matcher is not None:
+        here = (copy.numbers[copy.instances[matcher.instance()].row], copy.registers(matcher.instance()))
+    return values.Snapshot(
+        copy.read_rules(), copy.read_states(), copy.read_rows(), copy.reached,
+        copy.read_moves(transitions), copy.read_triples(), copy.read_masks(), here)
+
+
+cdef extern from *:
+    int __builtin_popcount(unsigned int) noexcept nogil
