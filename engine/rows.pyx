@@ -230,6 +230,18 @@ cdef class Arena:
         self.seed_kernel(b)
         return self.finish()
 
+    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil:
+        """The union of several instances."""
+        cdef uint32_t k
+        if instances.size() == 0:
+            return DEAD
+        if instances.size() == 1:
+            return instances[0][0]
+        self.begin()
+        for k in instances[0]:
+            self.seed_kernel(k)
+        return self.finish()
+
     cdef void seed_kernel(self, uint32_t instance) noexcept nogil:
         cdef RowC row = self.rows[self.instances[instance].row]
         cdef uint32_t k
@@ -471,7 +483,7 @@ cdef class Arena:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = row.has_tabled = row.counts_tokens = 0
+        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = 0
         row.may_not_end = not row.accept
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
@@ -509,6 +521,11 @@ cdef class Arena:
             row.live[k] = 0
         while at < self.items.size():
             self.predict_from(row, at)
+            if self.seen_at.size() <= self.items[at].state:
+                self.seen_at.resize(self.automata.states.size(), 0)
+            if self.seen_at[self.items[at].state] == self.build_number:
+                row.repeats = 1
+            self.seen_at[self.items[at].state] = self.build_number
             s = &self.automata.states[self.items[at].state]
             for k in range(4):
                 row.live[k] |= s.live[k]
