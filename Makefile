@@ -1,17 +1,19 @@
 # Every command of the project. Each target sets up what it needs, so any of them may be the first in a fresh clone.
 #
 #   PYTHON=python3.12 make setup     another interpreter        make test ARGS="-k cache -x"   arguments for pytest
+#   make fuzz SECONDS=3600           a longer campaign
 #   ENGINE_DEBUG=1 make test         with the engine's checks   BUILD_JOBS=1 make build        fewer compilers at once
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test check format real-input bench bench-peers bench-all pictures serve data clean distclean
+.PHONY: help setup build debug test check format fuzz real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
+SECONDS ?= 600
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 BFCL := bfcl-eval==2026.3.23
@@ -70,6 +72,9 @@ check: $(VENV)/.dev ## formatters, linters and types; changes nothing
 format: $(VENV)/.dev ## put the sources in shape
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
+
+fuzz: $(VENV)/.dev build ## random specs and walks for SECONDS (600), every answer asked twice
+	$(PY) -m tests.fuzz --seconds $(SECONDS) $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets through a running gateway and judge every answer
 	$(PY) -m tests.real_input $(ARGS)

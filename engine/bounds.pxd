@@ -29,7 +29,7 @@ cdef struct IdsC:
 
 cdef BoundsC no_bounds() noexcept nogil
 cdef BoundsC bounds_of(Arena arena, uint32_t instance, ItemC* item) noexcept nogil
-cdef bint fits(uint32_t iterations, BoundsC bounds) noexcept nogil
+cdef bint fits(uint32_t count, BoundsC bounds) noexcept nogil
 cdef void accepted_words(
     Vocabulary vocabulary, TripleC* triple, BoundsC bounds, vector[uint32_t]* words
 ) noexcept nogil

@@ -41,9 +41,9 @@ cdef BoundsC bounds_of(Arena arena, uint32_t instance, ItemC* item) noexcept nog
     return out
 
 
-cdef bint fits(uint32_t iterations, BoundsC bounds) noexcept nogil:
+cdef bint fits(uint32_t count, BoundsC bounds) noexcept nogil:
     """Whether the item may be over after so many iterations."""
-    return not bounds.counted or bounds.least <= iterations <= bounds.most
+    return not bounds.counted or bounds.least <= count <= bounds.most
 
 
 cdef void accepted_words(

@@ -336,7 +336,7 @@ class Column:
         return self.step(TOKEN + token)
 
     def end_token(self) -> "Column | None":
-        """This state once a token has ended here. The column is the caller's alone: it is changed."""
+        """This state once a token has ended here; it is changed, as it is the caller's alone."""
         kept: list[Item] = []
         for node, at, origin in self.items:
             machine = self.recogniser.machines[node]
@@ -376,7 +376,7 @@ class Recogniser:
 
     @staticmethod
     def after_token(states: Sequence[Column], token: int, data: bytes) -> list[Column]:
-        """The states behind a token, by its id or by its bytes; those of special tokens are empty."""
+        """The states behind a token, by its id or by its bytes; special tokens have none."""
         found = [state.step_token(token) for state in states]
         for state in states if data else ():
             after: Column | None = state

@@ -10,8 +10,8 @@ Text       a raw string never holds the text that ends its element, nor a specia
 Keys       the listed ones in their order, then the required ones that are not listed, then
            additional ones, which are names of letters, digits and _. Where a key closes its own
            element there can be no additional ones; left open, an object with listed keys has none.
-Order      any_order: as JSON has it, every listed key once at most, the required ones all; behind them
-           additional ones.
+Order      any_order: as JSON has it, every listed key once at most, the required ones all;
+           additional ones stand behind them.
 Refused    keywords beside ``properties``, ``required`` and ``additionalProperties`` in
            an object that is written as elements; constants that hold the end of their element.
 """
@@ -120,11 +120,9 @@ class XmlBuilder:
             element = self._element(self._key(key, place), value, f"{place}/{name}")
             member = g.seq(self._space(), element)
             members.append((member, key in required))
-        parts = (
-            [self._in_any_order(members, place)]
-            if self.made.any_order
-            else [member if needed else g.optional(member) for member, needed in members]
-        )
+        parts = [member if needed else g.optional(member) for member, needed in members]
+        if self.made.any_order:
+            parts = [self._in_any_order(members, place)]
         if extra is not False:
             if self._is_closed_by_key:
                 message = "an additional element would have to be closed by its own name"
@@ -148,9 +146,8 @@ class XmlBuilder:
             for k, rule in enumerate(rules)
             if not seen >> k & 1
         ]
-        return self.g.graph(
-            1 << count, edges, [s for s in range(1 << count) if s & required == required]
-        )
+        whole = [seen for seen in range(1 << count) if seen & required == required]
+        return self.g.graph(1 << count, edges, whole)
 
     def _element(self, key: Node | str, schema: Any, place: str, opening: str = "") -> Node:
         g = self.g

@@ -353,8 +353,8 @@ cdef uint32_t count_rests(TripleC* triple) noexcept nogil:
     return total
 
 
-cdef tuple ids_of(const TokenSetC* tokens):
-    return tuple([tokens.ids[k] for k in range(tokens.n)])
+cdef tuple ids_of(const TokenSetC* allowed):
+    return tuple([allowed.ids[k] for k in range(allowed.n)])
 
 
 cdef tuple listed(vector[uint32_t]* words):

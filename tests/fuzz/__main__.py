@@ -3,7 +3,7 @@
     python -m tests.fuzz [--seconds 600] [--seed 0] [--only SEED] [--share 0.2] [--real llama3]
 
 Each spec has a seed of its own; a finding names it, and ``--only`` does it again. A share of the
-specs is walked with a real vocabulary. Prints what was found, and leaves with 1 if that is anything.
+specs is walked with a real vocabulary. Prints what was found, and leaves with 1 if there is any.
 """
 
 import argparse
@@ -50,7 +50,8 @@ class Campaign:
         except Exception:
             spec = json.dumps(case.spec, ensure_ascii=False)
             vocabulary = "small" if small else self.real
-            text = f"seed {seed} ({vocabulary}) {case.kind} {spec}\n{traceback.format_exc(limit=-3)}"
+            text = f"seed {seed} ({vocabulary}) {case.kind} {spec}"
+            text += f"\n{traceback.format_exc(limit=-3)}"
             self.findings.append((seed, text))
             print(text, flush=True)
             return

@@ -118,7 +118,7 @@ class Walker:
             return None
         stops = any(state.accepts() for state in states)
         if matcher.can_stop() != stops:
-            raise Wrong(f"the text may stop: {not stops}, the recogniser says {stops}, after {path}")
+            raise Wrong(f"may stop: {not stops}, the recogniser says {stops}, after {path}")
         taken = set(map(int, allowed))
         asked = self.rng.sample(sorted(taken), min(ASKED // 2, len(taken)))
         asked += self.rng.sample(range(self.vocabulary.size), min(ASKED // 2, self.vocabulary.size))
@@ -136,7 +136,7 @@ class Walker:
     def check_tree(self, matcher: engine.Matcher, allowed: Sequence[int], path: Path) -> None:
         size = self.rng.randint(1, 6)
         tokens = [
-            self.draw(allowed) if self.rng.random() < 0.7 else self.rng.randrange(self.vocabulary.size)
+            self.draw(allowed if self.rng.random() < 0.7 else range(self.vocabulary.size))
             for _ in range(size)
         ]
         parents = [self.rng.randint(-1, node - 1) for node in range(size)]
@@ -216,7 +216,7 @@ def replayed(compiled: engine.Compiled, path: Path) -> Iterator[bytes]:
 def check_variants(
     vocabulary: engine.Vocabulary, case: Case, walks: list[tuple[Path, list[bytes]]], name: str
 ) -> None:
-    """The same walks with a compiler of another kind, whose table of triples holds next to nothing."""
+    """The same walks with a compiler of another kind, whose triples are evicted all the time."""
     kept = compiler_module.TRIPLE_BYTES
     try:
         compiler_module.TRIPLE_BYTES = 1 << 14
