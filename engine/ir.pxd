@@ -74,7 +74,7 @@ cdef enum:
 cdef class Grammar:
     cdef readonly object limits
     cdef public object root
-    cdef readonly list rule_names
+    cdef list names                       # by rule; for people only, see ``rule_names``
     cdef readonly list labels
     cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
     cdef dict label_ids, dispatch_ids
@@ -106,4 +106,7 @@ cdef class Grammar:
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE
-    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE
+    cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE
+    # ``name`` is a str, or what becomes one when somebody asks for it: a tuple of parts
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
+    cdef int set_rule(self, uint32_t rule, uint32_t node) except -1

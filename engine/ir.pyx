@@ -26,6 +26,7 @@ Arm = tuple
 
 #: every Unicode scalar value
 ANY_CHAR = ((0, 0xD7FF), (0xE000, 0x10FFFF))
+cdef uint32_t[4] ANY_CHAR_BOUNDS = [0, 0xD7FF, 0xE000, 0x10FFFF]
 
 #: what a register holds; the next number stands for no bound
 LARGEST_COUNT = 0xFFFFFFFE
@@ -53,7 +54,7 @@ cdef class Grammar:
         self.limits = limits or Limits()
         self.most = self.limits.ir_nodes
         self.root = -1
-        self.rule_names, self.labels, self.dispatches = [], [""], []
+        self.names, self.labels, self.dispatches = [], [""], []
         self.shared, self.label_ids, self.dispatch_ids = {}, {"": 0}, {}
         self.mark = 0
         self.table.assign(256, 0)
@@ -203,19 +204,47 @@ cdef class Grammar:
         """Edges are given as triples; finals ascending, each once."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef size_t k
+        cdef uint32_t* at
+        self.pool.resize(off + 3 * n_edges + n_finals)
+        at = &self.pool[off]
         for k in range(n_edges):
             if self.node_list[edges[3 * k + 1]].kind != flat.FAIL:
-                self.pool.insert(self.pool.end(), edges + 3 * k, edges + 3 * k + 3)
-        self.pool.insert(self.pool.end(), finals, finals + n_finals)
+                at[0], at[1], at[2] = edges[3 * k], edges[3 * k + 1], edges[3 * k + 2]
+                at += 3
+        for k in range(n_finals):
+            at[k] = finals[k]
+        self.pool.resize(at + n_finals - self.pool.data())
         return self.intern(flat.GRAPH, states, 0, <uint32_t>n_finals, off)
 
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
         return self.intern(flat.REF, rule, 0, 0, <uint32_t>self.pool.size())
 
-    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE:
-        self.rule_names.append(name)
+    cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef NodeC body = self.node_list[self.rule_nodes[rule]], chars
+        cdef str text
+        cdef Py_UCS4 c
+        if body.kind == flat.REPEAT:
+            chars = self.node_list[body.a]
+        if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM or chars.kind != flat.JSON_CHARS
+                or chars.n != 4 or memcmp(&self.pool[chars.off], ANY_CHAR_BOUNDS, sizeof(ANY_CHAR_BOUNDS))):
+            raise InternalError("other_text needs the rule of any string's inside")
+        for text in sorted(set(texts)):
+            self.pool.push_back(len(text))
+            for c in text:
+                self.pool.push_back(c)
+        return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
+        self.names.append(name)
         self.rule_nodes.push_back(node)
         return <uint32_t>self.rule_nodes.size() - 1
+
+    cdef int set_rule(self, uint32_t rule, uint32_t node) except -1:
+        if self.rule_nodes[rule] != NO_NODE:
+            raise InternalError(f"rule {self.rule_names[rule]!r} is defined twice")
+        self.rule_nodes[rule] = node
+        return 0
 
     # -- leaves ------------------------------------------------------------------------------------
     def empty(self):
@@ -246,18 +275,7 @@ cdef class Grammar:
 
     def other_text(self, uint32_t rule, texts):
         """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
-        cdef uint32_t off
-        cdef Py_UCS4 c
-        cdef NodeC* body = &self.node_list[self.rule_nodes[rule]]
-        if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM
-                or self.nodes[body.a] != (JSON_CHARS, ANY_CHAR)):
-            raise InternalError("other_text needs the rule of any string's inside")
-        off = <uint32_t>self.pool.size()
-        for text in sorted(set(texts)):
-            self.pool.push_back(len(text))
-            for c in <str>text:
-                self.pool.push_back(c)
-        return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+        return self.add_other_text(rule, texts)
 
     def tokens(self, ids):
         cdef uint32_t off = <uint32_t>self.pool.size()
@@ -356,6 +374,11 @@ cdef class Grammar:
         return Nodes(self)
 
     @property
+    def rule_names(self):
+        """By rule, for people only."""
+        return ["".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
+
+    @property
     def rules(self):
         """A copy: by rule its node, -1 where it is not defined."""
         return [-1 if node == NO_NODE else node for node in self.rule_nodes]
@@ -366,9 +389,7 @@ cdef class Grammar:
         return self.new_rule(name, NO_NODE)
 
     def define(self, uint32_t rule, uint32_t node):
-        if self.rule_nodes[rule] != NO_NODE:
-            raise InternalError(f"rule {self.rule_names[rule]!r} is defined twice")
-        self.rule_nodes[rule] = node
+        self.set_rule(rule, node)
 
     def rule(self, str name, uint32_t node):
         return self.new_rule(name, node)

@@ -12,20 +12,25 @@ Not here     what schemas mean (reader, shapes), how values are written (objects
 """
 
 from libc.stdint cimport uint32_t
-from libcpp.unordered_map cimport unordered_map
 
+from .keywords cimport KeywordsC
 from .places cimport Places
 from .shapes cimport Arrays, Located, Objects, Shape
+from ...hashing cimport U64MapC
 from ...pool cimport vector
 
 
 cdef class Builder(Places):
     cdef bint failed    # whether a rule without any text was referred to before that was known
-    cdef unordered_map[size_t, uint32_t] single     # the node of a place of one schema
-    cdef dict several                               # of others
+    cdef U64MapC single     # the node of a place of one schema, by its identity
+    cdef dict several       # of others
     cdef list queue     # of (rule, shapes, where)
+    cdef list named         # places that rules are named for; they let go of their schemas at the end
     cdef size_t defined
 
+    cdef uint32_t located(self, Located where) except? 0xFFFFFFFF
+    cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF
+    cdef tuple name(self, Located where)
     cdef uint32_t node(self, tuple shapes, Located where) except? 0xFFFFFFFF
     cdef int finish(self) except -1
     cdef uint32_t any_value(self) except? 0xFFFFFFFF

@@ -1,22 +1,26 @@
 """Places -> rules: see the header file."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from .arrays cimport build_array
 from .document cimport check_document
+from .keywords cimport TYPE, KeywordsC, one_type, scan
 from .numbers cimport any_integer, any_number, build_integer, build_number
 from .objects cimport build_object
 from .places cimport Places
 from .productive cimport is_productive
-from .reader cimport Reader
-from .references cimport References
+from .reader cimport new_reader
+from .references cimport new_references
 from .shapes cimport (
     ANYTHING, ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING,
-    Arrays, Located, Objects, Shape, root_place,
+    Arrays, Located, Objects, Shape, located,
+    root_place,
 )
 from .strings cimport build_string
 from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, NO_NODE, text_of
 from .values cimport add_values
+from ...hashing cimport map_get, map_put
+from ...ir cimport Grammar
 from ...pool cimport vector
 
 from ...errors import SpecError
@@ -42,11 +46,11 @@ def build_json_schema(
         raise ValueError(f"extra_keys must be 'anywhere' or 'last', not {extra_keys!r}")
     schema = check_document(schema, grammar.limits.spec_depth, pointer)
     builder = Builder.__new__(Builder)
-    builder.reader = Reader(
-        References(schema, pointer), grammar.limits, refuse_unknown=unknown_formats == "refuse")
-    builder.text = text_of(grammar, whitespace)
+    builder.reader = new_reader(
+        new_references(schema, pointer), grammar.limits, unknown_formats == "refuse")
+    builder.text = text_of(<Grammar?>grammar, whitespace == "flexible")
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
-    node = builder.place((root_place(schema, pointer),))
+    node = builder.located(root_place(schema, pointer))
     builder.finish()
     doubtful = builder.reader.followed or builder.failed
     if node == builder.text.fail or (doubtful and not is_productive(grammar, node)):
@@ -56,25 +60,61 @@ def build_json_schema(
 
 cdef class Builder(Places):
     def __cinit__(self):
-        self.failed, self.several, self.queue, self.defined = False, {}, [], 0
+        self.failed, self.several, self.queue, self.named, self.defined = False, {}, [], [], 0
 
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:
-        cdef Located where
-        cdef uint32_t made
         if not place:
             return self.any_value()
         if len(place) == 1:
-            where = self.reader.target(<Located>place[0])
-            if self.single.count(<size_t><void*>where.schema):
-                return self.single[<size_t><void*>where.schema]
-            made = self.node(self.reader.read(where), where)
-            self.single[<size_t><void*>where.schema] = made
-            return made
+            return self.located(<Located>place[0])
         place = tuple([self.reader.target(<Located>each) for each in place])
         key = tuple([<size_t><void*>(<Located>each).schema for each in place])
         if key not in self.several:
             self.several[key] = self.node(self.reader.shapes_at(place), <Located>place[0])
         return self.several[key]
+
+    cdef uint32_t schema(self, schema, Located above, str keyword, key) except? 0xFFFFFFFF:
+        cdef KeywordsC found
+        cdef uint32_t made
+        if schema is True:
+            return self.any_value()
+        if isinstance(schema, dict):
+            scan(<dict>schema, &found)
+            made = self.plain(&found)
+            if made != NO_NODE:
+                return made
+            return self.located(located(schema, above, keyword, key))
+        return self.located(located(schema, above, keyword, key))
+
+    cdef uint32_t located(self, Located where) except? 0xFFFFFFFF:
+        """As ``place``, for one schema."""
+        cdef uint32_t made
+        where = self.reader.target(where)
+        made = map_get(&self.single, <uint64_t><size_t><void*>where.schema)
+        if made == NO_NODE:
+            made = self.node(self.reader.read_target(where), where)
+            map_put(&self.single, <uint64_t><size_t><void*>where.schema, made)
+        return made
+
+    cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF:
+        """The node of a schema that says nothing but one type of scalars, or nothing at all: what its
+        shapes come to. NO_NODE: it says more.
+        """
+        cdef int types
+        if found.seen == 0:
+            return self.any_value()
+        if found.seen != 1 << TYPE:
+            return NO_NODE
+        types = one_type(<object>found.value[TYPE])
+        if types == STRING:
+            return self.text.any_string()
+        if types == INTEGER:
+            return any_integer(self.text)
+        if types == NUMBER:
+            return any_number(self.text)
+        if types == BOOLEAN:
+            return self.text.rule_of(self.text.any_boolean())
+        return NO_NODE
 
     cdef uint32_t node(self, tuple shapes, Located where) except? 0xFFFFFFFF:
         cdef Shape shape
@@ -83,16 +123,22 @@ cdef class Builder(Places):
             return self.any_value()
         for shape in shapes:
             if shape.types & (ARRAY | OBJECT) and shape.values is None:
-                rule = self.text.grammar.declare(where.pointer() or "/")
+                rule = self.text.grammar.new_rule(self.name(where), NO_NODE)
                 self.queue.append((rule, shapes, where))
-                return self.text.grammar.ref(rule)
+                return self.text.grammar.add_ref(rule)
         body = self.alternatives(shapes, where)
         rule = self.text.rule_of(body)
-        return rule if rule != NO_NODE else self.text.new_rule(where.pointer() or "/", body)
+        return rule if rule != NO_NODE else self.text.new_rule(self.name(where), body)
+
+    cdef tuple name(self, Located where):
+        """Of a rule: made when somebody asks for it."""
+        self.named.append(where)
+        return (where,)
 
     cdef int finish(self) except -1:
         """Defines all rules that wait."""
         cdef uint32_t node
+        cdef Located where
         while self.defined < <size_t>len(self.queue):
             rule, shapes, where = self.queue[self.defined]
             self.queue[self.defined] = None
@@ -100,6 +146,8 @@ cdef class Builder(Places):
             node = self.alternatives(shapes, where)
             self.failed = self.failed or node == self.text.fail
             self.text.define(rule, node)
+        for where in self.named:
+            where.release()
         return 0
 
     cdef uint32_t any_value(self) except? 0xFFFFFFFF:
@@ -119,6 +167,11 @@ cdef class Builder(Places):
         cdef vector[uint32_t] nodes
         cdef list free = [], values = [], objects
         cdef int types = 0
+        if len(shapes) == 1:
+            shape = <Shape>shapes[0]
+            if shape.values is None and is_single(shape.types):
+                shape.check(shape.types)
+                return self.one(shape)
         for shape in shapes:
             shape.check(shape.types)
             if shape.values is None:
@@ -139,8 +192,7 @@ cdef class Builder(Places):
             nodes.push_back(build_string(self.text, facet, self.reader))
         self.add_numbers(free, &nodes)
         if types & BOOLEAN:
-            nodes.push_back(self.text.bytes(b"true"))
-            nodes.push_back(self.text.bytes(b"false"))
+            nodes.push_back(self.text.any_boolean())
         if types & NULL_TYPE:
             nodes.push_back(self.text.bytes(b"null"))
         add_values(self.text, values, &nodes)

@@ -59,8 +59,7 @@ class CircularReference(SpecError):
 
 
 cdef class Evaluator(Judge):
-    def __init__(self, limits):
-        self.limits, self.checks_limit = limits, limits.value_checks
+    def __cinit__(self):
         self.checks = self.depth = 0
         self._automata, self._listed = {}, {}
 
@@ -255,7 +254,7 @@ cdef class Evaluator(Judge):
         """A name that either side requires, and at which both sides have nothing in common, tells
         them apart.
         """
-        cdef Objects nothing = new_objects({}, (), (), 0, None, None)
+        cdef Objects nothing = new_objects({}, True, (), None, (), 0, None, None)
         if distance == 0:
             return False
         a, b = a or nothing, b or nothing

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from .evaluate cimport has_surrogate
 from .places cimport Places
 from .shapes cimport Objects
-from .text cimport NO_NODE, Text
+from .text cimport Text
 from ...pool cimport vector
 
 from ...errors import UnsupportedSchema
@@ -28,15 +28,15 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     """
     cdef Text text = places.text
     cdef MembersC members
-    cdef list names = []
-    cdef uint32_t extra, additional
+    cdef uint32_t extra, additional = text.fail
     cdef bint is_empty = True, only_required = False
     if objects is None:
-        additional = additional_member(text, names, places.place(()))
+        additional = additional_member(text, None, places.place(()))
         return text.bracketed(b"{", members_node(places, &members, additional, True), b"}")
-    if not listed_members(places, objects, &members, names, &extra):
+    if not listed_members(places, objects, &members, &extra):
         return text.fail
-    additional = text.fail if extra == text.fail else additional_member(text, names, extra)
+    if extra != text.fail:
+        additional = additional_member(text, objects, extra)
     if objects.minimum or objects.maximum is not None:
         most = None if additional != text.fail else <Py_ssize_t>members.nodes.size()
         bounds = member_bounds(objects, most)
@@ -61,44 +61,53 @@ cdef uint32_t members_node(
 
 
 cdef bint listed_members(
-    Places places, Objects objects, MembersC* members, list names, uint32_t* extra
+    Places places, Objects objects, MembersC* members, uint32_t* extra
 ) except -1:
-    """Collects the members and the names of all listed keys that text can spell, and the node of what
-    is not listed. False: a required member has no value.
+    """Collects the members of all listed keys that text can spell and some value fits, and the node of
+    what is not listed. False: a required member has no value.
     """
     cdef Text text = places.text
     cdef vector[uint32_t] values
-    cdef dict properties = objects.properties
-    cdef set required = set(objects.required) if objects.required else None
-    cdef list unlisted = []
+    cdef vector[uint8_t] required
+    cdef list unlisted
     cdef str name
     cdef size_t n = 0
     cdef bint is_required
-    for place in properties.values():
-        values.push_back(places.place(<tuple>place))
+    for name, property in objects.properties.items():
+        values.push_back(
+            places.place(<tuple>property) if objects.has_met
+            else places.schema(property, objects.where, "properties", name))
     extra[0] = places.place(objects.rest)
-    for name in objects.required:
-        if name not in properties:
-            unlisted.append(name)
-            values.push_back(extra[0])
+    unlisted = unlisted_of(objects)
     # nothing is made for an object that has no value at all
-    for name in properties:
-        if required is not None and name in required and (values[n] == text.fail or has_surrogate(name)):
+    for name in objects.properties:
+        is_required = objects.wanted is not None and name in objects.wanted
+        required.push_back(is_required)
+        if is_required and (values[n] == text.fail or has_surrogate(name)):
             return False
         n += 1
     for name in unlisted:
         if extra[0] == text.fail or has_surrogate(name):
             return False
     n = 0
-    for name in [*properties, *unlisted] if unlisted else properties:
-        is_required = required is not None and name in required
-        if not has_surrogate(name):
-            names.append(name)
-            if values[n] != text.fail:
-                members.nodes.push_back(listed_member(text, name, values[n]))
-                members.required.push_back(is_required)
+    for name in objects.properties:
+        if values[n] != text.fail and not has_surrogate(name):
+            members.nodes.push_back(listed_member(text, name, values[n]))
+            members.required.push_back(required[n])
         n += 1
+    for name in unlisted:
+        members.nodes.push_back(listed_member(text, name, extra[0]))
+        members.required.push_back(True)
     return True
+
+
+cdef list unlisted_of(Objects objects):
+    """The required keys that are not listed."""
+    cdef list found = []
+    for name in objects.required:
+        if name not in objects.properties:
+            found.append(name)
+    return found
 
 
 cdef void drop_optional(MembersC* members):
@@ -137,16 +146,16 @@ cdef tuple member_bounds(Objects objects, most):
 
 
 cdef uint32_t listed_member(Text text, str name, uint32_t value) except? 0xFFFFFFFF:
-    cdef uint32_t node = text.pair(text.text(name), value)
-    cdef uint32_t rule = text.rule_of(node)
-    return rule if rule != NO_NODE else text.new_rule("member " + name, node)
+    return text.rule_by(("member ", name), text.pair(text.text(name), value))
 
 
-cdef uint32_t additional_member(Text text, list listed, uint32_t value) except? 0xFFFFFFFF:
+cdef uint32_t additional_member(Text text, Objects objects, uint32_t value) except? 0xFFFFFFFF:
     """A member whose key is not listed. The key is a rule, so that its masks are made once."""
-    cdef uint32_t node = text.pair(text.other_body(listed) if listed else text.any_body(), value)
-    cdef uint32_t rule = text.rule_of(node)
-    return rule if rule != NO_NODE else text.new_rule("additional member", node)
+    cdef list names = [] if objects is None else [*objects.properties, *unlisted_of(objects)]
+    cdef uint32_t key
+    names = [name for name in names if not has_surrogate(<str>name)]
+    key = text.other_body(names) if names else text.any_body()
+    return text.rule_by("additional member", text.pair(key, value))
 
 
 cdef inline void add_edge(vector[uint32_t]* edges, uint32_t s, uint32_t node, uint32_t t):
