@@ -31,6 +31,9 @@ cdef uint32_t[4] ANY_CHAR_BOUNDS = [0, 0xD7FF, 0xE000, 0x10FFFF]
 #: what a register holds; the next number stands for no bound
 LARGEST_COUNT = 0xFFFFFFFE
 
+#: nodes of a small grammar, for which there is room from the start
+cdef size_t FIRST_NODES = 128
+
 cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT}
 cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
 
@@ -57,7 +60,10 @@ cdef class Grammar:
         self.names, self.labels, self.dispatches = [], [""], []
         self.shared, self.label_ids, self.dispatch_ids = {}, {"": 0}, {}
         self.mark = 0
-        self.table.assign(256, 0)
+        self.table.assign(FIRST_NODES * 2, 0)
+        self.node_list.reserve(FIRST_NODES)
+        self.hashes.reserve(FIRST_NODES)
+        self.pool.reserve(FIRST_NODES * 8)
         self.empty_node = self.intern(flat.EMPTY, 0, 0, 0, 0)
         self.fail_node = self.intern(flat.FAIL, 0, 0, 0, 0)
 
@@ -398,8 +404,11 @@ cdef class Grammar:
         return self.add_ref(rule)
 
     def check(self):
-        """I4; called once by the compiler."""
+        """I4; called once by the compiler. Front ends are done with the grammar then: what they keep
+        with it goes, which would otherwise hold the grammar in turn.
+        """
         cdef uint32_t k
+        self.shared.clear()
         for k in range(<uint32_t>self.rule_nodes.size()):
             if self.rule_nodes[k] == NO_NODE:
                 raise InternalError(f"rule {self.rule_names[k]!r} was never defined")

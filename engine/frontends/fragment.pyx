@@ -93,8 +93,10 @@ cdef class Fragment:
             if n:
                 words = &grammar.pool[off]
                 memcpy(words, &self.pool[node.off], 4 * n)
-                for k in range(step >> 1, node.n if step else 0, step or 1):
+                k = step >> 1
+                while step and k < node.n:
                     words[k] = numbers[words[k]]
+                    k += step
             if node.kind == REPEAT:
                 a = numbers[node.a]
             numbers[j] = grammar.intern(node.kind, a, 0 if node.kind == GRAPH else node.b, node.c, off)

@@ -12,7 +12,7 @@ from .productive cimport is_productive
 from .reader cimport new_reader
 from .references cimport new_references
 from .shapes cimport (
-    ANYTHING, ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING,
+    ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING,
     Arrays, Located, Objects, Shape, located,
     root_place,
 )
@@ -83,7 +83,6 @@ cdef class Builder(Places):
             made = self.plain(&found)
             if made != NO_NODE:
                 return made
-            return self.located(located(schema, above, keyword, key))
         return self.located(located(schema, above, keyword, key))
 
     cdef uint32_t located(self, Located where) except? 0xFFFFFFFF:
@@ -98,14 +97,13 @@ cdef class Builder(Places):
 
     cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF:
         """The node of a schema that says nothing but one type of scalars, or nothing at all: what its
-        shapes come to. NO_NODE: it says more.
+        shapes come to. NO_NODE: it says more, or its rule has no name yet.
         """
-        cdef int types
+        cdef int types = one_type(<object>found.value[TYPE]) if found.seen >> TYPE & 1 else 0
         if found.seen == 0:
             return self.any_value()
         if found.seen != 1 << TYPE:
             return NO_NODE
-        types = one_type(<object>found.value[TYPE])
         if types == STRING:
             return self.text.any_string()
         if types == INTEGER:
@@ -153,9 +151,13 @@ cdef class Builder(Places):
     cdef uint32_t any_value(self) except? 0xFFFFFFFF:
         """Any JSON value; one rule for the whole grammar."""
         cdef uint32_t rule
+        cdef uint32_t[6] nodes
         if self.text.shared[ANY_VALUE] == NO_NODE:
             rule = self.text.declare_shared(ANY_VALUE)
-            self.text.define(rule, self.alternatives(ANYTHING_ONLY, None))
+            nodes = [
+                self.object(None), self.array(None), self.text.any_string(), any_number(self.text),
+                self.text.any_boolean(), self.text.null()]
+            self.text.define(rule, self.text.alt(nodes, 6))
         return self.text.shared[ANY_VALUE]
 
     # -- alternatives -----------------------------------------------------------------------------
@@ -194,7 +196,7 @@ cdef class Builder(Places):
         if types & BOOLEAN:
             nodes.push_back(self.text.any_boolean())
         if types & NULL_TYPE:
-            nodes.push_back(self.text.bytes(b"null"))
+            nodes.push_back(self.text.null())
         add_values(self.text, values, &nodes)
         return self.text.alt(nodes.data(), nodes.size())
 

@@ -92,6 +92,8 @@ cdef bint is_vacuous(dict schema, str keyword) except -1:
 
 cdef str escape(str key):
     """One reference token of a JSON pointer (RFC 6901)."""
+    if "~" not in key and "/" not in key:
+        return key
     return key.replace("~", "~0").replace("/", "~1")
 
 

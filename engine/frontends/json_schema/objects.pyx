@@ -30,13 +30,15 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     cdef MembersC members
     cdef uint32_t extra, additional = text.fail
     cdef bint is_empty = True, only_required = False
+    cdef list unlisted
     if objects is None:
-        additional = additional_member(text, None, places.place(()))
+        additional = additional_member(text, None, None, places.place(()))
         return text.bracketed(b"{", members_node(places, &members, additional, True), b"}")
-    if not listed_members(places, objects, &members, &extra):
+    unlisted = unlisted_of(objects)
+    if not listed_members(places, objects, unlisted, &members, &extra):
         return text.fail
     if extra != text.fail:
-        additional = additional_member(text, objects, extra)
+        additional = additional_member(text, objects, unlisted, extra)
     if objects.minimum or objects.maximum is not None:
         most = None if additional != text.fail else <Py_ssize_t>members.nodes.size()
         bounds = member_bounds(objects, most)
@@ -61,7 +63,7 @@ cdef uint32_t members_node(
 
 
 cdef bint listed_members(
-    Places places, Objects objects, MembersC* members, uint32_t* extra
+    Places places, Objects objects, list unlisted, MembersC* members, uint32_t* extra
 ) except -1:
     """Collects the members of all listed keys that text can spell and some value fits, and the node of
     what is not listed. False: a required member has no value.
@@ -69,7 +71,6 @@ cdef bint listed_members(
     cdef Text text = places.text
     cdef vector[uint32_t] values
     cdef vector[uint8_t] required
-    cdef list unlisted
     cdef str name
     cdef size_t n = 0
     cdef bint is_required
@@ -78,7 +79,6 @@ cdef bint listed_members(
             places.place(<tuple>property) if objects.has_met
             else places.schema(property, objects.where, "properties", name))
     extra[0] = places.place(objects.rest)
-    unlisted = unlisted_of(objects)
     # nothing is made for an object that has no value at all
     for name in objects.properties:
         is_required = objects.wanted is not None and name in objects.wanted
@@ -104,6 +104,7 @@ cdef bint listed_members(
 cdef list unlisted_of(Objects objects):
     """The required keys that are not listed."""
     cdef list found = []
+    cdef str name
     for name in objects.required:
         if name not in objects.properties:
             found.append(name)
@@ -149,11 +150,18 @@ cdef uint32_t listed_member(Text text, str name, uint32_t value) except? 0xFFFFF
     return text.rule_by(("member ", name), text.pair(text.text(name), value))
 
 
-cdef uint32_t additional_member(Text text, Objects objects, uint32_t value) except? 0xFFFFFFFF:
+cdef uint32_t additional_member(
+    Text text, Objects objects, list unlisted, uint32_t value
+) except? 0xFFFFFFFF:
     """A member whose key is not listed. The key is a rule, so that its masks are made once."""
-    cdef list names = [] if objects is None else [*objects.properties, *unlisted_of(objects)]
+    cdef list names = []
+    cdef str name
     cdef uint32_t key
-    names = [name for name in names if not has_surrogate(<str>name)]
+    if objects is not None:
+        for name in objects.properties:
+            if not has_surrogate(name):
+                names.append(name)
+        names.extend(unlisted)
     key = text.other_body(names) if names else text.any_body()
     return text.rule_by("additional member", text.pair(key, value))
 

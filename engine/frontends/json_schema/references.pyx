@@ -1,7 +1,7 @@
 """References inside a document: see the header file."""
 
 from .keywords cimport escape
-from .shapes cimport Located, root_place
+from .shapes cimport Located, located, root_place
 
 from urllib.parse import unquote
 
@@ -44,21 +44,24 @@ cdef class References:
         return self.resolved[reference]
 
     cdef Located follow(self, str reference, Located where):
+        cdef Located place
         local = self.local(reference)
         if not local.startswith("#/") and local != "#":
             message = f"the reference {reference!r} leaves the document or names an anchor"
             raise UnsupportedSchema(where.at("$ref"), "$ref", message)
-        found, place = self.root, self.pointer
-        for part in unquote(local[1:]).split("/")[1:]:
-            key = part.replace("~1", "/").replace("~0", "~")
-            found = member(found, key)
+        place = root_place(self.root, self.pointer)
+        if "%" in local:
+            local = unquote(local)
+        for part in local.split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~") if "~" in part else part
+            found = member(place.schema, key)
             if found is None:
                 raise SpecError(f"the reference {reference!r} names nothing", where.at("$ref"))
-            place = f"{place}/{escape(key)}"
-            self.check_base(found, root_place(found, place))
-        if not isinstance(found, (dict, bool)):
+            place = located(found, place, escape(key), None)
+            self.check_base(found, place)
+        if not isinstance(place.schema, (dict, bool)):
             raise SpecError(f"the reference {reference!r} names no schema", where.at("$ref"))
-        return root_place(found, place)
+        return place
 
     cdef str local(self, str reference):
         """The fragment, where the rest names this document."""

@@ -79,6 +79,7 @@ cdef class Text:
     cdef uint32_t other_body(self, list texts) except? NO_NODE
     cdef uint32_t any_string(self) except? NO_NODE
     cdef uint32_t any_boolean(self) except? NO_NODE
+    cdef uint32_t null(self) except? NO_NODE
 
 
 cdef Text text_of(Grammar grammar, bint flexible)

@@ -184,6 +184,9 @@ cdef class Text:
         cdef uint32_t[2] parts = [self.bytes(b"true"), self.bytes(b"false")]
         return self.alt(parts, 2)
 
+    cdef uint32_t null(self) except? NO_NODE:
+        return self.bytes(b"null")
+
 
 cdef Text text_of(Grammar grammar, bint flexible):
     """The one ``Text`` of a grammar and a way of writing white space, so that all schemas of the
