@@ -23,14 +23,15 @@ from ...pool cimport vector
 cdef class Builder(Places):
     cdef bint failed    # whether a rule without any text was referred to before that was known
     cdef U64MapC single     # the node of a place of one schema, by its identity
-    cdef dict several       # of others
+    cdef dict several       # of others, once there is one
     cdef list queue     # of (rule, shapes, where)
     cdef list named         # places that rules are named for; they let go of their schemas at the end
     cdef size_t defined
 
     cdef uint32_t located(self, Located where) except? 0xFFFFFFFF
     cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF
-    cdef tuple name(self, Located where)
+    cdef uint32_t strings(self, values, bint is_checked) except? 0xFFFFFFFF
+    cdef uint32_t new_rule(self, Located where, uint32_t body) except? 0xFFFFFFFF
     cdef uint32_t node(self, tuple shapes, Located where) except? 0xFFFFFFFF
     cdef int finish(self) except -1
     cdef uint32_t any_value(self) except? 0xFFFFFFFF

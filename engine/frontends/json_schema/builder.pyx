@@ -4,7 +4,8 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from .arrays cimport build_array
 from .document cimport check_document
-from .keywords cimport TYPE, KeywordsC, one_type, scan
+from .evaluate cimport has_surrogate
+from .keywords cimport ENUM, TYPE, KeywordsC, one_type, scan
 from .numbers cimport any_integer, any_number, build_integer, build_number
 from .objects cimport build_object
 from .places cimport Places
@@ -60,7 +61,7 @@ def build_json_schema(
 
 cdef class Builder(Places):
     def __cinit__(self):
-        self.failed, self.several, self.queue, self.named, self.defined = False, {}, [], [], 0
+        self.failed, self.queue, self.named, self.defined = False, [], [], 0
 
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:
         if not place:
@@ -69,20 +70,23 @@ cdef class Builder(Places):
             return self.located(<Located>place[0])
         place = tuple([self.reader.target(<Located>each) for each in place])
         key = tuple([<size_t><void*>(<Located>each).schema for each in place])
+        if self.several is None:
+            self.several = {}
         if key not in self.several:
             self.several[key] = self.node(self.reader.shapes_at(place), <Located>place[0])
         return self.several[key]
 
     cdef uint32_t schema(self, schema, Located above, str keyword, key) except? 0xFFFFFFFF:
         cdef KeywordsC found
-        cdef uint32_t made
+        cdef uint32_t body, made
         if schema is True:
             return self.any_value()
         if isinstance(schema, dict):
             scan(<dict>schema, &found)
-            made = self.plain(&found)
-            if made != NO_NODE:
-                return made
+            body = self.plain(&found)
+            if body != NO_NODE:
+                made = self.text.rule_of(body)
+                return made if made != NO_NODE else self.new_rule(located(schema, above, keyword, key), body)
         return self.located(located(schema, above, keyword, key))
 
     cdef uint32_t located(self, Located where) except? 0xFFFFFFFF:
@@ -96,12 +100,14 @@ cdef class Builder(Places):
         return made
 
     cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF:
-        """The node of a schema that says nothing but one type of scalars, or nothing at all: what its
-        shapes come to. NO_NODE: it says more, or its rule has no name yet.
+        """What a schema comes to that says nothing but one type of scalars, lists strings, or says
+        nothing at all. NO_NODE: it says more.
         """
         cdef int types = one_type(<object>found.value[TYPE]) if found.seen >> TYPE & 1 else 0
         if found.seen == 0:
             return self.any_value()
+        if found.seen & ~(1 << TYPE) == 1 << ENUM and found.seen >> TYPE & 1 == (types == STRING):
+            return self.strings(<object>found.value[ENUM], types == STRING)
         if found.seen != 1 << TYPE:
             return NO_NODE
         if types == STRING:
@@ -111,8 +117,28 @@ cdef class Builder(Places):
         if types == NUMBER:
             return any_number(self.text)
         if types == BOOLEAN:
-            return self.text.rule_of(self.text.any_boolean())
+            return self.text.any_boolean()
         return NO_NODE
+
+    cdef uint32_t strings(self, values, bint is_checked) except? 0xFFFFFFFF:
+        """The strings that an enum lists, beside their type if they are checked for it. NO_NODE: it
+        takes a closer look.
+        """
+        cdef vector[uint32_t] nodes
+        cdef Py_ssize_t n = <Py_ssize_t>len(<list>values) if isinstance(values, list) else 0
+        if n == 0 or n > self.reader.limits.enum_values:
+            return NO_NODE
+        for value in <list>values:
+            if not isinstance(value, str) or has_surrogate(<str>value):
+                return NO_NODE
+        if is_checked:
+            if self.reader.checks + n > self.reader.checks_limit:
+                return NO_NODE
+            self.reader.checks += n
+        nodes.reserve(n)
+        for value in <list>values:
+            nodes.push_back(self.text.text(<str>value))
+        return self.text.quoted(self.text.alt(nodes.data(), nodes.size()))
 
     cdef uint32_t node(self, tuple shapes, Located where) except? 0xFFFFFFFF:
         cdef Shape shape
@@ -121,17 +147,18 @@ cdef class Builder(Places):
             return self.any_value()
         for shape in shapes:
             if shape.types & (ARRAY | OBJECT) and shape.values is None:
-                rule = self.text.grammar.new_rule(self.name(where), NO_NODE)
+                self.named.append(where)
+                rule = self.text.grammar.new_rule((where,), NO_NODE)
                 self.queue.append((rule, shapes, where))
                 return self.text.grammar.add_ref(rule)
         body = self.alternatives(shapes, where)
         rule = self.text.rule_of(body)
-        return rule if rule != NO_NODE else self.text.new_rule(self.name(where), body)
+        return rule if rule != NO_NODE else self.new_rule(where, body)
 
-    cdef tuple name(self, Located where):
-        """Of a rule: made when somebody asks for it."""
+    cdef uint32_t new_rule(self, Located where, uint32_t body) except? 0xFFFFFFFF:
+        """Named for a place; the name is made when somebody asks for it."""
         self.named.append(where)
-        return (where,)
+        return self.text.new_rule((where,), body)
 
     cdef int finish(self) except -1:
         """Defines all rules that wait."""

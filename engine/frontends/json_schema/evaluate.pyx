@@ -61,7 +61,6 @@ class CircularReference(SpecError):
 cdef class Evaluator(Judge):
     def __cinit__(self):
         self.checks = self.depth = 0
-        self._automata, self._listed = {}, {}
 
     cdef tuple shapes_at(self, tuple place):
         """The alternatives of a place."""
@@ -142,6 +141,8 @@ cdef class Evaluator(Judge):
 
     cdef frozenset identities(self, tuple values):
         key = <size_t><void*>values
+        if self._listed is None:
+            self._listed = {}
         if key not in self._listed:
             self._listed[key] = values, frozenset([identity(value) for value in values])
         return self._listed[key][1]
@@ -192,6 +193,8 @@ cdef class Evaluator(Judge):
         return self.automaton((formats.SHORT if short else formats.PATTERNS)[named.text], named)
 
     cdef automaton(self, str pattern, Named named):
+        if self._automata is None:
+            self._automata = {}
         if pattern not in self._automata:
             pointer = named.pointer()
             tree = parse(pattern, pointer=pointer, limits=self.limits)

@@ -28,7 +28,7 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     """
     cdef Text text = places.text
     cdef MembersC members
-    cdef uint32_t extra, additional = text.fail
+    cdef uint32_t extra = text.fail, additional = text.fail
     cdef bint is_empty = True, only_required = False
     cdef list unlisted
     if objects is None:
@@ -74,6 +74,10 @@ cdef bint listed_members(
     cdef str name
     cdef size_t n = 0
     cdef bint is_required
+    values.reserve(len(objects.properties))
+    required.reserve(len(objects.properties))
+    members.nodes.reserve(<size_t>(len(objects.properties) + len(unlisted)))
+    members.required.reserve(<size_t>(len(objects.properties) + len(unlisted)))
     for name, property in objects.properties.items():
         values.push_back(
             places.place(<tuple>property) if objects.has_met
@@ -181,6 +185,7 @@ cdef uint32_t in_order(Places places, MembersC* members, uint32_t additional, bi
     cdef bint is_open = additional != text.fail
     # F_0, K_0 and S_0; only where additional members may stand between, S differs from K
     cdef uint32_t skip = n + 1, some = 2 * (n + 1) if is_open else n + 1, end = some + n + 1
+    edges.reserve(3 * (6 * <size_t>n + 5) if is_open else 3 * (4 * <size_t>n + 2))
     if is_open:
         more = text.after_comma(additional)
         at = n if places.extra_last else 0

@@ -31,7 +31,9 @@ cdef class Reader(Evaluator):
     # that may lead back to itself
     cdef U64MapC _read
     cdef list _shapes
-    cdef dict _open, _targets
+    cdef dict _open
+    # None as long as they are empty
+    cdef dict _targets
     # places are remembered by identity: what merging made must live as long
     cdef dict _places
 

@@ -25,7 +25,7 @@ cdef Reader new_reader(References references, limits, bint refuse_unknown):
     cdef Reader made = Reader.__new__(Reader)
     made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
     made.references, made.refuse_unknown = references, refuse_unknown
-    made._shapes, made._open, made._targets, made._places = [], {}, {}, {}
+    made._shapes, made._open = [], {}
     return made
 
 
@@ -43,6 +43,8 @@ cdef class Reader(Evaluator):
         if len(place) == 1:
             return self.read(<Located>place[0])
         key = tuple([<size_t><void*>(<Located>each).schema for each in place])
+        if self._places is None:
+            self._places = {}
         if key not in self._places:
             shapes = ANYTHING_ONLY
             for each in place:
@@ -56,6 +58,8 @@ cdef class Reader(Evaluator):
         if not is_reference(where.schema):
             return where
         passed = {}
+        if self._targets is None:
+            self._targets = {}
         while is_reference(where.schema):
             key = <size_t><void*>where.schema
             if key in passed:
