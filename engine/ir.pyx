@@ -210,16 +210,13 @@ cdef class Grammar:
         """Edges are given as triples; finals ascending, each once."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef size_t k
-        cdef uint32_t* at
-        self.pool.resize(off + 3 * n_edges + n_finals)
-        at = &self.pool[off]
+        cdef size_t first = 0
         for k in range(n_edges):
-            if self.node_list[edges[3 * k + 1]].kind != flat.FAIL:
-                at[0], at[1], at[2] = edges[3 * k], edges[3 * k + 1], edges[3 * k + 2]
-                at += 3
-        for k in range(n_finals):
-            at[k] = finals[k]
-        self.pool.resize(at + n_finals - self.pool.data())
+            if self.node_list[edges[3 * k + 1]].kind == flat.FAIL:
+                self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * k)
+                first = k + 1
+        self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * n_edges)
+        self.pool.insert(self.pool.end(), finals, finals + n_finals)
         return self.intern(flat.GRAPH, states, 0, <uint32_t>n_finals, off)
 
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:

@@ -1,7 +1,6 @@
 """Fragments: see the header file."""
 
 from libc.stdint cimport uint32_t
-from libc.string cimport memcpy
 
 from ..flat cimport ALT, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
 from ..ir cimport NO_NODE, Grammar
@@ -89,10 +88,10 @@ cdef class Fragment:
             off, a, step = <uint32_t>grammar.pool.size(), node.a, child_step(node.kind)
             # the final states of a graph lie behind its edges
             n = node.n + (node.c if node.kind == GRAPH else 0)
-            grammar.pool.resize(off + n)
             if n:
+                words = &self.pool[node.off]
+                grammar.pool.insert(grammar.pool.end(), words, words + n)
                 words = &grammar.pool[off]
-                memcpy(words, &self.pool[node.off], 4 * n)
                 k = step >> 1
                 while step and k < node.n:
                     words[k] = numbers[words[k]]

@@ -38,6 +38,7 @@ cdef class Reader(Evaluator):
     cdef dict _places
 
     cdef Located target(self, Located where)
+    cdef Located end_of_chain(self, Located where)
     cdef tuple read(self, Located where)
     cdef tuple read_target(self, Located where)
     cdef tuple schema(self, Located where)

@@ -54,10 +54,16 @@ cdef class Reader(Evaluator):
 
     cdef Located target(self, Located where):
         """Where a schema leads that is nothing but a reference; so all such places are one."""
-        cdef dict passed
+        cdef Located found
         if not is_reference(where.schema):
             return where
-        passed = {}
+        self.followed = True
+        found = self.references.resolve((<dict>where.schema)["$ref"], where)
+        return self.end_of_chain(where) if is_reference(found.schema) else found
+
+    cdef Located end_of_chain(self, Located where):
+        """Of references that lead to nothing but references."""
+        cdef dict passed = {}
         if self._targets is None:
             self._targets = {}
         while is_reference(where.schema):
@@ -65,7 +71,6 @@ cdef class Reader(Evaluator):
             if key in passed:
                 raise CircularReference("the reference leads back here", where.pointer())
             passed[key] = None
-            self.followed = True
             if key not in self._targets:
                 self._targets[key] = self.references.resolve(where.schema["$ref"], where)
             where = self._targets[key]

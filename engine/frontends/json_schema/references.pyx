@@ -25,8 +25,10 @@ cdef class References:
         return dialect if isinstance(dialect, str) else ""
 
     cdef str base(self):
-        own = self.root.get("$id", self.root.get("id", "")) if isinstance(self.root, dict) else ""
-        return own.rstrip("#") if isinstance(own, str) else ""
+        own = ""
+        if isinstance(self.root, dict):
+            own = (<dict>self.root).get("$id", (<dict>self.root).get("id", ""))
+        return (<str>own).rstrip("#") if isinstance(own, str) and own else ""
 
     cdef Located resolve(self, reference, Located where):
         """The schema that the $ref of another one names.
@@ -45,7 +47,7 @@ cdef class References:
 
     cdef Located follow(self, str reference, Located where):
         cdef Located place
-        local = self.local(reference)
+        cdef str local = self.local(reference), key, part
         if not local.startswith("#/") and local != "#":
             message = f"the reference {reference!r} leaves the document or names an anchor"
             raise UnsupportedSchema(where.at("$ref"), "$ref", message)
@@ -65,10 +67,11 @@ cdef class References:
 
     cdef str local(self, str reference):
         """The fragment, where the rest names this document."""
-        base = self.base()
-        rest = reference[len(base) :]
-        if base and reference.startswith(base) and rest[:1] in ("", "#"):
-            return rest or "#"
+        cdef str base = self.base(), rest
+        if base and reference.startswith(base):
+            rest = reference[len(base) :]
+            if rest[:1] in ("", "#"):
+                return rest or "#"
         return reference
 
     cdef int check_base(self, schema, Located where) except -1:
@@ -81,7 +84,7 @@ cdef class References:
         if schema is self.root or not isinstance(schema, dict):
             return 0
         for keyword in ("$id", "id"):
-            own = schema.get(keyword)
+            own = (<dict>schema).get(keyword)
             if (
                 not isinstance(own, str)
                 or own.startswith("#")
@@ -97,7 +100,7 @@ cdef class References:
 cdef member(value, str key):
     """The member of an object or an array, None if there is none."""
     if isinstance(value, dict):
-        return value.get(key)
+        return (<dict>value).get(key)
     if isinstance(value, list) and key.isdecimal() and key.isascii() and len(key) < 10:
         return value[int(key)] if int(key) < len(value) else None
     return None
