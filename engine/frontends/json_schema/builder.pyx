@@ -51,7 +51,7 @@ def build_json_schema(
         new_references(schema, pointer), grammar.limits, unknown_formats == "refuse")
     builder.text = text_of(<Grammar?>grammar, whitespace == "flexible")
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
-    node = builder.located(root_place(schema, pointer))
+    node = builder.one_place(root_place(schema, pointer))
     builder.finish()
     doubtful = builder.reader.followed or builder.failed
     if node == builder.text.fail or (doubtful and not is_productive(grammar, node)):
@@ -67,7 +67,7 @@ cdef class Builder(Places):
         if not place:
             return self.any_value()
         if len(place) == 1:
-            return self.located(<Located>place[0])
+            return self.one_place(<Located>place[0])
         place = tuple([self.reader.target(<Located>each) for each in place])
         key = tuple([<size_t><void*>(<Located>each).schema for each in place])
         if self.several is None:
@@ -87,9 +87,9 @@ cdef class Builder(Places):
             if body != NO_NODE:
                 made = self.text.rule_of(body)
                 return made if made != NO_NODE else self.new_rule(located(schema, above, keyword, key), body)
-        return self.located(located(schema, above, keyword, key))
+        return self.one_place(located(schema, above, keyword, key))
 
-    cdef uint32_t located(self, Located where) except? 0xFFFFFFFF:
+    cdef uint32_t one_place(self, Located where) except? 0xFFFFFFFF:
         """As ``place``, for one schema."""
         cdef uint32_t made
         where = self.reader.target(where)

@@ -351,7 +351,6 @@ cdef by_exponent(g, low, high):
     return g.seq(digit, fraction, g.chars(((0x45, 0x45), (0x65, 0x65))), g.alt(*parts))
 
 
-
 cdef Fragment unbounded(bint whole):
     cdef Fragment fragment = KEPT.get(whole)
     if fragment is None:

@@ -75,7 +75,7 @@ cdef class Text:
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
         cdef uint32_t made = self.grammar.add_ref(self.grammar.new_rule(name, node))
         if self.ruled.size() <= node:
-            self.ruled.resize(max(2 * <size_t>node, 64), NO_NODE)
+            self.ruled.resize(max(2 * <size_t>node, <size_t>64), NO_NODE)
         self.ruled[node] = made
         return made
 
