@@ -7,7 +7,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test check format real-input bench bench-peers serve data clean distclean
+.PHONY: help setup build debug test check format real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -46,7 +46,15 @@ setup: $(VENV)/.dev ## make .venv with everything that development needs
 build: $(VENV)/.gateway ## compile the engine, what changed only
 	$(PY) setup.py --quiet build_ext --inplace
 
-debug: $(VENV)/.dev data ## compile the engine with its own checks, and run the tests against it
+# Tests in which threads share what the engine builds. What ThreadSanitizer finds ends the run.
+RACES := tests/engine/test_threads.py tests/engine/test_batch.py tests/engine/test_paths.py
+# Where the kernel spreads addresses further than ThreadSanitizer knows, it needs them where they used to be.
+UNSPREAD := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+debug: $(VENV)/.dev data ## look for races, then compile the engine with its own checks and run the tests against it
+	ENGINE_SANITIZE=thread $(PY) setup.py --quiet build_ext --inplace
+	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1 exitcode=66" \
+	    $(UNSPREAD) $(PY) -m pytest -p no:cacheprovider $(RACES) -k "not real"
 	ENGINE_DEBUG=1 $(PY) setup.py --quiet build_ext --inplace
 	$(PY) -m pytest $(ARGS)
 
@@ -70,7 +78,13 @@ bench: $(VENV)/.dev build data ## measure our engine
 	$(PY) -m bench $(ARGS)
 
 bench-peers: $(VENV)/.bench build data ## the same beside xgrammar and llguidance; installs torch
-	$(PY) -m bench --engines ours,xgrammar,llguidance $(ARGS)
+	$(PY) -m bench --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
+
+bench-all: $(VENV)/.bench build data ## every measurement, with its peers, as tables and plots in .data/bench; long
+	$(PY) -m bench all --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
+
+pictures: $(VENV)/.dev build ## draw the pictures of engine/DESIGN.md again; needs Graphviz's dot
+	$(PY) -m tests.engine.pictures
 
 serve: build ## run the gateway on 127.0.0.1:8000
 	$(VENV)/bin/switchyard serve

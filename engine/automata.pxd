@@ -5,9 +5,13 @@ Representation   states of all built rules lie in one array; state 0 is unused (
                  token_edges, empty_edges likewise. `live` has a bit for every byte that some
                  byte edge takes.
                  An edge that leads to a LOOP state ends an iteration. A counted rule has one, its
-                 start; counted free text has one for every boundary between characters.
+                 start; counted free text, and bounded patterns, have one for every boundary between
+                 characters. Where such a state is FINAL, too, the count must have reached the
+                 minimum. `onward` is the fewest iterations that must end yet if the text goes on
+                 here: in a bounded pattern what the way to the nearest end takes.
                  A state that is `like` another has only the edges that differ (other_text).
-                 A state that is UNBUILT has no edges yet: `visit` makes them.
+                 A state that is UNBUILT has no edges yet: `visit` makes them. Its rule was read by
+                 `lazies`, `objects` or `texts`, as its kind says.
                  `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
                  to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
 Invariants       I1 every state is reachable and can reach the end (counts permitting).
@@ -16,8 +20,9 @@ Invariants       I1 every state is reachable and can reach the end (counts permi
                     equal rule.
                  I3 no byte edge leads into the start state of a plain rule's automaton from
                     outside the rule.
-Cost             rules that only put others together (objects, arrays, members) or list literals
-                 become deterministic state by state, as they are visited: most of what they spell out is never met. All
+Cost             objects, keys that they don't list, and rules that only put others together or
+                 list literals, are made state by state, as they are visited: most of what they
+                 spell out is never met. All
                  others are built whole: subset construction, then Moore's minimisation; one whose
                  deterministic form grows past GROWTH times its edges stays nondeterministic, which
                  rows handle.
@@ -32,7 +37,9 @@ from .digests cimport Digests
 from .draft cimport ByteEdgeC, DraftC, SymbolEdgeC
 from .drafttable cimport DraftTable
 from .flat cimport FlatIR
+from .names cimport SpotsC
 from .nfa cimport NfaC
+from .objects cimport ObjectC
 from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
@@ -41,6 +48,7 @@ cdef enum:
     RULE_EDGES_EXCEEDED = 1
     ROW_ITEMS_EXCEEDED = 2
     ROWS_EXCEEDED = 3
+    BYTES_EXCEEDED = 4
 
 cdef struct StateC:
     uint32_t byte_off, n_bytes
@@ -49,11 +57,13 @@ cdef struct StateC:
     uint32_t empty_off, n_empty
     uint32_t rule
     uint32_t held
-    uint32_t lazy, subset   # of an UNBUILT state: which lazy rule, and which subset of it
+    uint32_t onward         # 0: nothing is counted
+    uint32_t lazy, place    # of an UNBUILT state: which of the rules read, and the place in it
     uint32_t like           # 0, or: bytes without an edge here do what they do there (other_text)
     uint64_t live[4]
     uint8_t flags
     uint8_t is_plain_text   # free text in which no pattern is under way
+    uint8_t missing         # bytes that a character of free text lacks
 
 cdef class Automata:
     cdef FlatIR ir
@@ -69,19 +79,26 @@ cdef class Automata:
     cdef vector[uint32_t] empty_edges
     cdef vector[uint32_t] first           # by rule: its start state, 0 while unbuilt
     cdef vector[uint8_t] tabled           # by built rule: whole and deterministic (triplemaker)
-    cdef vector[LazyC] lazies             # rules that are built state by state
-    cdef vector[vector[uint32_t]] lazy_states     # by lazy rule and subset: its state
+    # rules that are built state by state
+    cdef vector[LazyC] lazies
+    cdef vector[ObjectC] objects
+    cdef vector[SpotsC] texts             # TEXTS and OTHER_TEXT
     cdef ClosureC scratch
-    cdef vector[uint32_t] span            # by counted rule: most iterations one token can end
+    cdef vector[uint32_t] span            # by counted rule: by how much one token can bring a bound closer
+    cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
     cdef void visit(self, uint32_t state) noexcept nogil
     cdef void grow(self, uint32_t state) noexcept nogil
     cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil
-    cdef uint32_t lazy_target(self, uint32_t lazy, uint32_t rule, uint32_t subset) noexcept nogil
+    cdef uint32_t unbuilt(
+        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
+    ) noexcept nogil
     cdef void add_edges(self, StateC* state, DraftC* draft) noexcept nogil
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
+    cdef uint32_t remaining(self, uint32_t state) noexcept nogil
+    cdef void measure(self, uint32_t rule) noexcept nogil
     cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil
     cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil
     cdef void append(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil

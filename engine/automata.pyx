@@ -9,9 +9,14 @@ from .digests cimport DigestC, Digests, is_none
 from .dispatch cimport build_dispatch
 from .draft cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, DraftC
 from .drafttable cimport AutomatonPtr, DraftTable
-from .flat cimport COUNTED_RULE, DISPATCH_RULE, OTHER_TEXT_RULE, PLAIN_RULE, WIDE_CHARS, FlatIR
-from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_start, nfa_state
-from .other_text cimport build_other_text
+from .flat cimport (
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE,
+    TEXTS_RULE, WIDE_CHARS, FlatIR,
+)
+from .names cimport read_texts, texts_state
+from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_emit_counted, nfa_start, nfa_state
+from .objects cimport object_start, object_state
+from .other_text cimport build_other_text, grow_other_text
 from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
@@ -41,6 +46,7 @@ cdef class Automata:
         self.scratch.now = 0
         self.first.assign(ir.rules.size(), 0)
         self.span.assign(ir.rules.size(), 0)
+        self.begins.assign(4 * ir.rules.size(), 0)
         self.tabled.assign(ir.rules.size(), 0)
 
     cdef uint32_t start(self, uint32_t rule) noexcept nogil:
@@ -79,7 +85,8 @@ cdef class Automata:
         cdef uint8_t kind = self.ir.rules[rule].kind
         cdef AutomatonPtr known
         cdef DigestC digest
-        cdef bint shared = kind == PLAIN_RULE and self.table is not None and self.ir.widest(node) > 0
+        cdef bint shared = self.table is not None and (
+            self.ir.widest(node) > 0 if kind == PLAIN_RULE else kind == BOUNDED_RULE)
         if shared:
             digest = self.digests.rule(rule)
             shared = not is_none(digest)
@@ -88,18 +95,33 @@ cdef class Automata:
             if known.get() != NULL:
                 drafts = known.get().drafts
                 self.append(rule, &drafts)
+                self.measure(rule)
                 return True
         if kind == DISPATCH_RULE:
-            build_dispatch(self.ir, self.ir.nodes[node].a, self.ir.rules[rule].counted, &drafts)
+            build_dispatch(self.ir, self.ir.nodes[node].a, self.ir.rules[rule].iterates, &drafts)
         elif kind == OTHER_TEXT_RULE:
             build_other_text(self, rule)
             return self.first[rule] != 0
+        elif kind == TEXTS_RULE:
+            self.texts.resize(self.texts.size() + 1)
+            read_texts(&self.texts.back(), &self.ir.pool[self.ir.nodes[node].off], self.ir.nodes[node].n)
+            self.first[rule] = self.unbuilt(&self.texts.back().states, rule, <uint32_t>self.texts.size() - 1, 0)
+            return True
+        elif kind == OBJECT_RULE:
+            self.objects.resize(self.objects.size() + 1)
+            object_start(&self.objects.back(), self.ir, node)
+            self.first[rule] = self.unbuilt(
+                &self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
+            return True
         else:
             # `FlatIR.weight` was checked against the limit when the grammar was compiled
             nfa_start(&nfa, SLACK * self.edge_limit)
             nfa_state(&nfa)
             nfa_state(&nfa)
-            nfa_emit(&nfa, self.ir, self.ir.nodes[node].a if kind == COUNTED_RULE else node, 0, 1)
+            if kind == BOUNDED_RULE:
+                nfa_emit_counted(&nfa, self.ir, self.ir.nodes[node].a)
+            else:
+                nfa_emit(&nfa, self.ir, self.ir.nodes[node].a if kind == COUNTED_RULE else node, 0, 1)
             if nfa.overflow:
                 self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
                 return False
@@ -108,13 +130,17 @@ cdef class Automata:
                 self.lazies.back().nfa.edges.swap(nfa.edges)
                 self.lazies.back().nfa.size = nfa.size
                 lazy_start(&self.lazies.back(), &self.scratch)
-                self.lazy_states.resize(self.lazies.size())
-                self.first[rule] = self.lazy_target(<uint32_t>self.lazies.size() - 1, rule, 0)
+                self.first[rule] = self.unbuilt(
+                    &self.lazies.back().states, rule, <uint32_t>self.lazies.size() - 1, 0)
                 return True
             shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
             if determinise(&nfa, &drafts, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
                 trim(&drafts)
                 minimise(&drafts)
+            elif kind == BOUNDED_RULE:
+                # never met: characters are told apart by a few bytes each
+                self.error, self.error_got = RULE_EDGES_EXCEEDED, self.edge_limit + 1
+                return False
             else:
                 copy_nfa(&nfa, &drafts)
                 trim(&drafts)
@@ -123,10 +149,37 @@ cdef class Automata:
         if kind == COUNTED_RULE:
             self.make_counted(&drafts)
             self.span[rule] = self.iteration_span(rule, &drafts)
-        elif self.ir.rules[rule].counted:
-            self.span[rule] = self.vocabulary.max_token_bytes
+        elif self.ir.rules[rule].iterates:
+            # a character that is under way, and those that a token begins
+            self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()
         self.append(rule, &drafts)
+        self.measure(rule)
         return True
+
+    cdef uint32_t remaining(self, uint32_t state) noexcept nogil:
+        """The fewest iterations that must end yet, the one under way included."""
+        return 0 if self.states[state].flags & FINAL_STATE else self.states[state].onward
+
+    cdef void measure(self, uint32_t rule) noexcept nogil:
+        """Fills ``onward`` of a counted rule's states, and what begins its iterations."""
+        cdef uint32_t s, k, first = self.first[rule], n = <uint32_t>self.states.size() - first
+        cdef bint bounded = self.ir.rules[rule].kind == BOUNDED_RULE
+        cdef vector[uint32_t] onward
+        cdef uint32_t farthest = 0
+        if not self.ir.rules[rule].iterates:
+            return
+        onward.assign(n, 1)
+        if bounded:
+            measure_ways(self, first, &onward)
+        for s in range(n):
+            self.states[first + s].onward = onward[s]
+            if onward[s] != NO_MAXIMUM:
+                farthest = max(farthest, onward[s])
+            if self.states[first + s].flags & LOOP_STATE:
+                for k in range(4):
+                    self.begins[4 * rule + k] |= self.states[first + s].live[k]
+        if bounded:
+            self.span[rule] = self.vocabulary.max_token_bytes + farthest
 
     cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil:
         """Makes the automaton of a body a loop: what ended it now leads to the start as well."""
@@ -175,7 +228,7 @@ cdef class Automata:
                     if goes_on[d.empty[k]]:
                         d.empty.push_back(d.empty[k])
                     d.empty[k] = 0
-            d.flags = LOOP_STATE if s == 0 else 0
+            d.flags = LOOP_STATE | FINAL_STATE if s == 0 else 0
 
     cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil:
         """Most iterations that can end within one token.
@@ -197,32 +250,45 @@ cdef class Automata:
         cdef uint32_t widest = self.ir.widest(node)
         return widest <= WIDE_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
 
-    cdef uint32_t lazy_target(self, uint32_t lazy, uint32_t rule, uint32_t subset) noexcept nogil:
-        """The state of a subset, unbuilt if it is new."""
+    cdef uint32_t unbuilt(
+        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
+    ) noexcept nogil:
+        """The state of a place, unbuilt if it is new; ``known`` are those of the rule."""
         cdef StateC made
-        cdef vector[uint32_t]* known = &self.lazy_states[lazy]
-        while known.size() <= subset:
-            known.push_back(0)
-        if known[0][subset] == 0:
+        if known.size() <= place:
+            known.resize(place + 1, 0)
+        if known[0][place] == 0:
             made = self.states[0]
-            made.rule, made.lazy, made.subset = rule, lazy, subset
+            made.rule, made.lazy, made.place = rule, lazy, place
             made.flags = UNBUILT_STATE
-            known[0][subset] = <uint32_t>self.states.size()
+            known[0][place] = <uint32_t>self.states.size()
             self.states.push_back(made)
-        return known[0][subset]
+        return known[0][place]
 
     cdef void grow(self, uint32_t state) noexcept nogil:
         """Makes the edges of a state of a lazy rule."""
         cdef StateC made = self.states[state]
         cdef DraftC draft
+        cdef vector[uint32_t]* known
         cdef uint32_t k
-        lazy_state(&self.lazies[made.lazy], &self.scratch, made.subset, &draft)
+        if self.ir.rules[made.rule].kind == OTHER_TEXT_RULE:
+            grow_other_text(self, state)
+            return
+        if self.ir.rules[made.rule].kind == OBJECT_RULE:
+            object_state(&self.objects[made.lazy], made.place, &draft)
+            known = &self.objects[made.lazy].states
+        elif self.ir.rules[made.rule].kind == TEXTS_RULE:
+            texts_state(&self.texts[made.lazy], made.place, &draft)
+            known = &self.texts[made.lazy].states
+        else:
+            lazy_state(&self.lazies[made.lazy], &self.scratch, made.place, &draft)
+            known = &self.lazies[made.lazy].states
         for k in range(<uint32_t>draft.bytes.size()):
-            draft.bytes[k].target = self.lazy_target(made.lazy, made.rule, draft.bytes[k].target)
+            draft.bytes[k].target = self.unbuilt(known, made.rule, made.lazy, draft.bytes[k].target)
         for k in range(<uint32_t>draft.refs.size()):
-            draft.refs[k].target = self.lazy_target(made.lazy, made.rule, draft.refs[k].target)
+            draft.refs[k].target = self.unbuilt(known, made.rule, made.lazy, draft.refs[k].target)
         for k in range(<uint32_t>draft.tokens.size()):
-            draft.tokens[k].target = self.lazy_target(made.lazy, made.rule, draft.tokens[k].target)
+            draft.tokens[k].target = self.unbuilt(known, made.rule, made.lazy, draft.tokens[k].target)
         self.add_edges(&made, &draft)
         made.flags = draft.flags
         self.states[state] = made
@@ -237,7 +303,9 @@ cdef class Automata:
         for s in range(<uint32_t>drafts.size()):
             d = &drafts[0][s]
             state.rule, state.held, state.like, state.flags = rule, d.held, 0, d.flags
+            state.onward = 0
             state.is_plain_text = d.is_plain_text
+            state.missing = d.missing if self.ir.rules[rule].kind == DISPATCH_RULE else 0
             for k in range(<uint32_t>d.bytes.size()):
                 d.bytes[k].target += base
             for k in range(<uint32_t>d.refs.size()):
@@ -267,6 +335,53 @@ cdef class Automata:
         self.ref_edges.insert(self.ref_edges.end(), d.refs.begin(), d.refs.end())
         self.token_edges.insert(self.token_edges.end(), d.tokens.begin(), d.tokens.end())
         self.empty_edges.insert(self.empty_edges.end(), d.empty.begin(), d.empty.end())
+
+
+cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onward) noexcept nogil:
+    """By state of a bounded pattern: the fewest characters that end yet if the text goes on.
+
+    From the ends backwards, those first that are as many characters away.
+    """
+    cdef uint32_t n = <uint32_t>onward.size(), s, t, e, way
+    cdef vector[uint32_t] off, order, least, todo, later
+    cdef StateC* state
+    off.assign(n + 2, 0)
+    for s in range(n):
+        state = &automata.states[first + s]
+        for e in range(state.byte_off, state.byte_off + state.n_bytes):
+            off[automata.byte_edges[e].target - first + 1] += 1
+    for s in range(n):
+        off[s + 1] += off[s]
+    order.resize(off[n])
+    todo = off
+    for s in range(n):
+        state = &automata.states[first + s]
+        for e in range(state.byte_off, state.byte_off + state.n_bytes):
+            t = automata.byte_edges[e].target - first
+            order[todo[t]] = s
+            todo[t] += 1
+    todo.clear()
+    least.assign(n, NO_MAXIMUM)
+    onward.assign(n, NO_MAXIMUM)
+    for s in range(n):
+        if automata.states[first + s].flags & FINAL_STATE:
+            least[s] = 0
+            todo.push_back(s)
+    while todo.size():
+        while todo.size():
+            t = todo.back()
+            todo.pop_back()
+            way = least[t] + ((automata.states[first + t].flags & LOOP_STATE) != 0)
+            for e in range(off[t], off[t + 1]):
+                s = order[e]
+                onward[0][s] = min(onward[0][s], way)
+                if way < least[s]:
+                    least[s] = way
+                    if way == least[t]:
+                        todo.push_back(s)
+                    else:
+                        later.push_back(s)
+        todo.swap(later)
 
 
 cdef bint has_edges(NfaC* nfa, uint32_t kind) noexcept nogil:

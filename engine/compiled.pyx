@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from .automata cimport NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
+from .automata cimport BYTES_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
 from .digests cimport Digests
 from .prefill cimport Prefill
 
@@ -24,7 +24,8 @@ cdef class Generation:
         automata = Automata(compiled.ir, compiled.vocabulary, limits.rule_edges,
                             table=compiled.automata_table, digests=digests)
         self.arena = Arena(automata, tail_references=features.tail_references,
-                           item_limit=limits.row_items, row_limit=limits.rows)
+                           item_limit=limits.row_items, row_limit=limits.rows,
+                           byte_limit=limits.most_generation_bytes)
         self.masks = Masks(self.arena, compiled.vocabulary, compiled.table, digests,
                            keep=features.mask_memo, max_bytes=limits.mask_bytes)
 
@@ -98,7 +99,8 @@ cdef class Compiled:
         if error == NO_ERROR:
             return 0
         name = ("rule_edges" if error == RULE_EDGES_EXCEEDED
-                else "row_items" if error == ROW_ITEMS_EXCEEDED else "rows")
+                else "row_items" if error == ROW_ITEMS_EXCEEDED
+                else "most_generation_bytes" if error == BYTES_EXCEEDED else "rows")
         raise LimitExceeded(name, getattr(self.limits, name), got)
 
     def costly_digests(self):

@@ -36,6 +36,7 @@ cdef struct LazyC:
     IndexC index
     SetIds ids
     vector[Set] sets
+    vector[uint32_t] states   # by subset: its state, 0: none yet (automata)
 
 cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept nogil
 cdef void copy_nfa(NfaC* nfa, vector[DraftC]* out) noexcept nogil

@@ -1,10 +1,11 @@
 """Subset construction, trimming, minimisation: see the header file."""
 
 from cython.operator cimport dereference
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
-from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
+from .draft cimport FINAL_STATE, LOOP_STATE, ByteEdgeC, DraftC, SymbolEdgeC
+from .hashing cimport MISSING, U64MapC, map_get, map_put
 from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
 from .pool cimport vector
 
@@ -16,6 +17,9 @@ cdef uint32_t DEAD = 0xFFFFFFFF
 # below 4; a search for a text of 20,000 letters would take 600 and 18 GB.
 cdef uint32_t MEMBERS = 16
 cdef uint32_t MEMBERS_FREE = 1 << 20
+
+# Symbols that leave a state and are compared one by one; beyond, they are looked up.
+cdef uint32_t FEW = 16
 
 # Moore's refinement is quadratic at worst; larger automata are left as they are.
 cdef uint32_t MINIMISED_STATES = 4096
@@ -176,7 +180,9 @@ cdef void expand(
     cdef uint32_t s, k
     for s in members[0]:
         if s == FINISH:
-            draft.flags |= FINAL_STATE
+            draft.flags |= FINAL_STATE | (LOOP_STATE if nfa.counted_high else 0)
+        elif nfa.counted_low <= s < nfa.counted_high:
+            draft.flags |= LOOP_STATE
         for k in range(index.off[s], index.off[s + 1]):
             edge = nfa.edges[index.order[k]]
             if edge.kind == BYTE_EDGE:
@@ -219,19 +225,44 @@ cdef void expand_bytes(
 cdef void expand_symbols(
     NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, SetIds* ids, vector[Set]* sets, DraftC* draft
 ) noexcept nogil:
-    cdef vector[uint8_t] done
-    cdef uint32_t k, j
+    """Symbols in the order in which they appear first; each leads to the union of its targets."""
+    cdef uint32_t k, n, first
+    cdef uint64_t key
     cdef Set targets
     cdef SymbolEdgeC made
-    done.assign(edges.size(), 0)
+    cdef U64MapC groups
+    cdef vector[uint32_t] last, after
+    if edges.size() == 0:
+        return
+    groups.used = 0
+    # the edges of one symbol are a chain: `after`, from the first one on; `last` by first edge
+    last.resize(edges.size())
+    after.assign(edges.size(), DEAD)
     for k in range(<uint32_t>edges.size()):
-        if done[k]:
+        if edges.size() <= FEW:
+            first = 0
+            while edges[0][first].kind != edges[0][k].kind or edges[0][first].a != edges[0][k].a:
+                first += 1
+        else:
+            key = <uint64_t>edges[0][k].kind << 32 | edges[0][k].a
+            first = map_get(&groups, key)
+            if first == MISSING:
+                map_put(&groups, key, k)
+                first = k
+        if first == k:
+            last[k] = k
+        else:
+            after[last[first]] = k
+            last[first] = k
+            last[k] = DEAD
+    for k in range(<uint32_t>edges.size()):
+        if last[k] == DEAD:
             continue
         targets.clear()
-        for j in range(k, <uint32_t>edges.size()):
-            if edges[0][j].kind == edges[0][k].kind and edges[0][j].a == edges[0][k].a:
-                targets.push_back(edges[0][j].target)
-                done[j] = 1
+        n = k
+        while n != DEAD:
+            targets.push_back(edges[0][n].target)
+            n = after[n]
         unique(&targets)
         if scratch != NULL:
             close(nfa, index, scratch, &targets)

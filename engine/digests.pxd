@@ -19,7 +19,7 @@ Threads      an instance belongs to one generation and is used under its mutex.
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from .flat cimport FlatIR
+from .flat cimport FlatIR, NodeC
 from .pool cimport vector
 
 cdef struct DigestC:
@@ -35,6 +35,7 @@ cdef class Digests:
     cdef DigestC node(self, uint32_t number) noexcept nogil
     cdef DigestC make(self, uint32_t number) noexcept nogil
     cdef bint write_node(self, uint32_t number) noexcept nogil
+    cdef void write_members(self, NodeC* node) noexcept nogil
     cdef void write_patterns(self, uint32_t number) noexcept nogil
     cdef void begin(self, uint32_t kind) noexcept nogil
     cdef void write(self, uint32_t value) noexcept nogil

@@ -3,7 +3,8 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport (
-    COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OTHER_TEXT, REF, REPEAT, TOKENS,
+    BOUNDED, BOUNDED_RULE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT, OTHER_TEXT,
+    OTHER_TOKENS, REF, REPEAT, TOKENS,
     ArmC, DispatchC, FlatIR, NodeC, RuleC, list_below,
 )
 from .pool cimport vector
@@ -21,6 +22,7 @@ cdef uint8_t DONE = 2
 # First words that no kind of node has.
 cdef uint32_t PATTERNS = 0x10000
 cdef uint32_t REPEATED = 0x10001
+cdef uint32_t COUNTED_CHARACTERS = 0x10002
 
 
 cdef class Digests:
@@ -45,11 +47,11 @@ cdef class Digests:
         if rule.kind == DISPATCH_RULE:
             self.write_patterns(rule.node)
             return self.finish()
-        if rule.kind == COUNTED_RULE:
+        if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
             body = self.node(self.ir.nodes[rule.node].a)
             if is_none(body):
                 return body
-            self.begin(REPEATED)
+            self.begin(REPEATED if rule.kind == COUNTED_RULE else COUNTED_CHARACTERS)
             self.write_child(self.ir.nodes[rule.node].a)
             return self.finish()
         return self.node(rule.node)
@@ -97,13 +99,14 @@ cdef class Digests:
             self.write_patterns(number)
             self.write(rule.minimum)
             self.write(rule.maximum)
+            self.write(rule.most_tokens)
         else:
             self.begin(node.kind)
-        if node.kind == REPEAT:
+        if node.kind == REPEAT or node.kind == BOUNDED:
             self.write(node.b)
             self.write(node.c)
-        elif node.kind == TOKENS:
-            for k in self.ir.token_sets[node.a]:
+        elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
+            for k in self.ir.token_sets[node.a].ids:
                 self.write(k)
         elif node.kind == GRAPH:
             self.write(node.a)
@@ -112,6 +115,8 @@ cdef class Digests:
                 self.write(self.ir.pool[node.off + 3 * k])
                 self.write(self.ir.pool[node.off + 3 * k + 2])
             self.write_pool(node.b, node.c)
+        elif node.kind == OBJECT:
+            self.write_members(node)
         list_below(self.ir, number, &below)
         if below.size() == 0 or node.kind == OTHER_TEXT:
             self.write_pool(node.off, node.n)
@@ -120,6 +125,16 @@ cdef class Digests:
                 return False
         return True
 
+    cdef void write_members(self, NodeC* node) noexcept nogil:
+        """What an OBJECT says besides its nodes."""
+        cdef uint32_t at = node.off + 2, _k
+        self.write(node.a)
+        self.write(node.b)
+        for _k in range(node.a):
+            self.write(self.ir.pool[at + 1])
+            self.write_pool(at + 3, self.ir.pool[at + 2])
+            at += 3 + self.ir.pool[at + 2]
+
     cdef void write_patterns(self, uint32_t number) noexcept nogil:
         """What a DISPATCH says besides its arms' rules."""
         cdef DispatchC* dispatch = &self.ir.dispatches[self.ir.nodes[number].a]
@@ -127,7 +142,6 @@ cdef class Digests:
         cdef uint32_t k
         self.begin(PATTERNS)
         self.write(dispatch.open_end)
-        self.write(self.ir.rules[self.ir.rule_of_node[number]].counted)
         self.write(<uint32_t>dispatch.arms.size())
         for arm in dispatch.arms:
             self.write_pool(arm.off, arm.n)
@@ -137,7 +151,7 @@ cdef class Digests:
         for arm in dispatch.excludes:
             self.write_pool(arm.off, arm.n)
         if dispatch.specials != NO_RULE:
-            for k in self.ir.token_sets[dispatch.specials]:
+            for k in self.ir.token_sets[dispatch.specials].ids:
                 self.write(k)
 
     cdef void begin(self, uint32_t kind) noexcept nogil:

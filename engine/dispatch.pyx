@@ -14,6 +14,12 @@ cdef uint32_t ROOT = 0
 cdef uint32_t NOTHING = 0xFFFFFFFF
 
 
+cdef uint8_t missing_bytes(uint8_t place) noexcept nogil:
+    if place < AFTER_E0:
+        return place
+    return 3 if place >= AFTER_F0 else 2
+
+
 cdef struct TrieC:
     # Aho-Corasick: moves[q] holds every letter from q that does not lead to the root
     vector[Moves] moves
@@ -175,6 +181,7 @@ cdef uint32_t new_state(WorkC* work, vector[DraftC]* out, uint32_t key) noexcept
     out.back().held = 0
     out.back().flags = 0
     out.back().is_plain_text = 0
+    out.back().missing = 0
     work.keys.push_back(key)
     return <uint32_t>out.size() - 1
 
@@ -260,7 +267,7 @@ cdef bint is_free(FlatIR ir, DispatchC* dispatch, uint32_t token) noexcept nogil
     if dispatch.specials == NO_RULE:
         return False
     return binary_search(
-        ir.token_sets[dispatch.specials].begin(), ir.token_sets[dispatch.specials].end(), token)
+        ir.token_sets[dispatch.specials].ids.begin(), ir.token_sets[dispatch.specials].ids.end(), token)
 
 
 cdef void token_edges(
@@ -282,7 +289,7 @@ cdef void token_edges(
         token_edge(ir, &out[0][state], &one, target)
     if dispatch.specials == NO_RULE or debt:
         return
-    for token in ir.token_sets[dispatch.specials]:
+    for token in ir.token_sets[dispatch.specials].ids:
         if not trie.moves[q].count(token + 256):
             rest.push_back(token)
     target = text_state(work, out, pack(ROOT, 0, BOUNDARY))
@@ -306,7 +313,7 @@ cdef void build_dispatch(
     cdef WorkC work
     cdef uint32_t state = 0, key
     # of counted text every boundary between characters ends an iteration, the start included
-    cdef uint8_t boundary = LOOP_STATE if counted else FINAL_STATE
+    cdef uint8_t boundary = LOOP_STATE | FINAL_STATE if counted else FINAL_STATE
     build_trie(&trie, ir, dispatch)
     link(&trie)
     out.clear()
@@ -316,6 +323,7 @@ cdef void build_dispatch(
         key = work.keys[state]
         if key != NOTHING:
             out[0][state].is_plain_text = key >> 3 == 0
+            out[0][state].missing = missing_bytes(key & 7)
             out[0][state].held = trie.held[key >> 11]
             byte_edges(&work, out, &trie, dispatch, state, key)
             if (key & 7) == BOUNDARY:

@@ -9,7 +9,7 @@ from .pool cimport vector
 
 cdef enum:
     FINAL_STATE = 1
-    LOOP_STATE = 2
+    LOOP_STATE = 2          # an edge into it counts (automata)
     TRIGGER_STATE = 4       # behind a completed pattern: only the arm's rule follows
     UNBUILT_STATE = 8       # edges are made by Automata.visit
 
@@ -30,3 +30,4 @@ cdef struct DraftC:
     uint32_t held
     uint8_t flags
     uint8_t is_plain_text   # free text in which no pattern is under way
+    uint8_t missing         # bytes that a character of free text lacks

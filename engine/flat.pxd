@@ -1,6 +1,6 @@
 """The IR in flat native arrays, with two facts that must be known before automata are built.
 
-Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1] (kinds: ir.py):
+Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1] (kinds: ir.pxd):
 
                      BYTES               byte values
                      TEXT                code points
@@ -8,18 +8,23 @@ Representation   node i is nodes[i]; its operands lie in pool[off .. off + n - 1
                      SEQ, ALT            node ids
                      GRAPH               (from, node, to) triples, a = states,
                                          finals at pool[b .. b + c - 1]
-                     REPEAT              a = node, b = min, c = max (NO_MAXIMUM: none)
+                     REPEAT, BOUNDED     a = node, b = min, c = max (NO_MAXIMUM: none)
                      REF                 a = rule
-                     TOKENS              a = token set
+                     TOKENS, OTHER_TOKENS  a = token set
                      CAPTURE             a = node, b = label, c = role
                      DISPATCH            a = index into dispatches
-                     OTHER_TEXT          a = rule of any text; for each text its length and code points
+                     TEXTS               for each text its length and code points
+                     OTHER_TEXT          the same; a = rule of any text
+                     OBJECT              a = members, b = flags; nodes of space and of what isn't listed,
+                                         then for each member its node, whether it is required, and
+                                         its name's length and code points
 
                  rules[r] names the node of rule r and how its automaton is made. Behind the
-                 grammar's own rules come made ones: each CAPTURE, DISPATCH, arm and counted
-                 REPEAT is a rule of its own.
+                 grammar's own rules come made ones: each CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, BOUNDED
+                 and counted REPEAT, each OBJECT that is not all of a rule, and each arm that is no REF
+                 is a rule of its own.
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
-Invariants       I1 as in ir.py; nodes, pool and rules never change after load. Token sets may
+Invariants       I1 as in ir.pxd; nodes, pool and rules never change after load. Token sets may
                     be added while automata are built.
 Not here         automata (automata), identities (digests).
 """
@@ -28,6 +33,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.map cimport map as cmap
 
 from .pool cimport vector
+from .vocabulary cimport Vocabulary
 
 cdef enum:
     EMPTY = 0
@@ -45,16 +51,31 @@ cdef enum:
     DISPATCH = 12
     CAPTURE = 13
     OTHER_TEXT = 14
+    OBJECT = 15
+    BOUNDED = 16
+    TEXTS = 17
+    OTHER_TOKENS = 18
 
 cdef enum:
     NO_MAXIMUM = 0xFFFFFFFF
     NO_RULE = 0xFFFFFFFF
 
 cdef enum:
+    CHARACTER_BYTES = 4       # of the longest character
+
+cdef enum:
     PLAIN_RULE = 0
     COUNTED_RULE = 1
     DISPATCH_RULE = 2
     OTHER_TEXT_RULE = 3
+    OBJECT_RULE = 4
+    BOUNDED_RULE = 5
+    TEXTS_RULE = 6
+
+cdef enum:
+    # of an OBJECT
+    MAY_BE_EMPTY = 1          # it needs no member
+    EXTRA_LAST = 2            # members that aren't listed stand behind all others
 
 cdef enum:
     WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary
@@ -70,11 +91,18 @@ cdef struct NodeC:
     uint32_t kind, a, b, c, off, n
 
 cdef struct RuleC:
-    uint32_t node             # body; for COUNTED_RULE the REPEAT, for DISPATCH_RULE the DISPATCH
-    uint32_t minimum, maximum  # iterations; of a DISPATCH its characters
+    uint32_t node             # body; for other kinds than PLAIN_RULE the node itself
+    uint32_t minimum, maximum  # iterations; of DISPATCH and BOUNDED characters
+    uint32_t most_tokens      # of a DISPATCH, NO_MAXIMUM: no bound
+    uint32_t unit             # what a token counts in the register: more than the characters; 0: nothing
     uint32_t label            # index into labels
     uint8_t kind, role, nullable, productive
-    uint8_t counted           # registers hold a count: COUNTED_RULE, and free text with bounds
+    uint8_t counted           # registers hold a count: COUNTED_RULE, BOUNDED_RULE, and free text with bounds
+    uint8_t iterates          # the count is of iterations or characters, not of tokens alone
+
+cdef struct TokenSetC:
+    vector[uint32_t] ids      # ascending
+    uint8_t others            # these are the tokens that are not in the set, beside those without a text
 
 cdef struct ArmC:
     uint32_t off, n           # letters in pool
@@ -88,6 +116,20 @@ cdef struct DispatchC:
     uint32_t specials         # token set, NO_RULE: none
     uint8_t open_end
 
+cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil
+cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil
+
+# A register is iterations + unit * tokens.
+cdef inline uint32_t iterations(RuleC* rule, uint32_t value) noexcept nogil:
+    return value % rule.unit if rule.unit else value
+
+cdef inline uint32_t tokens(RuleC* rule, uint32_t value) noexcept nogil:
+    return value // rule.unit if rule.unit else 0
+
+# Tokens left of a bound on them; NO_MAXIMUM: there is none.
+cdef inline uint32_t tokens_left(RuleC* rule, uint32_t value) noexcept nogil:
+    return rule.most_tokens - tokens(rule, value) if rule.unit else NO_MAXIMUM
+
 cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil
 
 cdef class FlatIR:
@@ -98,14 +140,16 @@ cdef class FlatIR:
     cdef vector[uint32_t] pool
     cdef vector[RuleC] rules
     cdef vector[DispatchC] dispatches
-    cdef vector[vector[uint32_t]] token_sets      # each ascending
+    cdef vector[TokenSetC] token_sets
+    cdef Vocabulary vocabulary
     cdef cmap[uint32_t, uint32_t] letter_bytes    # bytes of the token behind a pattern's letter
     cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
-    cdef vector[uint32_t] weights         # states a node takes when written out, about
+    cdef vector[uint32_t] weights         # edges a node takes when written out, about
     cdef vector[uint8_t] nullable
     cdef vector[uint8_t] productive
     cdef int load(self, uint32_t number, grammar, vocabulary) except -1
-    cdef int load_tokens(self, NodeC* node, uint32_t size) except -1
+    cdef int load_tokens(self, NodeC* node) except -1
+    cdef void name_objects(self) noexcept nogil
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *
     cdef uint32_t widest(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil
@@ -114,5 +158,6 @@ cdef class FlatIR:
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil
     cdef void solve(self) noexcept nogil
     cdef bint node_productive(self, uint32_t i) noexcept nogil
+    cdef bint object_productive(self, NodeC* node) noexcept nogil
     cdef bint node_nullable(self, uint32_t i) noexcept nogil
     cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil

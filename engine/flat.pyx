@@ -27,6 +27,7 @@ cdef class FlatIR:
     def __init__(self, Grammar grammar, vocabulary, *, bint count_registers=True):
         cdef uint32_t i
         grammar.check()
+        self.vocabulary = vocabulary
         self.labels = grammar.labels
         self.root = grammar.root
         self.own_rules = <uint32_t>grammar.rule_nodes.size()
@@ -35,24 +36,34 @@ cdef class FlatIR:
         for i in grammar.rule_nodes:
             self.rules.push_back(_rule(i, PLAIN_RULE))
         self.rule_of_node.assign(self.nodes.size(), NO_RULE)
+        self.name_objects()
         self.weights.reserve(self.nodes.size())
         for i in range(<uint32_t>self.nodes.size()):
             self.load(i, grammar, vocabulary)
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
+            elif self.nodes[i].kind == BOUNDED and count_registers:
+                self.rule_of_node[i] = self.made_rule(i, BOUNDED_RULE)
             self.weights.push_back(self.weight(i))
         with nogil:
             self.solve()
+
+    cdef void name_objects(self) noexcept nogil:
+        """A rule that is nothing but an object is the object's own."""
+        cdef uint32_t r, node
+        for r in range(<uint32_t>self.rules.size()):
+            node = self.rules[r].node
+            if self.nodes[node].kind == OBJECT and self.rule_of_node[node] == NO_RULE:
+                self.rule_of_node[node] = r
+                self.rules[r].kind = OBJECT_RULE
 
     def largest_rule(self):
         """About how many edges the largest rule's automaton will take."""
         cdef uint32_t largest = 0
         cdef RuleC rule
         for rule in self.rules:
-            if rule.kind == COUNTED_RULE:
+            if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
                 largest = max(largest, self.weights[self.nodes[rule.node].a])
-            elif rule.kind == OTHER_TEXT_RULE:
-                largest = max(largest, 8 * self.nodes[rule.node].n)
             elif rule.kind == PLAIN_RULE:
                 largest = max(largest, self.weights[rule.node])
         return largest
@@ -63,7 +74,7 @@ cdef class FlatIR:
         found = []
         for r in range(<uint32_t>self.rules.size()):
             node = self.rules[r].node
-            if self.rules[r].kind == COUNTED_RULE:
+            if self.rules[r].kind == COUNTED_RULE or self.rules[r].kind == BOUNDED_RULE:
                 node = self.nodes[node].a
             if self.rules[r].kind == DISPATCH_RULE or self.widest(node) > WIDE_CHARS:
                 found.append(r)
@@ -73,8 +84,8 @@ cdef class FlatIR:
         """Makes the rules and sets of one node; its children have theirs (I1)."""
         cdef NodeC* node = &self.nodes[number]
         cdef uint32_t kind = node.kind
-        if kind == TOKENS:
-            self.load_tokens(node, vocabulary.size)
+        if kind == TOKENS or kind == OTHER_TOKENS:
+            self.load_tokens(node)
         elif kind == CAPTURE:
             self.rule_of_node[number] = self.made_rule(node.a, PLAIN_RULE)
             self.rules.back().label = node.b
@@ -85,18 +96,28 @@ cdef class FlatIR:
             self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
             self.rules.back().minimum = content[5]
             self.rules.back().maximum = NO_MAXIMUM if content[6] < 0 else content[6]
-            self.rules.back().counted = content[5] > 0 or content[6] >= 0
+            self.rules.back().iterates = content[5] > 0 or content[6] >= 0
+            self.rules.back().counted = self.rules.back().iterates or content[7] >= 0
+            if content[7] >= 0:
+                self.rules.back().most_tokens = content[7]
+                self.rules.back().unit = content[6] + 1 if content[6] >= 0 else 1
         elif kind == OTHER_TEXT:
             self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
+        elif kind == TEXTS:
+            self.rule_of_node[number] = self.made_rule(number, TEXTS_RULE)
+        elif kind == OBJECT and self.rule_of_node[number] == NO_RULE:
+            self.rule_of_node[number] = self.made_rule(number, OBJECT_RULE)
         return 0
 
-    cdef int load_tokens(self, NodeC* node, uint32_t size) except -1:
+    cdef int load_tokens(self, NodeC* node) except -1:
         """A token set of its own: equal ones are one node."""
-        cdef vector[uint32_t] ids
-        ids.assign(self.pool.begin() + node.off, self.pool.begin() + node.off + node.n)
-        check_tokens([token for token in ids], size)
+        cdef TokenSetC made
+        made.ids.assign(self.pool.begin() + node.off, self.pool.begin() + node.off + node.n)
+        made.others = node.kind == OTHER_TOKENS
+        if made.ids.size():
+            check_tokens((made.ids.back(),), self.vocabulary.size)
         node.a = <uint32_t>self.token_sets.size()
-        self.token_sets.push_back(ids)
+        self.token_sets.push_back(made)
         return 0
 
     def _append(self, values):
@@ -108,7 +129,7 @@ cdef class FlatIR:
     def _dispatch(self, tuple node, vocabulary):
         cdef DispatchC out
         cdef vector[uint32_t] allowed
-        _, arms, excludes, specials, open_end, _, _ = node
+        _, arms, excludes, specials, open_end, *_ = node
         for pattern in (*(arm[0] for arm in arms), *excludes):
             check_tokens([letter - 256 for letter in pattern if letter >= 256], vocabulary.size)
         check_tokens(specials, vocabulary.size)
@@ -146,22 +167,28 @@ cdef class FlatIR:
 
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *:
         cdef RuleC rule = _rule(node, kind)
-        if kind == COUNTED_RULE:
+        if kind == COUNTED_RULE or kind == BOUNDED_RULE:
             rule.minimum, rule.maximum = self.nodes[node].b, self.nodes[node].c
-            rule.counted = True
+            rule.counted = rule.iterates = True
         self.rules.push_back(rule)
         return <uint32_t>self.rules.size() - 1
 
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil:
-        return binary_search(self.token_sets[number].begin(), self.token_sets[number].end(), token)
+        cdef TokenSetC* tokens = &self.token_sets[number]
+        cdef bint found = binary_search(tokens.ids.begin(), tokens.ids.end(), token)
+        if tokens.others:
+            return not found and self.vocabulary.offsets[token] != self.vocabulary.offsets[token + 1]
+        return found
 
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil:
         """The number of a token set; equal sets get one number."""
         cdef uint32_t k
+        cdef TokenSetC made
         for k in range(<uint32_t>self.token_sets.size()):
-            if self.token_sets[k] == ids[0]:
+            if not self.token_sets[k].others and self.token_sets[k].ids == ids[0]:
                 return k
-        self.token_sets.push_back(ids[0])
+        made.ids, made.others = ids[0], False
+        self.token_sets.push_back(made)
         return <uint32_t>self.token_sets.size() - 1
 
     cdef bint is_counted(self, uint32_t i) noexcept nogil:
@@ -192,7 +219,7 @@ cdef class FlatIR:
         elif node.kind == GRAPH:
             for k in range(node.n // 3):
                 found = max(found, self.widest(self.pool[node.off + 3 * k + 1]))
-        elif node.kind == REPEAT:
+        elif node.kind == REPEAT or node.kind == BOUNDED:
             return self.widest(node.a)
         return found
 
@@ -217,7 +244,7 @@ cdef class FlatIR:
         if node.kind == SEQ or node.kind == ALT:
             for k in range(node.n):
                 total += self.weights[self.pool[node.off + k]]
-        elif node.kind == REPEAT:
+        elif node.kind == REPEAT or node.kind == BOUNDED:
             total = self.weights[node.a] * <unsigned long long>(
                 max(node.b, 1) if node.c == NO_MAXIMUM else max(node.c, 1))
         elif node.kind == GRAPH:
@@ -275,10 +302,12 @@ cdef class FlatIR:
             return node.b == 0 or self.productive[node.a]
         if node.kind == REF:
             return self.productive[self.rules[node.a].node]
-        if node.kind == CAPTURE:
+        if node.kind == CAPTURE or node.kind == BOUNDED:
             return self.productive[node.a]
         if node.kind == GRAPH:
             return self.graph_reaches(node, self.productive.data())
+        if node.kind == OBJECT:
+            return self.object_productive(node)
         if node.kind == DISPATCH:
             if self.dispatches[node.a].open_end:
                 return True
@@ -288,6 +317,15 @@ cdef class FlatIR:
                     return True
             return False
         return True
+
+    cdef bint object_productive(self, NodeC* node) noexcept nogil:
+        cdef vector[uint32_t] members
+        cdef vector[uint8_t] good
+        cdef uint32_t k
+        list_members(node, self.pool.data(), &members)
+        for k in members:
+            good.push_back(self.productive[k])
+        return members_suffice(node, self.pool.data(), good.data())
 
     cdef bint node_nullable(self, uint32_t i) noexcept nogil:
         cdef NodeC* node = &self.nodes[i]
@@ -306,6 +344,8 @@ cdef class FlatIR:
             return False
         if node.kind == REPEAT:
             return node.b == 0 or self.nullable[node.a]
+        if node.kind == BOUNDED:
+            return node.b == 0 and self.nullable[node.a]
         if node.kind == REF:
             return self.nullable[self.rules[node.a].node]
         if node.kind == CAPTURE:
@@ -315,7 +355,9 @@ cdef class FlatIR:
         if node.kind == DISPATCH:
             return self.dispatches[node.a].open_end and self.rules[self.rule_of_node[i]].minimum == 0
         if node.kind == OTHER_TEXT:
-            return not (node.n and self.pool[node.off] == 0)
+            return not has_empty_text(node, self.pool.data())
+        if node.kind == TEXTS:
+            return has_empty_text(node, self.pool.data())
         return False
 
     cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
@@ -344,6 +386,41 @@ cdef class FlatIR:
             if seen[self.pool[node.b + k]]:
                 return True
         return False
+
+
+cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil:
+    """The nodes of an OBJECT: space, what isn't listed, the members."""
+    cdef uint32_t at = node.off + 2, _k
+    out.clear()
+    out.push_back(pool[node.off])
+    out.push_back(pool[node.off + 1])
+    for _k in range(node.a):
+        out.push_back(pool[at])
+        at += 3 + pool[at + 2]
+
+
+cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil:
+    """Whether an OBJECT has a text, if it is known of its nodes, in the order of ``list_members``: all
+    required members need one, and some member, where the object must not be empty.
+    """
+    cdef uint32_t at = node.off + 2, k
+    cdef bint is_any = node.b & MAY_BE_EMPTY or good[1]
+    for k in range(node.a):
+        if good[2 + k]:
+            is_any = True
+        elif pool[at + 1]:
+            return False
+        at += 3 + pool[at + 2]
+    return is_any
+
+
+cdef bint has_empty_text(NodeC* node, const uint32_t* pool) noexcept nogil:
+    cdef uint32_t at = node.off, end = node.off + node.n
+    while at < end:
+        if pool[at] == 0:
+            return True
+        at += 1 + pool[at]
+    return False
 
 
 cdef void order_nodes(FlatIR flat, vector[uint32_t]* order) noexcept nogil:
@@ -380,7 +457,9 @@ cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept 
     elif node.kind == GRAPH:
         for k in range(node.n // 3):
             below.push_back(flat.pool[node.off + 3 * k + 1])
-    elif node.kind == REPEAT or node.kind == CAPTURE:
+    elif node.kind == OBJECT:
+        list_members(node, flat.pool.data(), below)
+    elif node.kind == REPEAT or node.kind == CAPTURE or node.kind == BOUNDED:
         below.push_back(node.a)
     elif node.kind == REF or node.kind == OTHER_TEXT:
         below.push_back(flat.rules[node.a].node)
@@ -405,8 +484,10 @@ cdef RuleC _rule(uint32_t node, uint8_t kind):
     rule.node = node
     rule.minimum = 0
     rule.maximum = NO_MAXIMUM
+    rule.most_tokens = NO_MAXIMUM
+    rule.unit = 0
     rule.label = 0
     rule.kind = kind
     rule.role = ROLE_NONE
-    rule.nullable = rule.productive = rule.counted = 0
+    rule.nullable = rule.productive = rule.counted = rule.iterates = 0
     return rule

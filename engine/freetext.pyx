@@ -6,7 +6,7 @@ from libcpp.memory cimport make_shared
 
 from .automata cimport Automata, StateC
 from .dispatch cimport BOUNDARY, PieceC, utf8_pieces
-from .draft cimport FINAL_STATE
+from .draft cimport FINAL_STATE, LOOP_STATE
 from .pool cimport vector
 from .triples cimport TripleC, TriplePtr
 from .triplemaker cimport pack_bits, sort_exits
@@ -115,7 +115,7 @@ cdef TriplePtr free_text_triple(
         made.get().words.assign(vocabulary.words, 0)
     for k in plain.ids:
         made.get().words[k >> 5] |= (<uint32_t>1) << (k & 31)
-    if automata.states[state].flags & FINAL_STATE:
+    if automata.states[state].flags & (FINAL_STATE | LOOP_STATE):
         made.get().exits = plain.exits
         made.get().exit_counts.assign(plain.exits.size() // 2, 0)
     states.assign(vocabulary.max_token_bytes + 2, 0)
@@ -165,7 +165,7 @@ cdef void follow(
             node = nodes[node].end if is_plain(automata, state) else node + 1
             continue
         for d in range(1, depth):
-            if automata.states[states[0][d]].flags & FINAL_STATE:
+            if automata.states[states[0][d]].flags & (FINAL_STATE | LOOP_STATE):
                 add_exit(out, path[0][d], path[0][d + 1])
         if state and nodes[node].end > node + 1:
             out.triggers.push_back(node)

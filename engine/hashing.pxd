@@ -53,6 +53,12 @@ cdef inline void map_place(U64MapC* table, uint64_t key, uint32_t value) noexcep
     table.keys[at] = key
     table.values[at] = value
 
+cdef inline void map_clear(U64MapC* table) noexcept nogil:
+    if table.used:
+        table.keys.clear()
+        table.values.clear()
+        table.used = 0
+
 cdef inline void map_put(U64MapC* table, uint64_t key, uint32_t value) noexcept nogil:
     """Sets a key; the table is kept at most 5/8 full."""
     cdef vector[uint64_t] keys

@@ -18,13 +18,31 @@ first field is the kind:
     (REPEAT, node, minimum, maximum)  counted repetition; a maximum of -1 is no upper bound
     (REF, rule)                       a rule by its index
     (TOKENS, (id, ...))               one token out of these ids; matches ids only, never bytes
+    (OTHER_TOKENS, (id, ...))         one token out of all others that have a text; stop tokens are among
+                                      the ids
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
-    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars)
+    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars, max_tokens)
                                       free text with triggers, see below
     (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
                                       in any spelling; ``rule`` is that of any string's inside
+    (TEXTS, (text, ...))              any of these texts, as the inside of a JSON string in any spelling
+    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last)
+                                      a JSON object, braces included: these members in this order,
+                                      those not required may be left out, names in any spelling;
+                                      ``extra`` (FAIL: none) is a whole member under another name,
+                                      of which any number may stand between them, or only behind
+                                      all others; ``space`` may stand between any two JSON tokens.
+                                      Nodes are references; ``space`` may be EMPTY and must have
+                                      the empty word
+    (BOUNDED, node, minimum, maximum) the words of ``node`` that have so many characters; a maximum of -1
+                                      is no upper bound. ``node`` is a GRAPH whose edges are classes of
+                                      characters, no two from one state with a character in common;
+                                      some word that is not empty fits the bounds. With a minimum, from
+                                      every state words of every length from maximum - minimum on
+                                      lead to an end, so that what can't get short enough can be
+                                      told by the state and the count alone
     (CAPTURE, label, role, node)      the same language as node; marks a region for the event
                                       parser
 
@@ -43,6 +61,12 @@ decides:
     min_chars, max_chars
                how many characters the text has; a maximum of -1 is no upper bound. Only text
                without arms and specials, and with an open end, can be counted
+    max_tokens
+               how many tokens may have a part in the text, -1: no bound. A token counts when it
+               ends, once; text that is not given as tokens does not count. A token may end within a
+               character only if a token is left for each byte that is missing: single bytes are all
+               that a vocabulary is sure to have. Only text without arms, without min_chars and with
+               an open end can have it
 
 A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between
 characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
@@ -59,11 +83,11 @@ Invariants   I1 children have smaller ids than their parents, except through REF
 Not here     meaning of schemas (frontends), automata (automata), identities (digests).
 
 Representation   nodes, operands and rules as in flat, but for DISPATCH (a = index into `dispatches`,
-                 a list of tuples) and TOKENS (ids in the pool). `table` finds a node by its
+                 a list of tuples), TOKENS and OTHER_TOKENS (ids in the pool). `table` finds a node by its
                  content: open addressing, node + 1, 0 is free.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport NodeC
 from .pool cimport vector
@@ -77,7 +101,7 @@ cdef class Grammar:
     cdef list names                       # by rule; for people only, see ``rule_names``
     cdef readonly list labels
     cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
-    cdef dict label_ids, dispatch_ids
+    cdef dict label_ids, dispatch_ids, literal_rules
     cdef list dispatches
     cdef vector[NodeC] node_list
     cdef vector[uint32_t] pool
@@ -105,6 +129,14 @@ cdef class Grammar:
     cdef uint32_t add_graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE
+    cdef uint32_t add_object(
+        self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
+        uint32_t flags
+    ) except? NO_NODE
+    cdef uint32_t push_texts(self, list texts)
+    cdef uint32_t add_texts(self, list texts) except? NO_NODE
+    cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
+    cdef uint32_t referred(self, uint32_t node) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE
     cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE
     # ``name`` is a str, or what becomes one when somebody asks for it: a tuple of parts

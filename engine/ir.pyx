@@ -1,6 +1,6 @@
 """The IR: see the header file for its meaning."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
 from . cimport flat
@@ -15,8 +15,8 @@ from .limits import Limits
 
 (
     EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
-    CAPTURE, OTHER_TEXT,
-) = range(15)
+    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED, TEXTS, OTHER_TOKENS,
+) = range(19)
 
 Node = int
 NodeTuple = tuple
@@ -58,7 +58,7 @@ cdef class Grammar:
         self.most = self.limits.ir_nodes
         self.root = -1
         self.names, self.labels, self.dispatches = [], [""], []
-        self.shared, self.label_ids, self.dispatch_ids = {}, {"": 0}, {}
+        self.shared, self.label_ids, self.dispatch_ids, self.literal_rules = {}, {"": 0}, {}, {}
         self.mark = 0
         self.table.assign(FIRST_NODES * 2, 0)
         self.node_list.reserve(FIRST_NODES)
@@ -219,23 +219,85 @@ cdef class Grammar:
         self.pool.insert(self.pool.end(), finals, finals + n_finals)
         return self.intern(flat.GRAPH, states, 0, <uint32_t>n_finals, off)
 
+    cdef uint32_t add_object(
+        self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
+        uint32_t flags
+    ) except? NO_NODE:
+        """Names are given once each; ``flags`` as in flat."""
+        cdef vector[uint32_t] words
+        cdef uint32_t n = 0, off
+        cdef size_t k
+        cdef Py_UCS4 c
+        cdef str name
+        words.reserve(2 + 12 * <size_t>len(names))
+        words.push_back(space)
+        words.push_back(self.referred(extra))
+        for k in range(<size_t>len(names)):
+            if nodes[k] == self.fail_node:
+                if required[k]:
+                    return self.fail_node
+                continue
+            name = <str>names[k]
+            words.push_back(self.referred(nodes[k]))
+            words.push_back(required[k])
+            words.push_back(<uint32_t>len(name))
+            for c in name:
+                words.push_back(c)
+            n += 1
+        if not n and extra == self.fail_node and not flags & flat.MAY_BE_EMPTY:
+            return self.fail_node
+        off = <uint32_t>self.pool.size()
+        self.pool.insert(self.pool.end(), words.begin(), words.end())
+        return self.intern(flat.OBJECT, n, flags, 0, off)
+
+    cdef uint32_t push_texts(self, list texts):
+        """Writes them as operands, each with its length; returns where they begin."""
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef str text
+        cdef Py_UCS4 c
+        for text in texts:
+            self.pool.push_back(<uint32_t>len(text))
+            for c in text:
+                self.pool.push_back(c)
+        return off
+
+    cdef uint32_t add_texts(self, list texts) except? NO_NODE:
+        """Given once each; those with lone surrogates have no spelling."""
+        texts = [text for text in texts if is_spelled(text)]
+        if not texts:
+            return self.fail_node
+        if len(texts) == 1:
+            return self.add_text(<str>texts[0])
+        return self.intern(flat.TEXTS, 0, 0, 0, self.push_texts(texts))
+
+    cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
+        """``maximum`` NO_MAXIMUM is no upper bound."""
+        if self.node_list[node].kind != flat.GRAPH:
+            raise InternalError("only the words of a graph can be bounded")
+        if minimum == 0 and maximum == NO_MAXIMUM:
+            return node
+        return self.intern(flat.BOUNDED, node, minimum, maximum, <uint32_t>self.pool.size())
+
+    cdef uint32_t referred(self, uint32_t node) except? NO_NODE:
+        """A reference to the node's rule, which is made if need be; FAIL stays as it is."""
+        if self.node_list[node].kind in (flat.REF, flat.FAIL):
+            return node
+        if node not in self.literal_rules:
+            self.literal_rules[node] = self.add_ref(self.new_rule("value", node))
+        return self.literal_rules[node]
+
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
         return self.intern(flat.REF, rule, 0, 0, <uint32_t>self.pool.size())
 
     cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE:
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef NodeC body = self.node_list[self.rule_nodes[rule]], chars
-        cdef str text
-        cdef Py_UCS4 c
         if body.kind == flat.REPEAT:
             chars = self.node_list[body.a]
         if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM or chars.kind != flat.JSON_CHARS
                 or chars.n != 4 or memcmp(&self.pool[chars.off], ANY_CHAR_BOUNDS, sizeof(ANY_CHAR_BOUNDS))):
             raise InternalError("other_text needs the rule of any string's inside")
-        for text in sorted(set(texts)):
-            self.pool.push_back(len(text))
-            for c in text:
-                self.pool.push_back(c)
+        self.push_texts(sorted(set(texts)))
         return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
 
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
@@ -280,11 +342,38 @@ cdef class Grammar:
         """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
         return self.add_other_text(rule, texts)
 
+    def texts(self, texts):
+        """Any of some texts inside a JSON string, in any spelling."""
+        return self.add_texts(sorted(set(texts)))
+
+    def object(self, members, *, uint32_t extra, uint32_t space, bint may_be_empty, bint extra_last=False):
+        """A JSON object; see the header file. Members are (name, node, whether it is required)."""
+        cdef vector[uint32_t] nodes
+        cdef vector[uint8_t] required
+        cdef list names = []
+        for name, node, is_required in members:
+            if name in names or any("\ud800" <= c <= "\udfff" for c in name):
+                raise InternalError(f"{name!r} is no name, or is given twice")
+            names.append(name)
+            nodes.push_back(node)
+            required.push_back(<bint>is_required)
+        flags = (flat.MAY_BE_EMPTY if may_be_empty else 0) | (flat.EXTRA_LAST if extra_last else 0)
+        return self.add_object(names, nodes.data(), required.data(), extra, space, flags)
+
     def tokens(self, ids):
+        cdef uint32_t off = self._push_ids(ids)
+        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+
+    def other_tokens(self, ids):
+        """One token that is none of these; the caller knows that there is one."""
+        return self.intern(flat.OTHER_TOKENS, 0, 0, 0, self._push_ids(ids))
+
+    def _push_ids(self, ids):
+        """Ids at the end of the pool; from where on."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         for number in ids if is_ascending(ids) else sorted(set(ids)):
             self.pool.push_back(number)
-        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+        return off
 
     # -- composition -------------------------------------------------------------------------------
     def seq(self, *parts):
@@ -310,6 +399,17 @@ cdef class Grammar:
             check_count(maximum)
         return self.add_repeat(node, minimum, NO_MAXIMUM if maximum is None else maximum)
 
+    def bounded(self, uint32_t node, minimum, maximum):
+        """The words of a graph of characters with so many of them; see the header file.
+
+        Raises:
+            LimitExceeded: a bound that no register holds.
+        """
+        check_count(minimum)
+        if maximum is not None:
+            check_count(maximum)
+        return self.add_bounded(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+
     def optional(self, node):
         return self.alt(self.empty_node, node)
 
@@ -323,19 +423,30 @@ cdef class Grammar:
             ends.push_back(state)
         return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
 
-    def dispatch(self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None):
-        """Free text with triggers; see the header file."""
+    def dispatch(
+        self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None
+    ):
+        """Free text with triggers; see the header file.
+
+        Raises:
+            LimitExceeded: bounds that no register holds.
+        """
         allowed = specials if is_ascending(specials) else tuple(sorted(set(specials)))
         maximum = -1 if max_chars is None else max_chars
+        tokens = -1 if max_tokens is None else max_tokens
         if (min_chars or maximum >= 0) and (arms or allowed or not open_end):
             raise InternalError("only plain text with an open end can be counted")
+        if tokens >= 0 and (arms or min_chars or not open_end):
+            raise InternalError("only text without arms and minimum, with an open end, has max_tokens")
         check_count(min_chars)
         check_count(maximum)
         if 0 <= maximum < min_chars:
             return self.fail_node
-        if maximum == 0:
+        if maximum == 0 or tokens == 0:
             return self.empty_node
-        node = (DISPATCH, tuple(arms), tuple(excludes), allowed, open_end, min_chars, maximum)
+        # one register holds both counts
+        check_count(tokens if maximum < 0 else tokens * (maximum + 1) + maximum)
+        node = (DISPATCH, tuple(arms), tuple(excludes), allowed, open_end, min_chars, maximum, tokens)
         number = self.dispatch_ids.setdefault(node, len(self.dispatches))
         if number == len(self.dispatches):
             self.dispatches.append(node)
@@ -413,6 +524,14 @@ cdef class Grammar:
             raise InternalError("the grammar has no root rule")
 
 
+cdef bint is_spelled(str text):
+    cdef Py_UCS4 c
+    for c in text:
+        if 0xD800 <= c <= 0xDFFF:
+            return False
+    return True
+
+
 cdef int check_count(object count) except -1:
     """
     Raises:
@@ -455,9 +574,9 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, "".join(map(chr, words))
     if kind == flat.CHARS or kind == flat.JSON_CHARS:
         return kind, tuple(zip(words[::2], words[1::2]))
-    if kind == flat.SEQ or kind == flat.ALT or kind == flat.TOKENS:
+    if kind in (flat.SEQ, flat.ALT, flat.TOKENS, flat.OTHER_TOKENS):
         return kind, tuple(words)
-    if kind == flat.REPEAT:
+    if kind == flat.REPEAT or kind == flat.BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
     if kind == flat.REF:
         return kind, node.a
@@ -470,6 +589,11 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
     if kind == flat.OTHER_TEXT:
         return kind, node.a, split_texts(words)
+    if kind == flat.TEXTS:
+        return kind, split_texts(words)
+    if kind == flat.OBJECT:
+        return (kind, split_members(words), words[1], words[0],
+                bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST))
     return (kind,)
 
 
@@ -482,12 +606,21 @@ cdef tuple split_texts(list words):
     return tuple(texts)
 
 
+cdef tuple split_members(list words):
+    members, at = [], 2
+    while at < len(words):
+        n = words[at + 2]
+        members.append(("".join(map(chr, words[at + 3:at + 3 + n])), words[at], bool(words[at + 1])))
+        at += 3 + n
+    return tuple(members)
+
+
 def children(node):
     """The ids of a node's direct children, REF excluded."""
     kind = node[0]
     if kind in (SEQ, ALT):
         return tuple(node[1])
-    if kind == REPEAT:
+    if kind in (REPEAT, BOUNDED):
         return (node[1],)
     if kind == GRAPH:
         return tuple([edge[1] for edge in node[2]])
@@ -495,4 +628,6 @@ def children(node):
         return tuple([arm[1] for arm in node[1]])
     if kind == CAPTURE:
         return (node[3],)
+    if kind == OBJECT:
+        return (*[member[1] for member in node[1]], node[2], node[3])
     return ()

@@ -23,20 +23,26 @@ class Limits:
     pattern_chars: int = 20_000
     #: states of one code-point automaton made by intersection or complement
     pattern_states: int = 20_000
-    #: rules of one grammar given as text; SQL takes about 1,000
-    grammar_rules: int = 32_768
+    #: rules of one grammar given as text; SQL takes about 1,000, and reading one about 10 us
+    grammar_rules: int = 8_192
     #: values in one enum
     enum_values: int = 100_000
+    #: alternatives that one place of a schema may fall apart into, values of enum and const aside;
+    #: a schema with more is taken for one that can't be enforced
+    alternatives: int = 1_000
     #: comparisons of values of enum and const with the schemas beside them; these take a second
     value_checks: int = 500_000
-    #: edges of one rule's automaton, before it is made deterministic; a 50,000-value enum of short
-    #: names takes about 2,000,000, and an edge 20 bytes while its rule is built
+    #: edges of one rule's automaton, before it is made deterministic; a choice of 50,000 short names
+    #: takes about 500,000, and an edge 20 bytes while its rule is built
     rule_edges: int = 4_000_000
     #: items of one Earley row, predicted ones counted
     row_items: int = 20_000
     #: bytes of one generation of a grammar's rows and automata; a new matcher starts a fresh
     #: generation beyond it. A typical grammar takes 100 KB, one that is used for a long time 5 MB
     generation_bytes: int = 64 << 20
+    #: bytes at which a generation stops growing while matchers still walk in it: rows that have an
+    #: item for each place where a repetition may have begun grow with the text
+    most_generation_bytes: int = 192 << 20
     #: rows of one generation of a grammar's arena; a new matcher starts a fresh generation beyond
     #: half of it
     rows: int = 2_000_000

@@ -11,15 +11,20 @@ The rows outside an item are the instance that its completion leaves behind. Ear
 unions of their items' futures, so the union over items is exact.
 
 Representation   a finished mask is a list of triples, of lists of ids that several masks share (what
-                 the rows outside take), and ids of its own; or a bitset, where a bound had to take
-                 tokens out of a triple. Kept by saturated instance (rows, I5).
+                 the rows outside take), and ids of its own; beside them a bitset, where a bound had
+                 to take tokens out of a triple, or there are many ids. Kept by saturated instance
+                 (rows, I5).
 Invariants       I1 mask bit = would accept_token succeed.
                  I2 dropping kept masks only costs time.
 Like states      (automata) have the triple of the state that they are like; its exits where a text
                  is complete are closed to them.
 Counted rules    whose triples are filtered: a token counts only if its need fits what is left.
                  A token that is cut by the upper bound could still be split between the rule and
-                 what follows; where those two share no byte, it can't, else rows decide.
+                 what follows; where those two share no byte, it can't. Where they do, every place
+                 where it could be split is followed (cuts), or if there are too many, rows decide.
+Counted tokens   the last tokens that a text may have must not begin a character that can't be finished:
+                 the few of the vocabulary that could are looked at one by one. Rows say where else
+                 no token may end.
 Cost             a mask seen before: one copy of V/8 bytes and its ids. A new one: the triples that
                  are new, and a step for each byte that could leave a rule.
 Threads          under the arena's mutex.
@@ -28,18 +33,15 @@ Not here         what a triple is (triples), rows (rows).
 
 from libc.stdint cimport uint32_t, uint64_t
 
+from .bounds cimport BoundsC
 from .digests cimport Digests
+from .flat cimport TokenSetC
 from .hashing cimport U64MapC
 from .pool cimport vector
 from .rows cimport Arena, ItemC
 from .triplemaker cimport TripleMaker
 from .triples cimport RestC, TripleC, TriplePtr, TripleTable
 from .vocabulary cimport Vocabulary
-
-cdef struct BoundsC:
-    # of a counted item: iterations still needed, and still possible, at most those of its triple
-    uint32_t least, most
-    bint counted
 
 cdef struct MaskC:
     vector[uint32_t] triples  # all they accept
@@ -75,14 +77,33 @@ cdef class Masks:
     cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil
     cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil
-    cdef BoundsC bounds(self, uint32_t instance, ItemC* item, TripleC* triple) noexcept nogil
+    cdef bint has_narrow_end(self, uint32_t instance, ItemC* item) noexcept nogil
+    cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil
     cdef TriplePtr make(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
     ) noexcept nogil
     cdef TriplePtr plain_text(self) noexcept nogil
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil
-    cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil
+    cdef void add_bounded(
+        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside
+    ) noexcept nogil
+    cdef void add_bounded_below(
+        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef bint may_be_last(
+        self, uint32_t state, uint32_t depth, uint32_t token, BoundsC bounds, uint32_t outside
+    ) noexcept nogil
+    cdef bint takes_rest(
+        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
+    ) noexcept nogil
+    cdef void add_split(
+        self, uint32_t instance, ItemC* item, uint32_t node, TripleC* triple, BoundsC bounds, uint32_t outside,
+        vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef void add_long(
+        self, uint32_t instance, uint32_t node, BoundsC bounds, vector[uint32_t]* ids
+    ) noexcept nogil
     cdef void add_below(self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil
     cdef void add_exits(
@@ -93,8 +114,11 @@ cdef class Masks:
         vector[uint32_t]* closed, vector[uint32_t]* ids
     ) noexcept nogil
     cdef void add_rest(
-        self, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
+        self, TripleC* triple, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
         vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef uint32_t before_rest(
+        self, TripleC* triple, RestC* rest, uint32_t number, uint32_t length, BoundsC bounds
     ) noexcept nogil
     cdef bint is_below(
         self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
@@ -105,9 +129,11 @@ cdef class Masks:
     ) noexcept nogil
     # everything else
     cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil
+    cdef void add_others(self, TokenSetC* tokens) noexcept nogil
+    cdef void add_words(self, vector[uint32_t]* words) noexcept nogil
     cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk_others(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void enter(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil
-    cdef void visit(self, uint32_t node, vector[uint32_t]* ids) noexcept nogil
+    cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil

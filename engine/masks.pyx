@@ -1,12 +1,18 @@
 """Masks: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from .automata cimport NO_ERROR, StateC
+from .bits cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
+from .bounds cimport (
+    BoundsC, accepted_ids, accepted_words, before_exit, bounds_of, characters, fits, longest_fit,
+    no_bounds,
+)
+from .cuts cimport is_narrow, list_cuts, missing_behind
 from .digests cimport DigestC, Digests, is_none
 from .draft cimport FINAL_STATE
-from .flat cimport DISPATCH_RULE, NO_MAXIMUM, RuleC
+from .flat cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, TokenSetC
 from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport vector
@@ -21,6 +27,9 @@ cdef uint32_t STOP = 2
 # Subtrees of the token trie from this many nodes on go item by item. Below it a walk over rows costs
 # less than looking up triples.
 cdef uint32_t LARGE = 64
+
+# Tokens that are too long for a text are followed one by one if they are no more.
+cdef uint32_t FEW_LONG = 1 << 14
 
 # The digest, twice this word, of the triple of plain text: no hash has it but by an accident of 2^-128.
 cdef uint64_t PLAIN_TEXT = 0x0A0A0A0A0A0A0A0A
@@ -156,20 +165,37 @@ cdef class Masks:
     # -- items of tabled rules ---------------------------------------------------------------------
     cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil:
         """Whether the item's bytes are left to its rule's triples."""
-        cdef uint32_t rule = self.arena.automata.states[item.state].rule, outside
-        if not self.arena.automata.tabled[rule]:
+        cdef BoundsC bounds
+        cdef uint32_t fit
+        if not self.arena.automata.tabled[self.arena.automata.states[item.state].rule]:
             return False
-        if not self.arena.automata.ir.rules[rule].counted:
+        bounds = bounds_of(self.arena, instance, item)
+        if not self.is_split(instance, item, bounds) or self.has_narrow_end(instance, item):
             return True
+        if not bounds.is_text:
+            return False
+        fit = self.vocabulary.of_chars(longest_fit(self.vocabulary, 0, bounds))
+        return self.vocabulary.by_chars.size() - fit <= FEW_LONG
+
+    cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil:
+        """Whether tokens that are cut by the item's upper bound may be split."""
+        cdef uint32_t outside
+        if bounds.most == NO_MAXIMUM:
+            return False
         outside = self.outside(instance, item)
-        return outside == DEAD or not self.splits(rule, outside)
+        return outside != DEAD and self.splits(self.arena.automata.states[item.state].rule, outside)
+
+    cdef bint has_narrow_end(self, uint32_t instance, ItemC* item) noexcept nogil:
+        """Whether few nodes of the trie could begin what follows the item."""
+        cdef uint32_t outside = self.outside(instance, item)
+        return is_narrow(self.vocabulary, self.arena.rows[self.arena.instances[outside].row].live)
 
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
         """Whether a byte that begins an iteration could also begin what follows the rule."""
-        cdef uint32_t k, start = self.arena.automata.first[rule]
+        cdef uint32_t k
         cdef RowC* row = &self.arena.rows[self.arena.instances[outside].row]
         for k in range(4):
-            if self.arena.automata.states[start].live[k] & row.live[k]:
+            if self.arena.automata.begins[4 * rule + k] & row.live[k]:
                 return True
         return False
 
@@ -177,26 +203,13 @@ cdef class Masks:
         """The instance that the item's completion leaves behind, DEAD if there is none."""
         return self.arena.completion(self.arena.origin_of(instance, item), item.goal)
 
-    cdef BoundsC bounds(self, uint32_t instance, ItemC* item, TripleC* triple) noexcept nogil:
-        """What is left of a counted item; counts beyond what one token can reach are all alike."""
-        cdef BoundsC out
-        cdef uint32_t count, reach = <uint32_t>triple.need_ends.size()
-        cdef RuleC* rule = &self.arena.automata.ir.rules[self.arena.automata.states[item.state].rule]
-        out.least, out.most, out.counted = 0, NO_MAXIMUM, False
-        if rule.counted:
-            count = self.arena.value_of(instance, item)
-            out.counted = True
-            out.least = min(rule.minimum - count, reach) if count < rule.minimum else 0
-            if rule.maximum != NO_MAXIMUM:
-                out.most = min(rule.maximum - count, reach)
-        return out
-
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil:
         """The number of a state's triple: from this arena, from the table, or made."""
         cdef uint64_t local = <uint64_t>state << 32 | node
         cdef uint32_t found = map_get(&self.triple_ids, local)
         cdef uint32_t rule = self.arena.automata.states[state].rule
-        cdef bint filtered = self.arena.automata.ir.rules[rule].counted
+        cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
+        cdef bint filtered = kind == COUNTED_RULE or kind == BOUNDED_RULE
         cdef TripleKeyC key
         cdef TriplePtr made
         cdef DigestC digest
@@ -258,13 +271,15 @@ cdef class Masks:
         cdef uint32_t like = self.arena.automata.states[item.state].like, taken
         cdef uint32_t number = self.triple(like or item.state, 0), outside = self.outside(instance, &item)
         cdef TriplePtr held = self.triples[number]
-        cdef BoundsC bounds = self.bounds(instance, &item, held.get())
-        if bounds.counted:
-            self.add_fitting(held.get(), bounds)
+        cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
+        if bounds.counted or bounds.tokens < CHARACTER_BYTES:
+            self.add_bounded(item.state, held.get(), bounds, outside)
         else:
             self.scratch.triples.push_back(number)
         self.list_closed(item.state, 0)
-        if outside != DEAD and held.get().exits.size():
+        if self.is_split(instance, &item, bounds):
+            self.add_split(instance, &item, 0, held.get(), bounds, outside, &self.scratch.ids)
+        elif outside != DEAD and held.get().exits.size():
             if bounds.counted or self.closed.size():
                 self.add_exits(held.get(), outside, bounds, &self.scratch.ids)
             else:
@@ -273,41 +288,130 @@ cdef class Masks:
                     self.scratch.lists.push_back(taken)
         self.add_triggers(instance, 0, held.get(), &self.scratch.ids)
 
-    cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil:
-        """The accepted tokens that begin at most ``bounds.most`` iterations."""
-        cdef uint32_t k, fit = <uint32_t>triple.ids.size()
+    cdef void add_bounded(
+        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside
+    ) noexcept nogil:
+        """The accepted tokens that bounds leave, into ``scratch``."""
+        cdef uint32_t t
         cdef vector[uint32_t] words
-        if <size_t>bounds.most + 1 < triple.need_ends.size():
-            fit = triple.need_ends[bounds.most]
-        if fit < self.vocabulary.words:
-            self.scratch.ids.insert(self.scratch.ids.end(), triple.ids.begin(), triple.ids.begin() + fit)
+        accepted_words(self.vocabulary, triple, bounds, &words)
+        if bounds.tokens < CHARACTER_BYTES:
+            for t in self.vocabulary.ragged:
+                if has_bit(words.data(), t) and not self.may_be_last(state, 0, t, bounds, outside):
+                    clear_bit(words.data(), t)
+        if has_many_bits(&words, self.vocabulary.words):
+            self.add_words(&words)
+        else:
+            list_bits(&words, &self.scratch.ids)
+
+    cdef void add_bounded_below(
+        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The accepted tokens below the triple's node that bounds leave."""
+        cdef uint32_t t, depth = self.vocabulary.nodes[triple.key.node].depth
+        cdef vector[uint32_t] found
+        accepted_ids(self.vocabulary, triple, bounds, &found)
+        for t in found:
+            if bounds.tokens == CHARACTER_BYTES or self.may_be_last(state, depth, t, bounds, outside):
+                ids.push_back(t)
+
+    cdef bint may_be_last(
+        self, uint32_t state, uint32_t depth, uint32_t token, BoundsC bounds, uint32_t outside
+    ) noexcept nogil:
+        """Whether an accepted token lacks no more bytes of a character than tokens are left.
+
+        Else it may still go on behind the text.
+        """
+        cdef vector[uint32_t] lengths
+        cdef uint32_t missing = missing_behind(
+            self.maker, self.vocabulary, state, depth, token, bounds.least, bounds.most, &lengths)
+        return missing < bounds.tokens or (outside != DEAD and self.takes_rest(outside, token, &lengths))
+
+    cdef bint takes_rest(
+        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
+    ) noexcept nogil:
+        """Whether an instance takes what is left of a token behind one of its beginnings."""
+        cdef uint32_t start, k, instance
+        for start in lengths[0]:
+            instance = outside
+            for k in range(self.vocabulary.offsets[token] + start, self.vocabulary.offsets[token + 1]):
+                instance = self.arena.step(instance, self.vocabulary.data[k])
+                if instance == DEAD:
+                    break
+            if instance != DEAD and self.arena.may_end_token(instance):
+                return True
+        return False
+
+    cdef void add_split(
+        self, uint32_t instance, ItemC* item, uint32_t node, TripleC* triple, BoundsC bounds, uint32_t outside,
+        vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that the item begins and the rows outside end, wherever that is."""
+        cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
+        cdef uint32_t b, k, behind
+        cdef vector[uint32_t] places
+        if not self.has_narrow_end(instance, item):
+            self.add_exits(triple, outside, bounds, ids)
+            self.add_long(instance, node, bounds, ids)
             return
-        if self.scratch.words.size() == 0:
-            self.scratch.words.assign(self.vocabulary.words, 0)
-        if fit < triple.ids.size() // 2:
-            set_bits(self.scratch.words.data(), triple.ids.data(), fit)
-            return
-        words = triple.words
-        for k in range(fit, <uint32_t>triple.ids.size()):
-            words[triple.ids[k] >> 5] &= ~((<uint32_t>1) << (triple.ids[k] & 31))
-        or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
+        for b in range(256):
+            if not (row.live[b >> 6] >> (b & 63)) & 1:
+                continue
+            behind = self.arena.step(outside, <uint8_t>b)
+            if behind == DEAD:
+                continue
+            places.clear()
+            list_cuts(
+                self.maker, self.vocabulary, item.state, node, <uint8_t>b, bounds.least, bounds.most, &places)
+            for k in places:
+                self.visit(behind, k, ids)
+                self.go_on(behind, k, ids)
+
+    cdef void add_long(
+        self, uint32_t instance, uint32_t node, BoundsC bounds, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that are too long for the text and are taken all the same."""
+        cdef uint32_t depth = self.vocabulary.nodes[node].depth, t, k, n, same
+        cdef const uint8_t* top = self.vocabulary.data.data() + self.vocabulary.offsets[
+            self.vocabulary.order[self.vocabulary.nodes[node].first]]
+        cdef const uint8_t* text
+        cdef const uint8_t* last = top
+        cdef vector[uint32_t] path
+        path.assign(self.vocabulary.max_token_bytes + 1, DEAD)
+        path[depth] = instance
+        same = depth
+        for k in range(self.vocabulary.of_chars(longest_fit(self.vocabulary, node, bounds)),
+                       <uint32_t>self.vocabulary.by_chars.size()):
+            t = self.vocabulary.by_chars[k]
+            text = self.vocabulary.data.data() + self.vocabulary.offsets[t]
+            n = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t]
+            if n <= depth or memcmp(text, top, depth):
+                continue
+            # what was walked last, as far as both begin alike
+            same = common(last, text, depth, min(same, n))
+            while same < n:
+                path[same + 1] = self.arena.step(path[same], text[same]) if path[same] != DEAD else DEAD
+                same += 1
+            last = text
+            if path[n] != DEAD and self.arena.may_end_token(path[n]):
+                ids.push_back(t)
 
     cdef void add_below(
         self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
         """An item's tokens below a node, as ids."""
-        cdef uint32_t like = self.arena.automata.states[item.state].like, fit
+        cdef uint32_t like = self.arena.automata.states[item.state].like
         cdef uint32_t number = self.triple(like or item.state, node), outside = self.outside(instance, &item)
         cdef TriplePtr held = self.triples[number]
-        cdef BoundsC bounds = self.bounds(instance, &item, held.get())
-        fit = <uint32_t>held.get().ids.size()
-        if bounds.counted and <size_t>bounds.most + 1 < held.get().need_ends.size():
-            fit = held.get().need_ends[bounds.most]
-        ids.insert(ids.end(), held.get().ids.begin(), held.get().ids.begin() + fit)
-        if not bounds.counted:
-            list_bits(&held.get().words, ids)
+        cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
+        if bounds.counted or bounds.tokens < CHARACTER_BYTES:
+            self.add_bounded_below(item.state, held.get(), bounds, outside, ids)
+        else:
+            accepted_ids(self.vocabulary, held.get(), bounds, ids)
         self.list_closed(item.state, node)
-        if outside != DEAD and held.get().exits.size():
+        if self.is_split(instance, &item, bounds):
+            self.add_split(instance, &item, node, held.get(), bounds, outside, ids)
+        elif outside != DEAD and held.get().exits.size():
             self.add_exits(held.get(), outside, bounds, ids)
         self.add_triggers(instance, node, held.get(), ids)
 
@@ -316,12 +420,10 @@ cdef class Masks:
         cdef uint64_t key = <uint64_t>outside << 32 | number
         cdef uint32_t found = map_get(&self.list_ids, key)
         cdef vector[uint32_t] ids
-        cdef BoundsC bounds
         cdef TriplePtr held = self.triples[number]
         if found != MISSING:
             return found
-        bounds.least, bounds.most, bounds.counted = 0, NO_MAXIMUM, False
-        self.add_exits(held.get(), outside, bounds, &ids)
+        self.add_exits(held.get(), outside, no_bounds(), &ids)
         found = <uint32_t>self.shared.size()
         if self.arena.error == NO_ERROR:
             map_put(&self.list_ids, key, found)
@@ -347,7 +449,7 @@ cdef class Masks:
                 continue
             rest = rest_of(triple, g, self.vocabulary, self.table)
             if rest.get() != NULL:
-                self.add_rest(rest.get(), instance, bounds, &closed, ids)
+                self.add_rest(triple, rest.get(), instance, bounds, &closed, ids)
                 for k in rest.get().large:
                     self.add_exit(triple, k, instance, bounds, &closed, ids)
                 continue
@@ -359,15 +461,15 @@ cdef class Masks:
         vector[uint32_t]* closed, vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below one exit; ``instance`` stands behind the byte of its group."""
-        if bounds.counted and not bounds.least <= triple.exit_counts[number] <= bounds.most:
+        if bounds.counted and not fits(before_exit(self.vocabulary, triple, number, bounds), bounds):
             return
         if contains(closed, triple.exits[2 * number]):
             return
-        self.visit(triple.exits[2 * number + 1], ids)
+        self.visit(instance, triple.exits[2 * number + 1], ids)
         self.go_on(instance, triple.exits[2 * number + 1], ids)
 
     cdef void add_rest(
-        self, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
+        self, TripleC* triple, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
         vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens of a trie of rests; ``instance`` stands behind the byte of its group."""
@@ -383,7 +485,9 @@ cdef class Masks:
             stack[nodes[node].depth] = instance
             for k in range(nodes[node].first, nodes[node + 1].first):
                 t = rest.tokens[k]
-                if bounds.counted and not bounds.least <= rest.counts[k] <= bounds.most:
+                if not self.arena.may_end_token(instance):
+                    break
+                if bounds.counted and not fits(self.before_rest(triple, rest, k, nodes[node].depth, bounds), bounds):
                     continue
                 if closed.size():
                     x = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - nodes[node].depth
@@ -391,6 +495,17 @@ cdef class Masks:
                         continue
                 ids.push_back(t)
             node += 1
+
+    cdef uint32_t before_rest(
+        self, TripleC* triple, RestC* rest, uint32_t number, uint32_t length, BoundsC bounds
+    ) noexcept nogil:
+        """How many iterations are over where a token's rest of some bytes begins."""
+        cdef uint32_t t = rest.tokens[number]
+        if not bounds.is_text:
+            return rest.counts[number]
+        return characters(
+            self.vocabulary, t, self.vocabulary.nodes[triple.key.node].depth,
+            self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - length, bounds)
 
     cdef bint is_below(
         self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
@@ -417,6 +532,7 @@ cdef class Masks:
         states.push_back(state)
         at.push_back(top)
         while at.size():
+            self.arena.automata.visit(states.back())
             s = &self.arena.automata.states[states.back()]
             top = at.back()
             states.pop_back()
@@ -453,14 +569,34 @@ cdef class Masks:
     cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil:
         """Token edges; a stop token only where the text may end behind it."""
         cdef StateC* s = &self.arena.automata.states[state]
+        cdef TokenSetC* tokens
         cdef uint32_t e, t
         cdef vector[uint32_t] ids
         for e in range(s.token_off, s.token_off + s.n_tokens):
-            for t in self.arena.automata.ir.token_sets[self.arena.automata.token_edges[e].symbol]:
-                ids.push_back(t)
+            tokens = &self.arena.automata.ir.token_sets[self.arena.automata.token_edges[e].symbol]
+            if tokens.others:
+                self.add_others(tokens)
+            else:
+                ids.insert(ids.end(), tokens.ids.begin(), tokens.ids.end())
         for t in ids:
             if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
                 self.scratch.ids.push_back(t)
+
+    cdef void add_others(self, TokenSetC* tokens) noexcept nogil:
+        """All tokens but some, into ``scratch``; a stop token is always one of these."""
+        cdef vector[uint32_t] words
+        cdef uint32_t t
+        words.assign(self.vocabulary.texts.begin(), self.vocabulary.texts.end())
+        for t in tokens.ids:
+            clear_bit(words.data(), t)
+        self.add_words(&words)
+
+    cdef void add_words(self, vector[uint32_t]* words) noexcept nogil:
+        """A bitset, into ``scratch``."""
+        if self.scratch.words.size():
+            or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
+        else:
+            self.scratch.words.swap(words[0])
 
     cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
         """The tokens below a node that an instance takes, item by item."""
@@ -508,7 +644,7 @@ cdef class Masks:
         """The tokens at and below a node, over its byte from the instance above."""
         instance = self.arena.step(instance, self.vocabulary.nodes[node].byte)
         if instance != DEAD:
-            self.visit(node, ids)
+            self.visit(instance, node, ids)
             self.go_on(instance, node, ids)
 
     cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
@@ -532,7 +668,7 @@ cdef class Masks:
             if instance == DEAD:
                 node = nodes[node].end
                 continue
-            self.visit(node, ids)
+            self.visit(instance, node, ids)
             if nodes[node].end - node > LARGE:
                 self.go_on(instance, node, ids)
                 node = nodes[node].end
@@ -540,12 +676,21 @@ cdef class Masks:
             stack[nodes[node].depth] = instance
             node += 1
 
-    cdef void visit(self, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """Takes the tokens that end at a node."""
+    cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Takes the tokens that end at a node, if any may."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t k
+        if not self.arena.may_end_token(instance):
+            return
         for k in range(nodes[node].first, nodes[node + 1].first):
             ids.push_back(self.vocabulary.order[k])
+
+
+cdef uint32_t common(const uint8_t* one, const uint8_t* other, uint32_t start, uint32_t end) noexcept nogil:
+    """Where two texts begin to differ, from ``start`` on, ``end`` at most."""
+    while start < end and one[start] == other[start]:
+        start += 1
+    return start
 
 
 cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
@@ -554,29 +699,3 @@ cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
         if k == value:
             return True
     return False
-
-
-cdef void or_words(uint32_t* out, const uint32_t* words, uint32_t n) noexcept nogil:
-    cdef uint32_t k
-    for k in range(n):
-        out[k] |= words[k]
-
-
-cdef void set_bits(uint32_t* out, const uint32_t* ids, size_t n) noexcept nogil:
-    cdef size_t k
-    for k in range(n):
-        out[ids[k] >> 5] |= (<uint32_t>1) << (ids[k] & 31)
-
-
-cdef void list_bits(vector[uint32_t]* words, vector[uint32_t]* ids) noexcept nogil:
-    """The numbers of the set bits, ascending."""
-    cdef uint32_t k, word
-    for k in range(<uint32_t>words.size()):
-        word = words[0][k]
-        while word:
-            ids.push_back(32 * k + <uint32_t>__builtin_ctz(word))
-            word &= word - 1
-
-
-cdef extern from *:
-    int __builtin_ctz(unsigned int) noexcept nogil

@@ -8,7 +8,7 @@ Invariants       I1 `emit(node, s, t)` adds no edge into s and none out of t, so
                  I2 unproductive parts are left out; whoever trims finds no dead reference.
 Cost             linear in the node's weight; nothing is emitted past `limit` edges (overflow is
                  set instead).
-Not here         determinising (automata).
+Not here         determinising (determinise).
 """
 
 from libc.stdint cimport uint32_t
@@ -28,6 +28,7 @@ cdef struct EdgeC:
 cdef struct NfaC:
     vector[EdgeC] edges
     uint32_t size, limit
+    uint32_t counted_low, counted_high    # states low..high-1 lie between counted characters, and the final one
     bint overflow
 
 cdef void nfa_start(NfaC* nfa, uint32_t limit) noexcept nogil
@@ -35,4 +36,5 @@ cdef uint32_t nfa_state(NfaC* nfa) noexcept nogil
 cdef void nfa_edge(
     NfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
 ) noexcept nogil
+cdef void nfa_emit_counted(NfaC* nfa, FlatIR ir, uint32_t number) noexcept nogil
 cdef void nfa_emit(NfaC* nfa, FlatIR ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil

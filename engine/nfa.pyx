@@ -3,8 +3,8 @@
 from libc.stdint cimport uint32_t
 
 from .flat cimport (
-    ALT, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, NO_RULE, OTHER_TEXT, REF,
-    REPEAT, SEQ, TEXT, TOKENS, FlatIR, NodeC,
+    ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, NO_RULE, OBJECT, OTHER_TEXT,
+    OTHER_TOKENS, REF, REPEAT, TEXTS, SEQ, TEXT, TOKENS, FlatIR, NodeC,
 )
 from .spelling cimport emit_json_char, emit_utf8
 
@@ -13,6 +13,7 @@ cdef void nfa_start(NfaC* nfa, uint32_t limit) noexcept nogil:
     nfa.edges.clear()
     nfa.size = 0
     nfa.limit = limit
+    nfa.counted_low = nfa.counted_high = 0
     nfa.overflow = False
 
 
@@ -38,7 +39,8 @@ cdef void nfa_emit(NfaC* nfa, FlatIR ir, uint32_t number, uint32_t s, uint32_t t
     cdef uint32_t k
     if nfa.overflow or not ir.productive[number]:
         return
-    if ir.rule_of_node[number] != NO_RULE and node.kind in (REPEAT, CAPTURE, DISPATCH, OTHER_TEXT):
+    if ir.rule_of_node[number] != NO_RULE and node.kind in (
+            REPEAT, CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, OBJECT, BOUNDED):
         nfa_edge(nfa, s, REF_EDGE, ir.rule_of_node[number], 0, t)
     elif node.kind == EMPTY:
         nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)
@@ -64,10 +66,12 @@ cdef void nfa_emit(NfaC* nfa, FlatIR ir, uint32_t number, uint32_t s, uint32_t t
         emit_repeat(nfa, ir, node, s, t)
     elif node.kind == REF:
         nfa_edge(nfa, s, REF_EDGE, node.a, 0, t)
-    elif node.kind == TOKENS:
+    elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
         nfa_edge(nfa, s, TOKEN_EDGE, node.a, 0, t)
     elif node.kind == GRAPH:
         emit_graph(nfa, ir, node, s, t)
+    elif node.kind == BOUNDED:
+        emit_bounded(nfa, ir, node, s, t)
 
 
 cdef void emit_bytes(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
@@ -125,3 +129,28 @@ cdef void emit_graph(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) 
         nfa_emit(nfa, ir, edge[1], base + edge[0], base + edge[2])
     for k in range(node.c):
         nfa_edge(nfa, base + ir.pool[node.b + k], EPSILON_EDGE, 0, 0, t)
+
+
+cdef void nfa_emit_counted(NfaC* nfa, FlatIR ir, uint32_t number) noexcept nogil:
+    """A graph of characters between states 0 and 1; its states lie between characters."""
+    nfa.counted_low = nfa.size
+    nfa.counted_high = nfa.size + ir.nodes[number].a
+    emit_graph(nfa, ir, &ir.nodes[number], 0, 1)
+
+
+cdef void emit_bounded(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+    """Written out: a copy of the graph's states for each count; past the bounds counts are one."""
+    cdef NodeC* graph = &ir.nodes[node.a]
+    cdef uint32_t base = nfa.size, most = node.b if node.c == NO_MAXIMUM else node.c, n, k
+    cdef uint32_t* edge
+    if (most + <unsigned long long>1) * graph.a > nfa.limit:
+        nfa.overflow = True
+        return
+    nfa.size += (most + 1) * graph.a
+    nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, base)
+    for n in range(most + 1):
+        for k in range(graph.n // 3 if n < most or node.c == NO_MAXIMUM else 0):
+            edge = &ir.pool[graph.off + 3 * k]
+            nfa_emit(nfa, ir, edge[1], base + n * graph.a + edge[0], base + min(n + 1, most) * graph.a + edge[2])
+        for k in range(graph.c if n >= node.b else 0):
+            nfa_edge(nfa, base + n * graph.a + ir.pool[graph.b + k], EPSILON_EDGE, 0, 0, t)

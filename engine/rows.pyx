@@ -4,11 +4,15 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 
-from .automata cimport NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
+from .automata cimport BYTES_EXCEEDED, NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
-from .flat cimport NO_MAXIMUM, RuleC
-from .hashing cimport MISSING, hash_words, map_get, map_put
+from .flat cimport CHARACTER_BYTES, NO_MAXIMUM, RuleC, iterations, tokens, tokens_left
+from .hashing cimport MISSING, hash_words, map_clear, map_get, map_put, mix
 from .pool cimport vector
+
+
+# Items of a row under construction that are gone through one by one; nearly all rows have fewer.
+cdef uint32_t FEW = 32
 
 
 cdef bint seed_before(const SeedC& a, const SeedC& b) noexcept nogil:
@@ -21,20 +25,43 @@ cdef bint seed_before(const SeedC& a, const SeedC& b) noexcept nogil:
     return a.value < b.value
 
 
+cdef inline uint64_t seed_key(SeedC* seed, bint any_value) noexcept nogil:
+    return mix(mix(<uint64_t>seed.state << 32 | seed.goal)
+               ^ (<uint64_t>seed.origin << 32 | (NO_MAXIMUM if any_value else seed.value))) | 1
+
+
+cdef inline uint64_t item_key(ItemC* item) noexcept nogil:
+    return mix(mix(<uint64_t>item.state << 32 | item.goal)
+               ^ (<uint64_t>item.origin << 32 | <uint32_t>item.ordinal << 16 | item.slot) ^ item.flags) | 1
+
+
+cdef inline bint are_equal(ItemC* a, ItemC* b) noexcept nogil:
+    """Whether two items of one row under construction say the same."""
+    return (a.state == b.state and a.goal == b.goal and a.origin == b.origin
+            and a.ordinal == b.ordinal and a.flags == b.flags and a.slot == b.slot)
+
+
 cdef bint waiter_before(const WaiterC& a, const WaiterC& b) noexcept nogil:
     return a.rule < b.rule if a.rule != b.rule else a.item < b.item
+
+
+cdef bint allows(RuleC* rule, uint32_t less, uint32_t more) noexcept nogil:
+    """Whether a count leaves at least as much as another one, where there is no minimum."""
+    return iterations(rule, less) <= iterations(rule, more) and tokens(rule, less) <= tokens(rule, more)
 
 
 cdef class Arena:
     """All rows, frames and instances of one generation of one grammar."""
 
     def __cinit__(
-        self, Automata automata, *, bint tail_references, uint32_t item_limit, uint32_t row_limit
+        self, Automata automata, *, bint tail_references, uint32_t item_limit, uint32_t row_limit,
+        size_t byte_limit
     ):
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
         self.row_limit = row_limit
+        self.byte_limit = byte_limit
         self.error = NO_ERROR
         self.error_got = 0
         self.rows.resize(2)
@@ -58,7 +85,8 @@ cdef class Arena:
             self.rows.capacity() * sizeof(RowC) + self.items.capacity() * sizeof(ItemC)
             + self.waiters.capacity() * sizeof(WaiterC) + 4 * self.row_keys.capacity()
             + self.instances.capacity() * sizeof(InstanceC) + 4 * self.frame_words.capacity()
-            + 12 * (self.byte_memo.keys.size() + self.token_memo.keys.size() + self.completion_memo.keys.size())
+            + 12 * (self.byte_memo.keys.size() + self.token_memo.keys.size() + self.completion_memo.keys.size()
+                    + self.end_memo.keys.size())
             + 12 * self.instance_ids.keys.size() + sizeof(StateC) * self.automata.states.capacity()
             + 8 * self.automata.byte_edges.capacity()
         )
@@ -139,6 +167,40 @@ cdef class Arena:
             map_put(&self.token_memo, key, found)
         return found
 
+    cdef uint32_t end_token(self, uint32_t instance) noexcept nogil:
+        """The instance once a token has ended here: those that had a part in counted text count it.
+
+        DEAD where that text stops within a character, with too few tokens left for the rest of it.
+        """
+        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef uint32_t k, found, value
+        cdef ItemC item
+        cdef RuleC* rule
+        if not row.counts_tokens:
+            return instance
+        found = map_get(&self.end_memo, instance)
+        if found != MISSING:
+            return found
+        self.begin()
+        self.accept = row.accept
+        for k in range(row.item_off, row.item_off + row.n_kernel):
+            item = self.items[k]
+            rule = &self.automata.ir.rules[self.automata.states[item.state].rule]
+            value = self.value_of(instance, &item) + rule.unit
+            # what the end of the text leads to is there already
+            if tokens_left(rule, value) >= max(<uint32_t>1, <uint32_t>self.automata.states[item.state].missing):
+                self.seed(item.state, item.goal, self.origin_of(instance, &item), value)
+        found = self.intern()
+        if self.error == NO_ERROR:
+            map_put(&self.end_memo, instance, found)
+        return found
+
+    cdef bint may_end_token(self, uint32_t instance) noexcept nogil:
+        """Whether a token may end here."""
+        if not self.rows[self.instances[instance].row].may_not_end:
+            return True
+        return self.end_token(instance) != DEAD
+
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil:
         """The instance that an item with this goal and origin leaves behind when it is completed.
 
@@ -180,6 +242,8 @@ cdef class Arena:
     cdef void begin(self) noexcept nogil:
         self.seeds.clear()
         self.completed.clear()
+        map_clear(&self.seed_places)
+        map_clear(&self.completed_places)
         self.accept = False
 
     cdef void seed(
@@ -189,19 +253,45 @@ cdef class Arena:
 
         With no minimum, a smaller count allows all that a larger one does.
         """
-        cdef SeedC* other
-        cdef uint32_t k
+        cdef SeedC made = SeedC(state, goal, origin, value)
         self.automata.visit(state)
-        cdef bint no_minimum = self.automata.ir.rules[self.automata.states[state].rule].minimum == 0
-        for k in range(<uint32_t>self.seeds.size()):
-            other = &self.seeds[k]
-            if other.state == state and other.origin == origin and other.goal == goal:
-                if other.value == value or (no_minimum and other.value < value):
-                    return
+        if self.is_seeded(&made, &self.automata.ir.rules[self.automata.states[state].rule]):
+            return
         if self.seeds.size() >= self.item_limit:
             self.fail(ROW_ITEMS_EXCEEDED, <uint32_t>self.seeds.size() + 1)
             return
-        self.seeds.push_back(SeedC(state, goal, origin, value))
+        self.seeds.push_back(made)
+
+    cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil:
+        """Whether the item is there. Past a few it is looked up: each by all it is, or where a smaller
+        count allows more, the smallest count by all else.
+        """
+        cdef SeedC* other
+        cdef uint32_t k, n = <uint32_t>self.seeds.size(), found
+        # counts of tokens beside others are in no order
+        cdef bint any_value, ordered = rule.minimum == 0 and rule.unit == 0
+        if n <= FEW:
+            for k in range(n):
+                other = &self.seeds[k]
+                if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
+                    if other.value == seed.value or (rule.minimum == 0 and allows(rule, other.value, seed.value)):
+                        return True
+            return False
+        if self.seed_places.used == 0:
+            for k in range(n):
+                other = &self.seeds[k]
+                rule = &self.automata.ir.rules[self.automata.states[other.state].rule]
+                any_value = rule.minimum == 0 and rule.unit == 0
+                map_put(&self.seed_places, seed_key(other, any_value), k)
+        found = map_get(&self.seed_places, seed_key(seed, ordered))
+        if found != MISSING:
+            other = &self.seeds[found]
+            if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
+                if other.value == seed.value or (ordered and other.value < seed.value):
+                    return True
+            # two of one hash, by accident: both stand in the row, which is only larger for it
+        map_put(&self.seed_places, seed_key(seed, ordered), n)
+        return False
 
     cdef void fail(self, uint32_t error, uint32_t got) noexcept nogil:
         if self.error == NO_ERROR:
@@ -219,12 +309,15 @@ cdef class Arena:
         self.seed(target, goal, origin, value)
 
     cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil:
-        if state.flags & LOOP_STATE:
-            return value >= self.automata.ir.rules[state.rule].minimum
-        return state.flags & FINAL_STATE
+        cdef RuleC* rule = &self.automata.ir.rules[state.rule]
+        if not state.flags & FINAL_STATE:
+            return False
+        return not (state.flags & LOOP_STATE) or iterations(rule, value) >= rule.minimum
 
     cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil:
-        return not (state.flags & LOOP_STATE) or value < self.automata.ir.rules[state.rule].maximum
+        """Whether the bounds leave a way to an end."""
+        cdef RuleC* rule = &self.automata.ir.rules[state.rule]
+        return state.onward == 0 or <uint64_t>iterations(rule, value) + state.onward <= rule.maximum
 
     cdef void close_seed(self, SeedC seed) noexcept nogil:
         """Completion, empty moves and nullable references of one item."""
@@ -247,9 +340,8 @@ cdef class Arena:
         cdef uint32_t low, high, middle
         cdef RowC* row
         cdef ItemC item
-        for low in range(<uint32_t>self.completed.size()):
-            if self.completed[low] == key:
-                return
+        if self.is_completed(key):
+            return
         self.completed.push_back(key)
         if origin == BOTTOM:
             self.accept = True
@@ -269,9 +361,24 @@ cdef class Arena:
                          self.origin_of(origin, &item), self.value_of(origin, &item))
             low += 1
 
+    cdef bint is_completed(self, uint64_t key) noexcept nogil:
+        cdef uint32_t k, n = <uint32_t>self.completed.size()
+        if n <= FEW:
+            for k in range(n):
+                if self.completed[k] == key:
+                    return True
+            return False
+        if self.completed_places.used == 0:
+            for k in range(n):
+                map_put(&self.completed_places, self.completed[k], k)
+        if map_get(&self.completed_places, key) != MISSING:
+            return True
+        map_put(&self.completed_places, key, n)
+        return False
+
     cdef uint32_t finish(self) noexcept nogil:
         """Closes the seeds and interns what remains; DEAD where nothing does."""
-        cdef uint32_t at = 0, n = 0, row
+        cdef uint32_t at = 0, n = 0
         cdef SeedC seed
         cdef StateC* s
         while at < self.seeds.size():
@@ -284,7 +391,12 @@ cdef class Arena:
                 self.seeds[n] = seed
                 n += 1
         self.seeds.resize(n)
-        if self.error != NO_ERROR or (n == 0 and not self.accept):
+        return self.intern()
+
+    cdef uint32_t intern(self) noexcept nogil:
+        """The instance of seeds that are closed."""
+        cdef uint32_t row
+        if self.error != NO_ERROR or (self.seeds.size() == 0 and not self.accept):
             return DEAD
         sort(self.seeds.begin(), self.seeds.end(), &seed_before)
         self.make_key()
@@ -358,7 +470,8 @@ cdef class Arena:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = row.has_tabled = 0
+        row.has_tokens = row.has_tabled = row.counts_tokens = 0
+        row.may_not_end = not row.accept
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
         row.item_off = <uint32_t>self.items.size()
@@ -373,6 +486,10 @@ cdef class Arena:
             if word >> 18 & 1:
                 item.slot = <uint16_t>slot
                 slot += 1
+            if self.automata.ir.rules[self.automata.states[item.state].rule].unit:
+                row.counts_tokens = 1
+            else:
+                row.may_not_end = 0
             self.items.push_back(item)
         row.n_kernel = <uint32_t>self.items.size() - row.item_off
         row.n_slots, row.n_parents = <uint16_t>slot, <uint16_t>parents
@@ -385,6 +502,7 @@ cdef class Arena:
         cdef uint32_t at = row.item_off, k
         cdef StateC* s
         self.build_number += 1
+        map_clear(&self.item_places)
         row.waiter_off = <uint32_t>self.waiters.size()
         for k in range(4):
             row.live[k] = 0
@@ -445,13 +563,20 @@ cdef class Arena:
 
     cdef void predict_item(self, RowC* row, ItemC* item) noexcept nogil:
         """Appends an item that is not simply a rule predicted here, unless it is there."""
-        cdef uint32_t k
-        cdef ItemC* other
-        for k in range(row.item_off, <uint32_t>self.items.size()):
-            other = &self.items[k]
-            if (other.state == item.state and other.goal == item.goal and other.origin == item.origin
-                    and other.ordinal == item.ordinal and other.flags == item.flags and other.slot == item.slot):
+        cdef uint32_t k, n = <uint32_t>self.items.size(), first = row.item_off, found
+        if n - first > FEW:
+            if self.item_places.used == 0:
+                self.items_placed = first
+            for k in range(self.items_placed, n):
+                map_put(&self.item_places, item_key(&self.items[k]), k)
+            self.items_placed = n
+            found = map_get(&self.item_places, item_key(item))
+            if found != MISSING and are_equal(&self.items[found], item):
                 return
+        else:
+            for k in range(first, n):
+                if are_equal(&self.items[k], item):
+                    return
         self.items.push_back(item[0])
 
     # -- registers ---------------------------------------------------------------------------------
@@ -486,12 +611,18 @@ cdef class Arena:
                 self.frame_table[at] = k
         return n
 
+    cdef void check_bytes(self) noexcept nogil:
+        cdef size_t held = self.bytes_held()
+        if held > self.byte_limit:
+            self.fail(BYTES_EXCEEDED, <uint32_t>min(held, <size_t>0xFFFFFFFF))
+
     cdef uint32_t intern_instance(self, uint32_t row, uint32_t frame) noexcept nogil:
         cdef uint64_t key = <uint64_t>row << 32 | frame
         cdef uint32_t found = map_get(&self.instance_ids, key), saturated
         cdef InstanceC made
         if found != MISSING:
             return found
+        self.check_bytes()
         found = <uint32_t>self.instances.size()
         made.row, made.frame, made.rep = row, frame, found
         self.instances.push_back(made)
@@ -520,9 +651,12 @@ cdef class Arena:
     cdef uint32_t saturate(self, uint32_t rule, uint32_t value) noexcept nogil:
         """The representative of all counts that no single token tells from this one."""
         cdef RuleC* r = &self.automata.ir.rules[rule]
-        cdef uint64_t reach = <uint64_t>value + self.automata.span[rule]
+        cdef uint32_t spent = tokens(r, value)
+        cdef uint64_t reach
+        value = iterations(r, value)
+        reach = <uint64_t>value + self.automata.span[rule]
         if value < r.minimum and reach < r.minimum:
-            return 0
-        if value >= r.minimum and (r.maximum == NO_MAXIMUM or reach < r.maximum):
-            return r.minimum
-        return value
+            value = 0
+        elif value >= r.minimum and (r.maximum == NO_MAXIMUM or reach < r.maximum):
+            value = r.minimum
+        return value if r.most_tokens - spent >= CHARACTER_BYTES else value + spent * r.unit

@@ -81,6 +81,8 @@ def _ends(grammar: _Shape, node: NodeTuple, nullable: set[Node]) -> Iterator[Nod
     elif kind == ir.GRAPH:
         ends = _nullable_ends(node, nullable)
         yield from (child for _, child, target in node[2] if target in ends)
+    elif kind == ir.OBJECT:
+        return
     elif kind == ir.DISPATCH:
         yield from (child for _, child, returns in node[1] if node[4] or not returns)
     else:
@@ -121,6 +123,10 @@ def _is_nullable(grammar: _Shape, node: NodeTuple, found: set[Node]) -> bool:
         return any(child in found for child in node[1])
     if kind == ir.REPEAT:
         return node[2] == 0 or node[1] in found
+    if kind == ir.TEXTS:
+        return "" in node[1]
+    if kind == ir.BOUNDED:
+        return node[2] == 0 and node[1] in found
     if kind == ir.REF:
         return grammar.rules[node[1]] in found
     if kind == ir.GRAPH:

@@ -34,7 +34,8 @@ cdef struct SlotC:
     SafeC safe
     uint32_t state
     uint32_t table          # 0: not made yet
-    uint8_t ends            # the rule may end here, or an iteration
+    uint32_t remaining      # iterations that have begun and must still end
+    uint8_t ends            # the rule may end here
     uint8_t loops           # an iteration ends here
     uint8_t triggers        # from here on the rows take over
 
@@ -71,6 +72,7 @@ cdef class TripleMaker:
     cdef void leave(self, uint32_t node, uint32_t top_depth, TripleC* out) noexcept nogil
     cdef uint32_t slot(self, uint32_t state) noexcept nogil
     cdef uint32_t table(self, uint32_t slot) noexcept nogil
+    cdef uint32_t follow(self, uint32_t slot, uint8_t byte) noexcept nogil
     cdef SafeC safe_of(self, uint32_t state) noexcept nogil
     cdef void pack_by_need(self, TripleC* out) noexcept nogil
 

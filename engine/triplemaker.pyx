@@ -135,7 +135,7 @@ cdef class TripleMaker:
                 continue
             slot = self.slots[number]
             self.counts[depth] = self.counts[depth - 1] + slot.loops
-            need = self.counts[depth] + (not slot.loops)
+            need = self.counts[depth] + slot.remaining
             for k in range(nodes[node].first, nodes[node + 1].first):
                 out.ids.push_back(self.vocabulary.order[k])
                 self.needs.push_back(need)
@@ -316,7 +316,8 @@ cdef class TripleMaker:
             return found
         made.state, made.table, made.safe = state, 0, self.safe_of(state)
         made.loops = (s.flags & LOOP_STATE) != 0
-        made.ends = (s.flags & (FINAL_STATE | LOOP_STATE)) != 0
+        made.ends = (s.flags & FINAL_STATE) != 0
+        made.remaining = self.automata.remaining(state)
         made.triggers = (s.flags & TRIGGER_STATE) != 0 or s.n_refs > 0
         found = <uint32_t>self.slots.size()
         map_put(&self.slot_ids, state, found)
@@ -338,6 +339,11 @@ cdef class TripleMaker:
             for b in range(self.automata.byte_edges[k].low, self.automata.byte_edges[k].high + 1):
                 self.tables[256 * made + b] = target
         return made
+
+    cdef uint32_t follow(self, uint32_t slot, uint8_t byte) noexcept nogil:
+        """The slot behind a byte, 0 if there is none."""
+        cdef uint32_t table = self.table(slot)
+        return self.tables[256 * table + byte]
 
     cdef SafeC safe_of(self, uint32_t state) noexcept nogil:
         """What a state always takes; that of its whole rule are found the first time."""

@@ -25,6 +25,7 @@ from .reference_letters import (
     DONE,
     TOKEN,
     DispatchMachine,
+    Letters,
     Position,
     bytes_machine,
     char_machine,
@@ -38,12 +39,14 @@ from .reference_letters import (
 
 
 class Machine(Protocol):
-    """One node: where its dot starts, when it is done, what it waits for, which letters move it."""
+    """One node: where its dot starts, when it is done, what it waits for, whether it reads letters
+    at all, and which letters move it."""
 
     start: Position
 
     def done(self, at: Position) -> bool: ...
     def waits(self, at: Position) -> Iterable[tuple[Node, Position]]: ...
+    def reads(self, at: Position) -> bool: ...
     def scan(self, at: Position, letter: int) -> Position | None: ...
 
 
@@ -57,6 +60,9 @@ class Steps:
         moves: Callable[[Position], Iterable[tuple[Node, Position]]],
     ) -> None:
         self.start, self.done, self.waits = start, done, moves
+
+    def reads(self, at: Position) -> bool:
+        return False
 
     def scan(self, at: Position, letter: int) -> Position | None:
         return None
@@ -98,6 +104,163 @@ def graph_machine(edges: Sequence[tuple[int, Node, int]], finals: Sequence[int])
     for source, node, target in edges:
         leaving.setdefault(source, []).append((node, target))
     return Steps(0, lambda at: at in finals, lambda at: leaving.get(at, ()))
+
+
+#: where an object has bytes of its own to come
+READING = ("nothing", "open, space", "in a name", "name, space", "member, space", "comma, space")
+
+
+class ObjectMachine:
+    """A JSON object, its listed members tried one by one.
+
+    Position   (what was read, i, names): i is the lowest listed member that may still come, or the
+               one whose value is due; names, inside a name, holds (member, position in its text)
+               for each member that the bytes may still spell.
+    """
+
+    start: Position = ("nothing", 0, frozenset())
+
+    def __init__(self, node: tuple, productive: set[Node]) -> None:
+        _, members, self.extra, self.space, self.may_be_empty, self.extra_last = node
+        self.members = [member for member in members if member[1] in productive]
+        self.texts = [text_machine(name) for name, _, _ in self.members]
+        self.has_extra = self.extra in productive
+
+    def done(self, at: Position) -> bool:
+        return bool(at[0] == "end")
+
+    def _may_leave_out(self, first: int) -> bool:
+        return not any(required for _, _, required in self.members[first:])
+
+    def waits(self, at: Position) -> list[tuple[Node, Position]]:
+        read, i, _ = at
+        found: list[tuple[Node, Position]] = []
+        if read in ("open", "name", "colon", "member", "comma"):
+            found.append((self.space, (f"{read}, space", i, frozenset())))
+        if read in ("open, space", "comma, space"):
+            if not self.extra_last:
+                found.append((self.extra, ("member", i, frozenset())))
+            elif self._may_leave_out(i):
+                found.append((self.extra, ("member", len(self.members), frozenset())))
+        if read == "colon, space":
+            found.append((self.members[i][1], ("member", i + 1, frozenset())))
+        return found
+
+    def reads(self, at: Position) -> bool:
+        return at[0] in READING
+
+    def scan(self, at: Position, letter: int) -> Position | None:
+        read, i, names = at
+        if read == "in a name":
+            return self._scan_name(names, letter)
+        byte = bytes([letter]) if letter < TOKEN else b""
+        if read == "nothing" and byte == b"{":
+            return ("open", 0, frozenset())
+        if read in ("open, space", "comma, space") and byte == b'"':
+            due = next(
+                (k for k in range(i, len(self.members)) if self.members[k][2]), len(self.members)
+            )
+            fitting = [(k, self.texts[k].start) for k in range(i, min(due + 1, len(self.members)))]
+            return ("in a name", 0, frozenset(fitting)) if fitting else None
+        if read == "name, space" and byte == b":":
+            return ("colon", i, frozenset())
+        if read == "member, space" and byte == b"," and (self.has_extra or i < len(self.members)):
+            return ("comma", i, frozenset())
+        may_end = read == "member, space" or (read == "open, space" and self.may_be_empty)
+        if may_end and byte == b"}" and self._may_leave_out(i):
+            return ("end", 0, frozenset())
+        return None
+
+    def _scan_name(self, names: Iterable[tuple[int, Position]], letter: int) -> Position | None:
+        for k, at in names:
+            if letter == ord('"') and self.texts[k].done(at):
+                return ("name", k, frozenset())
+        moved = [(k, self.texts[k].scan(at, letter)) for k, at in names]
+        left = frozenset((k, at) for k, at in moved if at is not None)
+        return ("in a name", 0, left) if left else None
+
+
+class TextsMachine:
+    """Some texts, each read on its own; the position holds those that the bytes may still spell."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.machines = [text_machine(text) for text in texts]
+        self.start: Position = frozenset((k, m.start) for k, m in enumerate(self.machines))
+
+    def done(self, at: Position) -> bool:
+        return any(self.machines[k].done(way) for k, way in at)
+
+    def waits(self, at: Position) -> Iterable[tuple[Node, Position]]:
+        return ()
+
+    def reads(self, at: Position) -> bool:
+        return any(self.machines[k].reads(way) for k, way in at)
+
+    def scan(self, at: Position, letter: int) -> Position | None:
+        moved = [(k, self.machines[k].scan(way, letter)) for k, way in at]
+        return frozenset((k, way) for k, way in moved if way is not None) or None
+
+
+class BoundedMachine:
+    """The words of a graph of characters that have so many of them, every way tried.
+
+    Position   (characters read, ways): a way is a state of the graph and the bytes of a character
+               that is not whole yet.
+    """
+
+    def __init__(self, nodes: Sequence[tuple], node: tuple) -> None:
+        _, graph, self.minimum, self.maximum = node
+        _, states, edges, finals = nodes[graph]
+        self.finals = set(finals)
+        self.leaving: dict[int, list[tuple[Letters, int]]] = {}
+        targets: dict[int, set[int]] = {}
+        for source, chars, target in edges:
+            kind, ranges = nodes[chars]
+            read = read_char if kind == ir.CHARS else read_json_char
+            self.leaving.setdefault(source, []).append((char_machine(ranges, read), target))
+            targets.setdefault(source, set()).add(target)
+        # by count: the states that stand so many characters before an end
+        self.before = [self.finals]
+        most = self.minimum + states if self.maximum == -1 else self.maximum
+        for _ in range(most):
+            self.before.append({s for s in targets if targets[s] & self.before[-1]})
+        self.start: Position = (0, frozenset([(0, b"")]))
+
+    def done(self, at: Position) -> bool:
+        count, ways = at
+        return bool(count >= self.minimum and any((s, b"") in ways for s in self.finals))
+
+    def waits(self, at: Position) -> Iterable[tuple[Node, Position]]:
+        return ()
+
+    def _ends(self, state: int, count: int) -> bool:
+        """Whether an end with a right count lies ahead; without a maximum far ends are alike."""
+        last = len(self.before) if self.maximum == -1 else self.maximum - count + 1
+        first = max(self.minimum - count, 0)
+        return any(state in before for before in self.before[first : max(last, first)])
+
+    def reads(self, at: Position) -> bool:
+        count, ways = at
+        return any(
+            self._ends(target, count + 1)
+            for state, _ in ways
+            for _, target in self.leaving.get(state, ())
+        )
+
+    def scan(self, at: Position, letter: int) -> Position | None:
+        count, ways = at
+        whole, within = set(), set()
+        for state, prefix in ways:
+            for chars, target in self.leaving.get(state, ()):
+                read = chars.scan(prefix, letter)
+                if read == DONE and self._ends(target, count + 1):
+                    whole.add((target, b""))
+                elif read is not None and read != DONE and self._ends(target, count + 1):
+                    within.add((state, read))
+        assert not (whole and within)
+        if not whole and not within:
+            return None
+        return (count + 1, frozenset(whole)) if whole else (count, frozenset(within))
 
 
 # -- the recogniser -------------------------------------------------------------------------------
@@ -172,6 +335,23 @@ class Column:
     def step_token(self, token: int) -> "Column | None":
         return self.step(TOKEN + token)
 
+    def end_token(self) -> "Column | None":
+        """This state once a token has ended here. The column is the caller's alone: it is changed."""
+        kept: list[Item] = []
+        for node, at, origin in self.items:
+            machine = self.recogniser.machines[node]
+            if origin is not self and isinstance(machine, DispatchMachine):
+                at = machine.end_token(at)
+            if at is not None:
+                kept.append((node, at, origin))
+        self.items = kept
+        return self if self._accepts or self._goes_on() else None
+
+    def _goes_on(self) -> bool:
+        """Whether any item waits for a letter."""
+        machines = self.recogniser.machines
+        return any(machines[node].reads(at) for node, at, _ in self.items)
+
 
 class Recogniser:
     """The language of a grammar, letter by letter."""
@@ -194,13 +374,30 @@ class Recogniser:
         column.close()
         return column
 
+    @staticmethod
+    def after_token(states: Sequence[Column], token: int, data: bytes) -> list[Column]:
+        """The states behind a token, by its id or by its bytes; those of special tokens are empty."""
+        found = [state.step_token(token) for state in states]
+        for state in states if data else ():
+            after: Column | None = state
+            for byte in data:
+                after = after and after.step(byte)
+            found.append(after)
+        ended = [state.end_token() for state in found if state is not None]
+        return [state for state in ended if state is not None]
+
     def matches(self, data: bytes) -> bool:
-        return self.matches_symbols(list(data))
+        state: Column | None = self.start()
+        for byte in data:
+            state = state and state.step(byte)
+        return state is not None and state.accepts()
 
     def matches_symbols(self, letters: Iterable[int]) -> bool:
+        """Each letter is a token, also where it is a byte."""
         state: Column | None = self.start()
         for letter in letters:
             state = state and state.step(letter)
+            state = state and state.end_token()
         return state is not None and state.accepts()
 
     # -- nodes ------------------------------------------------------------------------------------
@@ -219,8 +416,14 @@ class Recogniser:
             return char_machine(node[1], read_char if kind == ir.CHARS else read_json_char)
         if kind == ir.OTHER_TEXT:
             return other_text_machine(node[2])
-        if kind == ir.TOKENS:
-            return tokens_machine(node[1])
+        if kind in (ir.TOKENS, ir.OTHER_TOKENS):
+            return tokens_machine(node[1], others=kind == ir.OTHER_TOKENS)
+        if kind == ir.TEXTS:
+            return TextsMachine(node[1])
+        if kind == ir.OBJECT:
+            return ObjectMachine(node, self.productive)
+        if kind == ir.BOUNDED:
+            return BoundedMachine(self.nodes, node)
         if kind == ir.REPEAT:
             return repeat_machine(node[1], node[2], node[3], node[1] in nullable)
         if kind == ir.GRAPH:
@@ -250,7 +453,11 @@ class Recogniser:
             return not node[1]
         if kind == ir.OTHER_TEXT:
             return "" not in node[2]
-        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS):
+        if kind == ir.TEXTS:
+            return "" in node[1]
+        if kind == ir.BOUNDED:
+            return node[2] == 0 and node[1] in nullable
+        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.OTHER_TOKENS, ir.OBJECT):
             return False
         return self._is_made_of(node, nullable)
 
@@ -258,7 +465,7 @@ class Recogniser:
         kind = node[0]
         if kind == ir.DISPATCH:
             return node[4] or any(arm[1] in productive and not arm[2] for arm in node[1])
-        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT):
+        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT, ir.TEXTS, ir.OTHER_TOKENS):
             return True
         if kind in (ir.CHARS, ir.JSON_CHARS):
             return bool(meet(node[1], ir.ANY_CHAR))
@@ -279,6 +486,10 @@ class Recogniser:
             return node[2] == 0 or node[1] in good
         if kind == ir.GRAPH:
             return 0 in self._coaccessible(node, good)
+        if kind == ir.OBJECT:
+            members = [member for member in node[1] if member[1] in good]
+            missing = any(required and child not in good for _, child, required in node[1])
+            return not missing and bool(members or node[4] or node[2] in good)
         return all(part in good for part in ir.children(node))
 
     @staticmethod

@@ -181,6 +181,69 @@ def test_states_can_be_stepped_in_many_directions():
     assert not one.accepts()
 
 
+def test_some_texts():
+    """A text is one of those listed, whatever they share."""
+    made = recogniser(lambda g: g.texts(["a", "ab", "", "b\u00e9"]))
+    for text in ("", "a", "ab", "b\u00e9", "\\u0061b", "b\\u00E9"):
+        assert made.matches(text.encode())
+    for text in ("b", "aa", "abb", "\u00e9"):
+        assert not made.matches(text.encode())
+
+
+def test_bounded_words():
+    """Of a graph's words those of the right length, in characters."""
+    for low, high in ((0, 3), (2, None), (1, 4), (3, 3)):
+
+        def build(g, low=low, high=high):
+            a, e = g.chars([(97, 97)]), g.chars([(0xE9, 0xE9)])
+            return g.bounded(g.graph(2, [(0, a, 1), (1, e, 1)], [0, 1]), low, high)
+
+        made = recogniser(build)
+        for n in range(6):
+            text = ("a" + "\u00e9" * (n - 1)) if n else ""
+            assert made.matches(text.encode()) == (low <= n and (high is None or n <= high))
+
+
+# -- objects --------------------------------------------------------------------------------------
+
+
+def an_object(**more):
+    """Members a (optional), b (required), c (optional); every value is 1, every other key x."""
+
+    def build(g):
+        one = g.bytes(b"1")
+        options = {"extra": g.fail(), "space": g.empty(), "may_be_empty": True} | {
+            name: g.bytes(node) if isinstance(node, bytes) else node for name, node in more.items()
+        }
+        return g.object([("a", one, False), ("b", one, True), ("c", one, False)], **options)
+
+    return recogniser(build)
+
+
+@pytest.mark.parametrize("more", [{}, {"extra": b'"x":1'}, {"extra": b'"x":1', "extra_last": True}])
+def test_members_stand_in_their_order(more):
+    """Every list of keys is an object's, or not, as its order says."""
+    made = an_object(**more)
+    order = "x*(ax*)?bx*(cx*)?" if more else "a?bc?"
+    for n in range(5):
+        for keys in map("".join, itertools.product("abcx", repeat=n)):
+            text = "{" + ",".join(f'"{key}":1' for key in keys) + "}"
+            right = order if not more.get("extra_last") else "a?bc?x*"
+            assert made.matches(text.encode()) == bool(re.fullmatch(right, keys)), keys
+
+
+def test_an_object_that_needs_no_member():
+    """Whether braces alone are an object is said by the node."""
+    for may_be_empty in (False, True):
+        made = recogniser(
+            lambda g, empty=may_be_empty: g.object(
+                [("a", g.bytes(b"1"), False)], extra=g.fail(), space=g.empty(), may_be_empty=empty
+            )
+        )
+        assert made.matches(b"{}") == may_be_empty
+        assert made.matches(b'{"\\u0061":1}')
+
+
 # -- characters -----------------------------------------------------------------------------------
 
 PLACES = [

@@ -49,6 +49,18 @@ def with_length(
         LimitExceeded: ``pattern_states``.
     """
 
+def bounded_node(
+    grammar: Grammar, automaton: CharAutomaton, minimum: int, maximum: int | None, bound: Bound
+) -> Node:
+    """The inside of a JSON string in which so many characters of the automaton's stand.
+
+    Characters are counted by registers where that is exact. Where not every length occurs, a lower
+    bound is counted by states.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+
 def without(automaton: CharAutomaton) -> CharAutomaton:
     """Every text that the automaton does not accept (its complement)."""
 

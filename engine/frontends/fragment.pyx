@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from ..flat cimport ALT, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
+from ..flat cimport ALT, BOUNDED, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
 from ..ir cimport NO_NODE, Grammar
 from ..pool cimport vector
 
@@ -39,7 +39,7 @@ cdef void mark_below(Grammar grammar, uint32_t node, vector[uint32_t]* numbers) 
     while todo.size():
         at = grammar.node_list[todo.back()]
         todo.pop_back()
-        if at.kind == REPEAT:
+        if at.kind == REPEAT or at.kind == BOUNDED:
             if numbers[0][at.a] == NO_NODE:
                 numbers[0][at.a] = 0
                 todo.push_back(at.a)
@@ -59,7 +59,7 @@ cdef class Fragment:
         cdef NodeC node = grammar.node_list[number], made = node
         cdef uint32_t k, step = child_step(node.kind)
         made.off = <uint32_t>self.pool.size()
-        if node.kind == REPEAT:
+        if node.kind == REPEAT or node.kind == BOUNDED:
             made.a = numbers[0][node.a]
         for k in range(node.n):
             self.pool.push_back(grammar.pool[node.off + k])
@@ -67,7 +67,7 @@ cdef class Fragment:
             made.b = <uint32_t>self.pool.size()
             for k in range(node.c):
                 self.pool.push_back(grammar.pool[node.b + k])
-        elif node.kind not in (EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT):
+        elif node.kind not in (EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, BOUNDED):
             raise InternalError(f"a node of kind {node.kind} stands in a fragment")
         k = 1 if step == 3 else 0
         while step and k < node.n:
@@ -96,7 +96,7 @@ cdef class Fragment:
                 while step and k < node.n:
                     words[k] = numbers[words[k]]
                     k += step
-            if node.kind == REPEAT:
+            if node.kind == REPEAT or node.kind == BOUNDED:
                 a = numbers[node.a]
             numbers[j] = grammar.intern(node.kind, a, 0 if node.kind == GRAPH else node.b, node.c, off)
         return numbers.back()

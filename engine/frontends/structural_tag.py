@@ -53,7 +53,7 @@ class BuildSchema(Protocol):
 
     def __call__(
         self, grammar: Grammar, schema: Any, /, *, pointer: str, extra_keys: str = "anywhere",
-        any_order: bool = False, whitespace: str = "flexible",
+        any_order: bool = False, whitespace: str = "flexible", indent: int = 20,
     ) -> Node: ...  # fmt: skip
 
 
@@ -143,7 +143,7 @@ class TagBuilder:
             ids = self.vocabulary.special_tokens
             ends = [ids.get(end) if isinstance(end, str) else end for end in around.ends]
             excludes = (*excludes, *(end for end in ends if end is not None))
-        one = self.grammar.tokens(self.vocabulary.other_tokens(tuple(sorted(set(excludes)))))
+        one = self.vocabulary.other_tokens(self.grammar, excludes)
         return self._leaf(made, self.grammar.repeat(one, made.minimum, made.maximum))
 
     def _value(self, made: JsonSchema) -> Node:
@@ -154,7 +154,7 @@ class TagBuilder:
         else:
             node = self.build_schema(
                 self.grammar, made.schema, pointer=made.place, extra_keys=made.extra_keys,
-                any_order=made.any_order, whitespace=made.whitespace,
+                any_order=made.any_order, whitespace=made.whitespace, indent=made.indent,
             )  # fmt: skip
         return self._rule(made.place, node)
 
@@ -205,7 +205,7 @@ class TagBuilder:
     # -- free text --------------------------------------------------------------------------------
     @staticmethod
     def _plain(made: AnyText) -> FreeText:
-        return FreeText(made.pointer, (), (), made.excludes, made.max_chars)
+        return FreeText(made.pointer, (), (), made.excludes, made.max_chars, made.max_tokens)
 
     def _arms(self, made: Dispatch, around: Tag | None) -> FreeText:
         """One arm for every way to write a pattern: all formats that it leads to."""

@@ -31,6 +31,7 @@ class JsonSchema:
     style: str = "json"
     any_order: bool = False
     whitespace: str = "flexible"
+    indent: int = 20
 
 @dataclass(eq=False)
 class Regex:
@@ -47,6 +48,7 @@ class AnyText:
     pointer: str
     excludes: tuple[Mark, ...]
     max_chars: int | None = None
+    max_tokens: int | None = None
 
 @dataclass(eq=False)
 class Token:

@@ -33,6 +33,7 @@ cdef class JsonSchema:
     style: str = "json"
     any_order: bint = False
     whitespace: str = "flexible"
+    indent: int = 20  # blanks behind a newline, see frontends.json_schema
 
 
 @cython.dataclasses.dataclass(eq=False)
@@ -52,6 +53,7 @@ cdef class AnyText:
     pointer: str
     excludes: tuple
     max_chars: object = None
+    max_tokens: object = None
 
 
 @cython.dataclasses.dataclass(eq=False)
@@ -141,7 +143,7 @@ def is_endless(made):
         return is_endless(made.content)
     if isinstance(made, OtherTokens):
         return made.maximum is None
-    if isinstance(made, AnyText) and made.max_chars is not None:
+    if is_counted(made):
         return False
     return isinstance(made, (AnyText, Triggered, Dispatch)) and not made.excludes
 
@@ -152,4 +154,8 @@ def is_text(made):
         return not made.at_least_one and not made.stop_after_first
     if isinstance(made, Dispatch):
         return made.loop
-    return isinstance(made, AnyText) and made.max_chars is None
+    return isinstance(made, AnyText) and not is_counted(made)
+
+
+cdef bint is_counted(made):
+    return isinstance(made, AnyText) and (made.max_chars is not None or made.max_tokens is not None)

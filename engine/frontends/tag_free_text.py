@@ -25,6 +25,11 @@ class FreeText:
     triggers: tuple[Mark, ...]
     excludes: tuple[Mark, ...]
     max_chars: int | None = None
+    max_tokens: int | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        return self.max_chars is not None or self.max_tokens is not None
 
 
 class FreeTextBuilder:
@@ -57,6 +62,7 @@ class FreeTextBuilder:
             specials=() if counted else beside.specials,
             open_end=True,
             max_chars=text.max_chars,
+            max_tokens=text.max_tokens,
         )
         return self.grammar.capture(text.pointer, "text", node)
 
@@ -66,7 +72,7 @@ class FreeTextBuilder:
         beside = self._surroundings(text, around)
         triggers = [pattern for pattern, _, _ in text.arms]
         if (
-            text.max_chars is not None
+            text.is_counted
             or "" in around.ends
             or beside.is_tangled
             or are_tangled(beside.ends, triggers)

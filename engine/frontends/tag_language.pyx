@@ -43,8 +43,6 @@ from .tag_styles import STYLES
 EXTENSION_VERSION = 1
 # The largest count; the engine's registers hold 32 bits.
 MOST = 2**31 - 1
-# Blanks that follow one another in the white space between JSON tokens: a newline and 20 more.
-BLANKS = 21
 
 # By type: the fields of a format.
 cdef dict FIELDS = {
@@ -281,11 +279,9 @@ cdef class Reader:
         if is_text(content):
             return content
         if isinstance(content, AnyText):
-            bound = None if maximum is None else content.max_chars * maximum
-            if content.max_chars == 0:
-                bound = 0
-            if bound is None or bound <= MOST:
-                return AnyText(content.pointer, content.excludes, bound)
+            chars, tokens = times(content.max_chars, maximum), times(content.max_tokens, maximum)
+            if (chars is None or chars <= MOST) and (tokens is None or tokens <= MOST):
+                return AnyText(content.pointer, content.excludes, chars, tokens)
         return Repeat(fields.pointer, content, minimum, maximum)
 
     # -- tags --------------------------------------------------------------------------------------
@@ -368,6 +364,13 @@ cdef class Reader:
         return made
 
 
+cdef object times(bound, maximum):
+    """The bound of a text that is repeated; None is no bound."""
+    if bound is None or bound == 0:
+        return bound
+    return None if maximum is None else bound * maximum
+
+
 cdef object schema_text(str text, str pointer):
     try:
         return json.loads(text)
@@ -382,11 +385,8 @@ cdef tuple excluded(Fields fields):
 
 
 cdef object any_text(Fields fields):
-    excludes = excluded(fields)
-    if fields.get("max_tokens", None) is not None:
-        message = "the engine counts characters of free text, not its tokens: use max_chars"
-        raise UnsupportedSchema(fields.pointer, "max_tokens", message)
-    return AnyText(fields.pointer, excludes, fields.bound("max_chars", MOST))
+    return AnyText(
+        fields.pointer, excluded(fields), fields.bound("max_chars", MOST), fields.bound("max_tokens", MOST))
 
 
 cdef int add_options(Fields fields, made) except -1:
@@ -398,11 +398,11 @@ cdef int add_options(Fields fields, made) except -1:
     made.style = style
     made.any_order = fields.flag("any_order", False)
     blanks = fields.bound("max_whitespace_cnt", MOST)
-    if blanks is not None and blanks < BLANKS:
-        if blanks:
-            message = f"white space is bounded by {BLANKS} anyway, or left out with 0"
-            raise UnsupportedSchema(fields.pointer, "max_whitespace_cnt", message)
+    if blanks == 0:
         made.whitespace = "compact"
+    elif blanks is not None and blanks <= made.indent:
+        # a newline is the first of them
+        made.indent = blanks - 1
     if fields.get("excludes", []) != []:
         raise UnsupportedSchema(fields.pointer, "excludes")
     if "switchyard" not in fields.value:

@@ -13,7 +13,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..ir import Pattern
+from ..ir import Grammar, Node, Pattern
 from .tag_formats import Mark
 from .tag_spelling import Spelling
 
@@ -61,7 +61,6 @@ class TagVocabulary:
         free = [(t, i) for t, i in special_tokens.items() if i not in self.stops]
         self._free = sorted(free, key=itemgetter(1))
         self._tokens = tokens
-        self._others: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._kept: dict[tuple[object, ...], Surroundings] = {}
 
     @classmethod
@@ -72,16 +71,12 @@ class TagVocabulary:
     def size(self) -> int:
         return len(self._tokens)
 
-    def other_tokens(self, excludes: tuple[int, ...]) -> tuple[int, ...]:
-        """Every token that has a text, but stop tokens and these."""
-        found = self._others.get(excludes)
-        if found is None:
-            banned = self.stops.union(excludes)
-            found = tuple(i for i, t in enumerate(self._tokens) if t and i not in banned)
-            if len(self._others) >= KEPT:
-                self._others.clear()
-            self._others[excludes] = found
-        return found
+    def other_tokens(self, grammar: Grammar, excludes: Collection[int]) -> Node:
+        """Any token that has a text, but stop tokens and these."""
+        banned = self.stops.union(excludes)
+        if any(t and i not in banned for i, t in enumerate(self._tokens)):
+            return grammar.other_tokens(banned)
+        return grammar.fail()
 
     def surroundings(
         self, excludes: Marks, ends: Marks, triggers: Marks, arm_tokens: frozenset[int],

@@ -30,6 +30,31 @@ def ref(g: Grammar, node: int, name: str = "x") -> int:
     return g.ref(g.rule(name, node))
 
 
+def an_object(  # type: ignore[no-untyped-def]
+    g: Grammar,
+    name="a",
+    value=b"1",
+    required=False,
+    twice=False,
+    extra=None,
+    space=None,
+    may_be_empty=True,
+    **more,
+) -> int:
+    members = [(name, g.bytes(value), required)] + [("c", g.bytes(b"1"), False)] * twice
+    return g.object(
+        members,
+        extra=g.fail() if extra is None else extra,
+        space=g.empty() if space is None else space,
+        may_be_empty=may_be_empty,
+        **more,
+    )
+
+
+def letters(g: Grammar) -> int:
+    return g.graph(1, [(0, g.chars(((97, 99),)), 0)], [0])
+
+
 DIFFERENT = [
     lambda g: g.bytes(b"a"),
     lambda g: g.bytes(b"b"),
@@ -48,6 +73,21 @@ DIFFERENT = [
     lambda g: g.graph(2, [(0, g.bytes(b"ab"), 1)], [1]),
     lambda g: g.graph(2, [(0, g.bytes(b"ab"), 1)], [0, 1]),
     lambda g: g.graph(2, [(0, g.bytes(b"ab"), 1), (1, g.bytes(b"ab"), 0)], [1]),
+    lambda g: g.texts(["a", "b"]),
+    lambda g: g.texts(["ab", "c"]),
+    lambda g: g.texts(["a", "bc"]),
+    lambda g: g.bounded(letters(g), 0, 5),
+    lambda g: g.bounded(letters(g), 0, 6),
+    lambda g: g.bounded(letters(g), 1, 5),
+    lambda g: an_object(g),
+    lambda g: an_object(g, name="b"),
+    lambda g: an_object(g, value=b"2"),
+    lambda g: an_object(g, required=True),
+    lambda g: an_object(g, twice=True),
+    lambda g: an_object(g, extra=g.bytes(b'"x":1')),
+    lambda g: an_object(g, extra=g.bytes(b'"x":1'), extra_last=True),
+    lambda g: an_object(g, space=ref(g, g.alt(g.empty(), g.bytes(b" ")))),
+    lambda g: an_object(g, may_be_empty=False),
     lambda g: g.dispatch([((97,), g.bytes(b"x"), True)], open_end=True),
     lambda g: g.dispatch([((97,), g.bytes(b"x"), False)], open_end=True),
     lambda g: g.dispatch([((97,), g.fail(), True)], open_end=True),

@@ -15,6 +15,7 @@
 Refused   of EBNF the macros that are formats of structural tags, and look-ahead.
 """
 
+import re
 from typing import NamedTuple
 
 from ...ir import ANY_CHAR, Grammar, Node
@@ -27,18 +28,34 @@ LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")
 DIGITS = frozenset("0123456789")
 
 
+#: what the sign in a rule's head is to be told from, and the sign
+SIGNS = re.compile(r'"(?:\\.|[^"\\\n])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|(::=)')
+#: blanks and comments, with ends of lines and without
+SPACE, BLANKS = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*"), re.compile(r"(?:[ \t]|#[^\n]*)*")
+
+
 class Dialect(NamedTuple):
     first: frozenset[str]  # characters that a name may begin with
     inner: frozenset[str]  # and go on with
     escapes: dict[str, str]
     is_gbnf: bool
+    name: re.Pattern[str]
+    head: re.Pattern[str]  # a name and ::=
+
+
+def _dialect(
+    first: frozenset[str], inner: frozenset[str], escapes: dict[str, str], is_gbnf: bool
+) -> Dialect:
+    name = f"[{re.escape(''.join(sorted(first)))}][{re.escape(''.join(sorted(inner)))}]*"
+    head = rf"{name}{BLANKS.pattern}::="
+    return Dialect(first, inner, escapes, is_gbnf, re.compile(name), re.compile(head))
 
 
 _SHORT = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"'}
-GBNF = Dialect(
+GBNF = _dialect(
     LETTERS | DIGITS | {"-"}, LETTERS | DIGITS | {"-"}, {**_SHORT, "[": "[", "]": "]"}, True
 )
-EBNF = Dialect(
+EBNF = _dialect(
     LETTERS,
     LETTERS | DIGITS | {"-", "."},
     {**_SHORT, "'": "'", "?": "?", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0",
@@ -68,6 +85,7 @@ class _Parser:
         self.rules = Rules(grammar, source)
 
     def parse(self) -> Node:
+        self.rules.check_count(self._count_heads())
         self._space()
         while self.s.peek():
             at = self.s.at
@@ -84,32 +102,29 @@ class _Parser:
             self._space()
         return self.rules.finish("root")
 
+    def _count_heads(self) -> int:
+        """How many rules there are, about, without reading them."""
+        found = self.s.text.count("::=")
+        if found > self.s.limits.grammar_rules:
+            found = sum(1 for sign in SIGNS.finditer(self.s.text) if sign[1])
+        return found
+
     # -- words ------------------------------------------------------------------------------------
     def _space(self, *, lines: bool = True) -> None:
-        blanks = " \t\r\n" if lines else " \t"
-        while self.s.peek() and (self.s.peek() in blanks or self.s.peek() == "#"):
-            if self.s.peek() == "#":
-                end = self.s.text.find("\n", self.s.at)
-                self.s.at = len(self.s.text) if end < 0 else end
-            else:
-                self.s.at += 1
+        found = (SPACE if lines else BLANKS).match(self.s.text, self.s.at)
+        if found is not None:
+            self.s.at = found.end()
 
     def _name(self) -> str:
-        start = self.s.at
-        if self.s.peek() not in self.dialect.first:
+        found = self.dialect.name.match(self.s.text, self.s.at)
+        if found is None:
             raise self.s.error("the name of a rule must stand here")
-        while self.s.peek() and self.s.peek() in self.dialect.inner:
-            self.s.at += 1
-        return self.s.text[start : self.s.at]
+        self.s.at = found.end()
+        return found[0]
 
     def _starts_rule(self) -> bool:
         """Whether a name and ::= stand here."""
-        start = self.s.at
-        self._name()
-        self._space(lines=False)
-        found = self.s.peek(3) == "::="
-        self.s.at = start
-        return found
+        return self.dialect.head.match(self.s.text, self.s.at) is not None
 
     # -- structure --------------------------------------------------------------------------------
     def _alternatives(self, depth: int) -> list[list[Node]]:
@@ -271,4 +286,4 @@ class _Parser:
     def _tokens(self, ids: list[int], *, other: bool) -> Node:
         if not other:
             return self.g.tokens(ids)
-        return self.g.tokens(self.vocabulary.other_tokens(tuple(sorted(set(ids)))))
+        return self.vocabulary.other_tokens(self.g, ids)

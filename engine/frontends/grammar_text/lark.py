@@ -168,6 +168,8 @@ class _Reader:
         if name in self.definitions:
             raise self.s.error(f"{name!r} is defined twice", at)
         self.definitions[name] = _Definition(name, ways, at)
+        if isinstance(self.rules, Rules):
+            self.rules.check_count(len(self.definitions))
 
     # -- imports ----------------------------------------------------------------------------------
     def _import(self) -> None:
@@ -399,7 +401,7 @@ class _Reader:
 
     def _token_set(self, negated: bool, text: str, at: int) -> Emit:
         if text == "*" and not negated:
-            return self._terminal(lambda: self.g.tokens(self.vocabulary.other_tokens(())))
+            return self._terminal(lambda: self.vocabulary.other_tokens(self.g, ()))
         ids: list[int] = []
         for part in text.split(","):
             ends = [end.strip() for end in part.split("-")]
@@ -411,8 +413,7 @@ class _Reader:
             ids.extend(range(low, high + 1))
         if not negated:
             return self._terminal(lambda: self.g.tokens(ids))
-        rest = tuple(sorted(set(ids)))
-        return self._terminal(lambda: self.g.tokens(self.vocabulary.other_tokens(rest)))
+        return self._terminal(lambda: self.vocabulary.other_tokens(self.g, ids))
 
     def _inline(self, at: int) -> Emit:
         self.s.at += 1

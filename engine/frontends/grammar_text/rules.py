@@ -16,13 +16,19 @@ class Rules:
 
     def ref(self, name: str, at: int) -> Node:
         if name not in self._rules:
-            limit = self.source.limits.grammar_rules
-            if len(self._rules) >= limit:
-                pointer = self.source.pointer
-                raise LimitExceeded("grammar_rules", limit, len(self._rules) + 1, pointer)
+            self.check_count(len(self._rules) + 1)
             self._rules[name] = self.grammar.declare(name)
             self._met[name] = at
         return self.grammar.ref(self._rules[name])
+
+    def check_count(self, count: int) -> None:
+        """
+        Raises:
+            LimitExceeded: so many rules are too many.
+        """
+        limit = self.source.limits.grammar_rules
+        if count > limit:
+            raise LimitExceeded("grammar_rules", limit, count, self.source.pointer)
 
     def define(self, name: str, node: Node, at: int) -> None:
         self.check_new(name, at)

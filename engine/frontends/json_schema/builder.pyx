@@ -18,8 +18,8 @@ from .shapes cimport (
     root_place,
 )
 from .strings cimport build_string
-from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, NO_NODE, text_of
-from .values cimport add_values
+from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, INDENT, NO_NODE, text_of
+from .values cimport add_values, once
 from ...hashing cimport map_get, map_put
 from ...ir cimport Grammar
 from ...pool cimport vector
@@ -36,6 +36,7 @@ def build_json_schema(
     str whitespace="flexible",
     str unknown_formats="annotate",
     str extra_keys="anywhere",
+    int indent=INDENT,
 ):
     cdef Builder builder
     cdef uint32_t node
@@ -49,7 +50,7 @@ def build_json_schema(
     builder = Builder.__new__(Builder)
     builder.reader = new_reader(
         new_references(schema, pointer), grammar.limits, unknown_formats == "refuse")
-    builder.text = text_of(<Grammar?>grammar, whitespace == "flexible")
+    builder.text = text_of(<Grammar?>grammar, whitespace == "flexible", indent)
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
     node = builder.one_place(root_place(schema, pointer))
     builder.finish()
@@ -124,7 +125,6 @@ cdef class Builder(Places):
         """The strings that an enum lists, beside their type if they are checked for it. NO_NODE: it
         takes a closer look.
         """
-        cdef vector[uint32_t] nodes
         cdef Py_ssize_t n = <Py_ssize_t>len(<list>values) if isinstance(values, list) else 0
         if n == 0 or n > self.reader.limits.enum_values:
             return NO_NODE
@@ -135,10 +135,7 @@ cdef class Builder(Places):
             if self.reader.checks + n > self.reader.checks_limit:
                 return NO_NODE
             self.reader.checks += n
-        nodes.reserve(n)
-        for value in <list>values:
-            nodes.push_back(self.text.text(<str>value))
-        return self.text.quoted(self.text.alt(nodes.data(), nodes.size()))
+        return self.text.quoted(self.text.grammar.add_texts(once(values)))
 
     cdef uint32_t node(self, tuple shapes, Located where) except? 0xFFFFFFFF:
         cdef Shape shape

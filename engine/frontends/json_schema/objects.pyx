@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from ...flat cimport EXTRA_LAST, MAY_BE_EMPTY
 from .evaluate cimport has_surrogate
 from .places cimport Places
 from .shapes cimport Objects
@@ -15,7 +16,7 @@ cdef size_t ANY_ORDER_KEYS = 8
 
 
 cdef struct MembersC:
-    # the nodes of the listed members that some value fits, and whether each is required
+    # the values of the listed members, and whether each is required
     vector[uint32_t] nodes
     vector[uint8_t] required
 
@@ -28,79 +29,71 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     """
     cdef Text text = places.text
     cdef MembersC members
-    cdef uint32_t extra = text.fail, additional = text.fail
+    cdef list names = [], listed = names
+    cdef uint32_t extra, additional
     cdef bint is_empty = True, only_required = False
-    cdef list unlisted
     if objects is None:
-        additional = additional_member(text, None, None, places.place(()))
-        return text.bracketed(b"{", members_node(places, &members, additional, True), b"}")
-    unlisted = unlisted_of(objects)
-    if not listed_members(places, objects, unlisted, &members, &extra):
+        extra = places.place(())
+    elif not listed_members(places, objects, &members, names, &extra):
         return text.fail
-    if extra != text.fail:
-        additional = additional_member(text, objects, unlisted, extra)
-    if objects.minimum or objects.maximum is not None:
-        most = None if additional != text.fail else <Py_ssize_t>members.nodes.size()
+    elif objects.minimum or objects.maximum is not None:
+        most = None if extra != text.fail else count_members(text, &members)
         bounds = member_bounds(objects, most)
         if bounds is None:
             return text.fail
         is_empty, only_required = bounds
     if only_required:
-        drop_optional(&members)
-        additional = text.fail
-    if places.any_order and members.nodes.size() > ANY_ORDER_KEYS:
+        listed = drop_optional(&members, names)
+        extra = text.fail
+    additional = text.fail if extra == text.fail else additional_member(text, names, extra)
+    if not places.any_order:
+        return in_order(places, &members, listed, additional, is_empty)
+    make_members(text, &members, listed)
+    if members.nodes.size() > ANY_ORDER_KEYS:
         message = f"{members.nodes.size()} keys in any order can't be enforced; {ANY_ORDER_KEYS} can"
         raise UnsupportedSchema(objects.where.at("properties"), "properties", message)
-    return text.bracketed(b"{", members_node(places, &members, additional, is_empty), b"}")
-
-
-cdef uint32_t members_node(
-    Places places, MembersC* members, uint32_t additional, bint is_empty
-) except? 0xFFFFFFFF:
-    if places.any_order:
-        return in_any_order(places, members, additional, is_empty)
-    return in_order(places, members, additional, is_empty)
+    return text.bracketed(b"{", in_any_order(places, &members, additional, is_empty), b"}")
 
 
 cdef bint listed_members(
-    Places places, Objects objects, list unlisted, MembersC* members, uint32_t* extra
+    Places places, Objects objects, MembersC* members, list names, uint32_t* extra
 ) except -1:
-    """Collects the members of all listed keys that text can spell and some value fits, and the node of
-    what is not listed. False: a required member has no value.
+    """Collects the values and the names of all listed keys that text can spell, and the node of what is
+    not listed. False: a required member has no value.
     """
     cdef Text text = places.text
     cdef vector[uint32_t] values
-    cdef vector[uint8_t] required
+    cdef set wanted = objects.wanted
+    cdef list unlisted
     cdef str name
     cdef size_t n = 0
     cdef bint is_required
     values.reserve(len(objects.properties))
-    required.reserve(len(objects.properties))
-    members.nodes.reserve(<size_t>(len(objects.properties) + len(unlisted)))
-    members.required.reserve(<size_t>(len(objects.properties) + len(unlisted)))
     for name, property in objects.properties.items():
         values.push_back(
             places.place(<tuple>property) if objects.has_met
             else places.schema(property, objects.where, "properties", name))
     extra[0] = places.place(objects.rest)
-    # nothing is made for an object that has no value at all
+    unlisted = unlisted_of(objects)
+    members.nodes.reserve(<size_t>(len(objects.properties) + len(unlisted)))
+    members.required.reserve(<size_t>(len(objects.properties) + len(unlisted)))
     for name in objects.properties:
-        is_required = objects.wanted is not None and name in objects.wanted
-        required.push_back(is_required)
-        if is_required and (values[n] == text.fail or has_surrogate(name)):
-            return False
+        is_required = wanted is not None and name in wanted
+        if has_surrogate(name):
+            if is_required:
+                return False
+        else:
+            if is_required and values[n] == text.fail:
+                return False
+            names.append(name)
+            members.nodes.push_back(values[n])
+            members.required.push_back(is_required)
         n += 1
     for name in unlisted:
         if extra[0] == text.fail or has_surrogate(name):
             return False
-    n = 0
-    for name in objects.properties:
-        if values[n] != text.fail and not has_surrogate(name):
-            members.nodes.push_back(listed_member(text, name, values[n]))
-            members.required.push_back(required[n])
-        n += 1
-    for name in unlisted:
-        members.nodes.push_back(listed_member(text, name, extra[0]))
+        names.append(name)
+        members.nodes.push_back(extra[0])
         members.required.push_back(True)
     return True
 
@@ -115,15 +108,39 @@ cdef list unlisted_of(Objects objects):
     return found
 
 
-cdef void drop_optional(MembersC* members):
+cdef Py_ssize_t count_members(Text text, MembersC* members):
+    """Those that some value fits."""
+    cdef Py_ssize_t n = 0
+    cdef size_t k
+    for k in range(members.nodes.size()):
+        n += members.nodes[k] != text.fail
+    return n
+
+
+cdef list drop_optional(MembersC* members, list names):
+    """Leaves the required members; returns their names."""
     cdef size_t k, kept = 0
     for k in range(members.nodes.size()):
         if members.required[k]:
             members.nodes[kept] = members.nodes[k]
-            members.required[kept] = True
+            kept += 1
+    members.nodes.resize(kept)
+    kept_names = [name for k, name in enumerate(names) if members.required[k]]
+    members.required.assign(kept, True)
+    return kept_names
+
+
+cdef int make_members(Text text, MembersC* members, list names) except -1:
+    """Values become whole members, for an automaton of its own; those that no value fits go."""
+    cdef size_t k, kept = 0
+    for k in range(members.nodes.size()):
+        if members.nodes[k] != text.fail:
+            members.nodes[kept] = listed_member(text, names[k], members.nodes[k])
+            members.required[kept] = members.required[k]
             kept += 1
     members.nodes.resize(kept)
     members.required.resize(kept)
+    return 0
 
 
 cdef tuple member_bounds(Objects objects, most):
@@ -154,19 +171,9 @@ cdef uint32_t listed_member(Text text, str name, uint32_t value) except? 0xFFFFF
     return text.rule_by(("member ", name), text.pair(text.text(name), value))
 
 
-cdef uint32_t additional_member(
-    Text text, Objects objects, list unlisted, uint32_t value
-) except? 0xFFFFFFFF:
+cdef uint32_t additional_member(Text text, list listed, uint32_t value) except? 0xFFFFFFFF:
     """A member whose key is not listed. The key is a rule, so that its masks are made once."""
-    cdef list names = []
-    cdef str name
-    cdef uint32_t key
-    if objects is not None:
-        for name in objects.properties:
-            if not has_surrogate(name):
-                names.append(name)
-        names.extend(unlisted)
-    key = text.other_body(names) if names else text.any_body()
+    cdef uint32_t key = text.other_body(listed) if listed else text.any_body()
     return text.rule_by("additional member", text.pair(key, value))
 
 
@@ -176,41 +183,13 @@ cdef inline void add_edge(vector[uint32_t]* edges, uint32_t s, uint32_t node, ui
     edges.push_back(t)
 
 
-cdef uint32_t in_order(Places places, MembersC* members, uint32_t additional, bint is_empty) except? 0xFFFFFFFF:
-    """What stands between the braces, white space before the closing one included."""
+cdef uint32_t in_order(
+    Places places, MembersC* members, list names, uint32_t extra, bint is_empty
+) except? 0xFFFFFFFF:
     cdef Text text = places.text
-    cdef vector[uint32_t] edges
-    cdef uint32_t[2] finals
-    cdef uint32_t n = <uint32_t>members.nodes.size(), i, at = 0, more, space = text.space()
-    cdef bint is_open = additional != text.fail
-    # F_0, K_0 and S_0; only where additional members may stand between, S differs from K
-    cdef uint32_t skip = n + 1, some = 2 * (n + 1) if is_open else n + 1, end = some + n + 1
-    edges.reserve(3 * (6 * <size_t>n + 5) if is_open else 3 * (4 * <size_t>n + 2))
-    if is_open:
-        more = text.after_comma(additional)
-        at = n if places.extra_last else 0
-        add_edge(&edges, at, additional, some + at)
-        for i in range(at, n + 1):
-            add_edge(&edges, some + i, more, some + i)
-        if places.extra_last:
-            add_edge(&edges, skip + n, more, some + n)
-    for i in range(n):
-        more = text.after_comma(members.nodes[i])
-        add_edge(&edges, i, members.nodes[i], some + i + 1)
-        add_edge(&edges, some + i, more, some + i + 1)
-        if is_open:
-            add_edge(&edges, skip + i, more, some + i + 1)
-        if not members.required[i]:
-            add_edge(&edges, i, text.empty, i + 1)
-            add_edge(&edges, some + i, text.empty, skip + i + 1)
-            if is_open:
-                add_edge(&edges, skip + i, text.empty, skip + i + 1)
-    add_edge(&edges, some + n, space, end)
-    if is_open:
-        add_edge(&edges, skip + n, space, end)
-    finals[0], finals[1] = n, end
-    return text.graph(
-        end + 1, edges.data(), edges.size() // 3, &finals[0] if is_empty else &finals[1], 2 if is_empty else 1)
+    cdef uint32_t flags = (MAY_BE_EMPTY if is_empty else 0) | (EXTRA_LAST if places.extra_last else 0)
+    return text.grammar.add_object(
+        names, members.nodes.data(), members.required.data(), extra, text.space(), flags)
 
 
 cdef uint32_t in_any_order(

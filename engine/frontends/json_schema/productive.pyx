@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from ...flat cimport ALT, FAIL, GRAPH, REF, REPEAT, SEQ, NodeC
+from ...flat cimport ALT, BOUNDED, FAIL, GRAPH, OBJECT, REF, REPEAT, SEQ, NodeC, list_members, members_suffice
 from ...ir cimport Grammar
 from ...pool cimport vector
 
@@ -26,7 +26,7 @@ cdef bint is_productive(Grammar grammar, uint32_t node):
 cdef void find_rules(Grammar grammar, uint32_t node, vector[uint32_t]* order) noexcept nogil:
     """The rules below a node, outer ones first."""
     cdef vector[uint8_t] seen, found
-    cdef vector[uint32_t] todo
+    cdef vector[uint32_t] todo, members
     cdef NodeC at
     cdef uint32_t k
     cdef size_t next = 0
@@ -49,6 +49,10 @@ cdef void find_rules(Grammar grammar, uint32_t node, vector[uint32_t]* order) no
         elif at.kind == GRAPH:
             for k in range(at.n // 3):
                 visit(grammar.pool[at.off + 3 * k + 1], &seen, &todo)
+        elif at.kind == OBJECT:
+            list_members(&at, grammar.pool.data(), &members)
+            for k in members:
+                visit(k, &seen, &todo)
 
 
 cdef inline void visit(uint32_t node, vector[uint8_t]* seen, vector[uint32_t]* todo) noexcept nogil:
@@ -73,11 +77,26 @@ cdef bint has_word(Grammar grammar, uint32_t node, vector[uint8_t]* known) noexc
             if has_word(grammar, grammar.pool[at.off + k], known):
                 return True
         return False
+    if at.kind == BOUNDED:
+        return has_word(grammar, at.a, known)
     if at.kind == REPEAT:
         return at.b == 0 or has_word(grammar, at.a, known)
     if at.kind == GRAPH:
         return has_way(grammar, &at, known)
+    if at.kind == OBJECT:
+        return has_members(grammar, &at, known)
     return at.kind != FAIL
+
+
+cdef bint has_members(Grammar grammar, NodeC* node, vector[uint8_t]* known) noexcept nogil:
+    """Whether all required members have a word, and some member, where one is needed."""
+    cdef vector[uint8_t] good
+    cdef vector[uint32_t] members
+    cdef uint32_t k
+    list_members(node, grammar.pool.data(), &members)
+    for k in members:
+        good.push_back(has_word(grammar, k, known))
+    return members_suffice(node, grammar.pool.data(), good.data())
 
 
 cdef bint has_way(Grammar grammar, NodeC* graph, vector[uint8_t]* known) noexcept nogil:

@@ -47,4 +47,5 @@ cdef class Reader(Evaluator):
     cdef list branches(self, KeywordsC* found, int slot, str keyword, Located where)
     cdef tuple negated(self, schema, Located where, tuple shapes)
     cdef tuple meetings(self, tuple left, tuple right, Located where, str keyword)
+    cdef int check_bound(self, Py_ssize_t shapes, Located where, str keyword) except -1
     cdef tuple listed_values(self, given, str keyword, Located where, tuple shapes)

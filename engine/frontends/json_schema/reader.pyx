@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from ...hashing cimport MISSING, map_get, map_put
-from .evaluate cimport Evaluator
+from .evaluate cimport Evaluator, has_surrogate
 from .facets cimport own_shape
 from .keywords cimport (
     ALL_OF, ANY_OF, BASE, COMPOSED, CONST, ENUM, LISTED, NOT, ONE_OF, REFERENCE, KeywordsC,
@@ -17,8 +17,8 @@ from .shapes cimport (
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from .evaluate import CircularReference
 
-# alternatives that one place may fall apart into
-cdef Py_ssize_t SHAPES = 1_000
+# integers of fewer digits than any bound on their length
+cdef long SAFE = 1 << 53
 
 
 cdef Reader new_reader(References references, limits, bint refuse_unknown):
@@ -132,7 +132,9 @@ cdef class Reader(Evaluator):
     # -- composition ------------------------------------------------------------------------------
     cdef tuple composed(self, KeywordsC* found, Located where, tuple shapes):
         cdef Located branch
-        cdef list groups
+        cdef list groups, constants
+        cdef dict others
+        cdef bint is_free
         cdef tuple group
         if found.seen >> REFERENCE & 1:
             self.followed = True
@@ -145,14 +147,27 @@ cdef class Reader(Evaluator):
         for slot, keyword in ((ANY_OF, "anyOf"), (ONE_OF, "oneOf")):
             if not found.seen >> <int>slot & 1:
                 continue
-            groups = []
+            groups, constants = [], []
+            is_free = len(shapes) == 1 and shapes[0] is ANYTHING
+            others = {}
             for branch in self.branches(found, slot, keyword, where):
-                groups.append(self.meetings(shapes, self.read(branch), where, keyword))
+                if slot == ANY_OF and is_free and is_plain_constant(branch.schema):
+                    constants.append(branch.schema["const"])
+                    continue
+                group = self.meetings(shapes, self.read(branch), where, keyword)
+                groups.append(group)
+                for each in group:
+                    if (<Shape>each).values is None:
+                        others[<size_t><void*>each] = None
+                # the same place may be met often; what differs is bounded, so there is no need to go on
+                self.check_bound(len(others), where, keyword)
+            if constants:
+                groups.append((listed(tuple(constants)),))
             if slot == ONE_OF and not self.are_disjoint(groups):
                 message = "the branches of oneOf are not seen to exclude one another"
                 raise UnsupportedSchema(where.at(keyword), "oneOf", message)
             shapes = united([shape for group in groups for shape in group])
-            check_bound(len(shapes), where, keyword)
+            self.check_bound(len(shapes), where, keyword)
         return shapes
 
     cdef list branches(self, KeywordsC* found, int slot, str keyword, Located where):
@@ -181,7 +196,7 @@ cdef class Reader(Evaluator):
         """Errors name ``where``, or its keyword."""
         cdef Shape a, b, met
         cdef list found = []
-        check_bound(len(left) * len(right), where, keyword)
+        self.check_bound(len(left) * len(right), where, keyword)
         self.place(where, keyword)
         for a in left:
             for b in right:
@@ -189,6 +204,15 @@ cdef class Reader(Evaluator):
                 if met is not None:
                     found.append(met)
         return united(found)
+
+    cdef int check_bound(self, Py_ssize_t shapes, Located where, str keyword) except -1:
+        cdef Py_ssize_t most = self.limits.alternatives
+        if shapes > most:
+            message = (
+                f"{shapes:,} or more combinations of alternatives at one place; {most:,} can be enforced"
+            )
+            raise UnsupportedSchema(where.pointer() if keyword is None else where.at(keyword), "anyOf", message)
+        return 0
 
     # -- enum and const ---------------------------------------------------------------------------
     cdef tuple listed_values(self, given, str keyword, Located where, tuple shapes):
@@ -218,13 +242,14 @@ cdef class Reader(Evaluator):
         return (listed(tuple(fitting)),) if fitting else ()
 
 
-cdef int check_bound(Py_ssize_t shapes, Located where, str keyword) except -1:
-    if shapes > SHAPES:
-        message = (
-            f"{shapes:,} combinations of alternatives at one place; {SHAPES:,} can be enforced"
-        )
-        raise UnsupportedSchema(where.pointer() if keyword is None else where.at(keyword), "anyOf", message)
-    return 0
+cdef bint is_plain_constant(schema):
+    """Whether this says nothing but that one value is allowed, and that there is nothing to check of it."""
+    if not isinstance(schema, dict) or len(<dict>schema) != 1 or "const" not in <dict>schema:
+        return False
+    value = (<dict>schema)["const"]
+    if type(value) is str:
+        return not has_surrogate(value)
+    return type(value) is bool or value is None or (type(value) is int and -SAFE < value < SAFE)
 
 
 cdef tuple united(list shapes):

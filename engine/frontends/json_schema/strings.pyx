@@ -8,7 +8,7 @@ from .shapes cimport Named, Strings, least
 from .text cimport Text
 
 from ...ir import Grammar
-from ..char_automaton import Bound, intersection, with_length
+from ..char_automaton import Bound, bounded_node, intersection
 from ..regex import emit_search, whole
 from ..regex_syntax import parse
 from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
@@ -112,12 +112,12 @@ cdef body(grammar, Strings strings, list asked, Evaluator evaluator):
     for each in strings.patterns:
         automata.append(evaluator.pattern(each))
     for each in strings.formats:
-        automata.append(evaluator.format(each, minimum > 0 or maximum is not None))
+        automata.append(evaluator.format(each, minimum > 0))
     bound = Bound(grammar.limits.pattern_states, asked[0][1])
     found = automata[0]
     for other in automata[1:]:
         found = intersection(found, other, bound)
-    return with_length(found, minimum, maximum, bound).to_node(grammar)
+    return bounded_node(grammar, found, minimum, maximum, bound)
 
 
 cdef bounded_tree(tree, minimum, maximum):

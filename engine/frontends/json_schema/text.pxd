@@ -28,10 +28,15 @@ cdef enum:
     SHARED_RULES
 
 
+cdef enum:
+    # most spaces or tabs behind a newline; more would let a model run away in white space
+    INDENT = 20
+
 cdef class Text:
     """The shared rules of one grammar for one way of writing white space; see ``text_of``."""
     cdef readonly Grammar grammar
     cdef bint flexible
+    cdef int indent
     cdef uint32_t empty, fail
     cdef uint32_t shared[SHARED_RULES]
     cdef vector[uint32_t] ruled     # by node, NO_NODE: none
@@ -82,4 +87,4 @@ cdef class Text:
     cdef uint32_t null(self) except? NO_NODE
 
 
-cdef Text text_of(Grammar grammar, bint flexible)
+cdef Text text_of(Grammar grammar, bint flexible, int indent)

@@ -7,8 +7,6 @@ from ...ir cimport Grammar
 from ..fragment cimport Fragment
 from .evaluate cimport has_surrogate
 
-#: spaces or tabs behind a newline; more would let a model run away in white space
-cdef int INDENT = 20
 cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
 #: every Unicode scalar value
 cdef uint32_t[4] ANY_CHAR = [0, 0xD7FF, 0xE000, 0x10FFFF]
@@ -20,9 +18,9 @@ cdef tuple NAMES = (
 
 
 cdef class Text:
-    def __cinit__(self, Grammar grammar, bint flexible):
+    def __cinit__(self, Grammar grammar, bint flexible, int indent):
         cdef int k
-        self.grammar, self.flexible, self.kept = grammar, flexible, {}
+        self.grammar, self.flexible, self.indent, self.kept = grammar, flexible, indent, {}
         self.empty, self.fail = grammar.empty_node, grammar.fail_node
         self._quote = self._comma = self._colon = NO_NODE
         for k in range(SHARED_RULES):
@@ -98,7 +96,7 @@ cdef class Text:
 
     # -- parts of JSON ----------------------------------------------------------------------------
     cdef uint32_t space(self) except? NO_NODE:
-        """Between JSON tokens: nothing, one space, or a newline with at most ``INDENT`` spaces or
+        """Between JSON tokens: nothing, one space, or a newline with at most ``indent`` spaces or
         tabs.
         """
         if not self.flexible:
@@ -111,7 +109,7 @@ cdef class Text:
         cdef uint32_t rule = self.declare_shared(WHITE_SPACE)
         cdef uint32_t[3] parts = [self.empty, self.bytes(b" "), self.bytes(b"\n")]
         cdef uint32_t[2] line = [
-            parts[2], self.grammar.add_repeat(self.grammar.add_set(CHARS, SPACE_OR_TAB, 2), 0, INDENT)]
+            parts[2], self.grammar.add_repeat(self.grammar.add_set(CHARS, SPACE_OR_TAB, 2), 0, self.indent)]
         parts[2] = self.seq(line, 2)
         return self.define(rule, self.alt(parts, 3))
 
@@ -188,11 +186,11 @@ cdef class Text:
         return self.bytes(b"null")
 
 
-cdef Text text_of(Grammar grammar, bint flexible):
+cdef Text text_of(Grammar grammar, bint flexible, int indent):
     """The one ``Text`` of a grammar and a way of writing white space, so that all schemas of the
     grammar share it.
     """
-    cdef str key = "flexible json" if flexible else "compact json"
+    cdef tuple key = ("json text", flexible, indent)
     if key not in grammar.shared:
-        grammar.shared[key] = Text.__new__(Text, grammar, flexible)
+        grammar.shared[key] = Text.__new__(Text, grammar, flexible, indent)
     return grammar.shared[key]

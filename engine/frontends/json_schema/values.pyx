@@ -9,15 +9,14 @@ from ...pool cimport vector
 
 cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) except -1:
     """Adds alternatives, one for all strings, so that they share their quotes."""
-    cdef vector[uint32_t] strings
-    cdef list others = []
+    cdef list strings = [], others = []
     for value in unique(values) if len(values) > 1 else values:
         if isinstance(value, str):
-            strings.push_back(text.text(value))
+            strings.append(value)
         else:
             others.append(value)
-    if strings.size():
-        alternatives.push_back(text.quoted(text.alt(strings.data(), strings.size())))
+    if strings:
+        alternatives.push_back(text.quoted(text.grammar.add_texts(strings)))
     for value in others:
         alternatives.push_back(value_node(text, value))
     return 0
@@ -28,7 +27,12 @@ cdef list unique(list values):
     for value in values:
         if not isinstance(value, str):
             return list({identity(value): value for value in values}.values())
-    return list(dict.fromkeys(values))
+    return once(values)
+
+
+cdef list once(list texts):
+    """Without repetitions."""
+    return list(dict.fromkeys(texts)) if len(texts) > 1 else texts
 
 
 cdef uint32_t value_node(Text text, value) except? 0xFFFFFFFF:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import engine
-from engine.errors import LimitExceeded, SpecError
+from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.char_automaton import Bound, from_tree
 from engine.frontends.json_schema import build_json_schema
 from engine.frontends.regex_syntax import parse
@@ -64,6 +64,11 @@ TAKEN = [
     ("a search for 1,000 words", searched("|".join(f"word{n}" for n in range(1_000))), '"one word77 more"'),
     ("a search that would grow", searched("(a|b)*a(a|b){20}"), '"' + "ab" * 12 + '"'),
     ("a search for anything and a count", searched(".*a.{1000}"), '"a' + "b" * 1000 + '"'),
+    ("a pattern and a length", searched("^(ab)+$", maxLength=10**6), '"' + "ab" * 5_000 + '"'),
+    ("large subsets", searched("(a?){500}a{500}", maxLength=9_000), '"' + "a" * 600 + '"'),
+    ("REGRESSION an enum of 100,000", {"enum": [f"value number {n}" for n in range(100_000)]}, '"value number 77"'),
+    ("REGRESSION 50,000 optional keys", {"type": "object", "properties": {f"name {n}": STRING for n in range(50_000)}}, '{"name 7":"","name 49999":""}'),
+    ("many words and a length", searched(r"^(?:\S+\s+){0,49}\S+$", maxLength=500), '"a b  cd"'),
     ("many alternatives", searched("|".join(f"^w{n}$" for n in range(2000))), '"w77"'),
     ("a class of many ranges", searched(f"[{''.join(map(chr, range(0x4E00, 0x7000, 2)))}]"), '"一"'),
     ("REGRESSION a pattern that is slow to minimise", {**searched("^a{3000}$"), "enum": ["b", "a" * 3000]}, '"' + "a" * 3000 + '"'),
@@ -102,7 +107,6 @@ BOUNDED = [
     ("depth of groups", "(" * 5_000 + "a" + ")" * 5_000, "spec_depth"),
     ("depth of allOf by references", chain(1_000, lambda ref: {"allOf": [ref]}, STRING), "spec_depth"),
     ("length of a pattern", "a" * 20_001, "pattern_chars"),
-    ("a pattern and a length", searched("^(ab)+$", maxLength=10**6), "pattern_states"),
     ("REGRESSION a search for a long text", searched("a" * 20_000), "pattern_states"),
     ("REGRESSION a search for a counted text", searched("(ab){5000}"), "pattern_states"),
     ("REGRESSION a search for a long sequence of classes", searched("[ab]" * 5_000), "pattern_states"),
@@ -111,7 +115,6 @@ BOUNDED = [
     ("a pattern of 1 MB", searched("a" * 1_000_000), "pattern_chars"),
     ("REGRESSION classes of many ranges and a length", searched(CLASSES, maxLength=900), "pattern_states"),
     ("REGRESSION many ways to anchor", searched("(^|a|$)" * 2_000), "pattern_states"),
-    ("large subsets", searched("(a?){500}a{500}", maxLength=9_000), "pattern_states"),
     ("values of enum", {"enum": list(range(100_001))}, "enum_values"),
     ("REGRESSION values times schemas", {"enum": list(range(10_000)), "anyOf": [{"minimum": n, "maximum": n} for n in range(900)]}, "value_checks"),
     ("a long constant", {"const": "k" * 3_000_000}, "rule_edges"),
@@ -125,6 +128,45 @@ def test_what_is_too_large_is_refused_by_the_bounds_name(name: str, spec: Any, l
         compiled(spec)
     assert caught.value.limit == limit
     assert caught.value.got > caught.value.maximum
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+def test_alternatives_are_bounded(keyword: str) -> None:
+    """What only lists values counts as nothing; more alternatives than allowed are refused unread."""
+    branches: list[Any] = [{"type": "string", "maxLength": n} for n in range(1, 5)]
+    limits = Limits(alternatives=4)
+    assert takes(
+        compiled({"anyOf": [*branches, {"const": 7}, {"const": "a" * 9}]}, Limits(alternatives=5)),
+        "7",
+    )
+    unread = {keyword: [*branches, {"maxLength": 9}, {"type": "no type"}]}
+    with pytest.raises(UnsupportedSchema) as caught:
+        compiled(unread, limits)
+    assert caught.value.pointer == f"/{keyword}"
+
+
+ROWS = [
+    # (name, pattern, a text): rows have an item for each place where a match may have begun
+    ("REGRESSION a text in which a long match may begin anywhere", "[ab]*(ab){5000}", b"ab" * 3_000),
+    ("many counts at once", "[ab]*a[ab]{5000}", b"ab" * 3_000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "pattern", "text"), ROWS, ids=[case[0] for case in ROWS])
+def test_rows_that_grow_with_the_text_are_bounded(name: str, pattern: str, text: bytes) -> None:
+    made = compiled(pattern, Limits(most_generation_bytes=16 << 20))
+    matcher = engine.Matcher(made)
+    with pytest.raises(LimitExceeded) as caught:
+        for at in range(0, len(text), 100):
+            matcher.accept_bytes(text[at : at + 100])
+    error = caught.value
+    assert (error.limit, error.maximum) == ("most_generation_bytes", 16 << 20)
+    assert error.got > error.maximum
+    assert engine.Matcher(made).accept_bytes(text[:100]), "a new matcher begins anew"
+    short = compiled(pattern, Limits(row_items=50))
+    with pytest.raises(LimitExceeded) as caught:
+        engine.Matcher(short).accept_bytes(text)
+    assert (caught.value.limit, caught.value.maximum) == ("row_items", 50)
 
 
 def test_value_checks_are_bounded() -> None:

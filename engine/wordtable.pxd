@@ -7,8 +7,8 @@ Representation   the words of all sequences one behind the other, ``off[k]`` whe
 from libc.stdint cimport uint32_t
 from libc.string cimport memcmp
 
-from ..hashing cimport hash_words
-from ..pool cimport vector
+from .hashing cimport hash_words
+from .pool cimport vector
 
 cdef struct WordTableC:
     vector[uint32_t] words, off, slots

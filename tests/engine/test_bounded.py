@@ -1,0 +1,151 @@
+"""Patterns with bounds on their length have exactly the texts that fit both, however counted."""
+
+import itertools
+import random
+import re
+
+import pytest
+
+import engine
+from engine.frontends.char_automaton import (
+    Bound,
+    CharAutomaton,
+    bounded_node,
+    from_tree,
+    with_length,
+)
+from engine.frontends.regex_syntax import parse
+from engine.ir import BOUNDED, GRAPH, Grammar, Node
+from engine.limits import Limits
+from tests.engine.frontends.random_schemas import byte_vocabulary
+from tests.engine.harness import bits, new_mask
+from tests.reference import Recogniser
+
+PATTERNS = [
+    "a*", "(ab)*", "(ab|c)+", "a+b?", "a(b|c+)", "(aa|bbb)*", "(aaa)*b", "a?b?c?", "[ab]+c[ab]*",
+    "", "(a|bc*)+c", "ab|c*a", "(a|b)*abb", "a{3}|b{5,}", "(a(b(c)?)?)*",
+]  # fmt: skip
+BOUNDS = [(0, 0), (0, 3), (1, None), (2, 2), (3, 5), (4, 4), (4, None), (5, 6), (0, 5), (6, 3)]
+
+
+def automaton(pattern: str) -> CharAutomaton:
+    return from_tree(
+        parse(pattern, pointer="", limits=Limits()), Bound(20_000, ""), search=False
+    ).minimal()
+
+
+def made(pattern: str, minimum: int, maximum: int | None) -> tuple[Grammar, Node]:
+    grammar = Grammar()
+    node = bounded_node(grammar, automaton(pattern), minimum, maximum, Bound(20_000, ""))
+    grammar.root = grammar.rule("root", grammar.seq(grammar.bytes(b'"'), node, grammar.bytes(b'"')))
+    return grammar, node
+
+
+def texts(pattern: str, minimum: int, maximum: int | None, longest: int = 7) -> set[str]:
+    words = ("".join(t) for n in range(longest + 1) for t in itertools.product("abc", repeat=n))
+    return {
+        word
+        for word in words
+        if minimum <= len(word) and (maximum is None or len(word) <= maximum)
+        and re.fullmatch(pattern, word)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize(("minimum", "maximum"), BOUNDS)
+@pytest.mark.parametrize("count_registers", [True, False], ids=["registers", "written out"])
+def test_texts_are_those_that_fit_both(
+    pattern: str, minimum: int, maximum: int | None, count_registers: bool
+) -> None:
+    """By every byte that a mask allows, from the start on."""
+    grammar, node = made(pattern, minimum, maximum)
+    expected = texts(pattern, minimum, maximum)
+    if grammar.is_fail(node):
+        assert not expected
+        return
+    features = engine.Features(count_registers=count_registers)
+    compiled = engine.Compiler(byte_vocabulary(), features=features)._finish(grammar)
+    found, mask = set(), new_mask(byte_vocabulary())
+    todo = [(b'"', engine.Matcher(compiled))]
+    assert todo[0][1].accept_bytes(b'"')
+    while todo:
+        text, matcher = todo.pop()
+        matcher.fill_bitmask(mask)
+        allowed = bits(mask)
+        assert len(allowed), text
+        for byte in b'abc"':
+            fork = matcher.fork()
+            assert fork.accept_bytes(bytes((byte,))) == (byte in allowed)
+            if byte in allowed and byte == ord('"'):
+                found.add(text[1:].decode())
+            elif byte in allowed and len(text) <= 7:
+                todo.append((text + bytes((byte,)), fork))
+    assert found == expected
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_bytes_allowed_are_those_of_the_reference(seed: int) -> None:
+    """In every spelling of a character, on walks of noise."""
+    draw = random.Random(seed)
+    pattern = draw.choice(PATTERNS).replace("b", draw.choice("bé漢😀")).replace("c", "[c-é]")
+    grammar, node = made(pattern, *draw.choice(BOUNDS))
+    if grammar.is_fail(node):
+        return
+    compiled, reference = engine.Compiler(byte_vocabulary())._finish(grammar), Recogniser(grammar)
+    mask = new_mask(byte_vocabulary())
+    for _ in range(4):
+        state, matcher = reference.start(), engine.Matcher(compiled)
+        for _ in range(40):
+            matcher.fill_bitmask(mask)
+            allowed = [b for b in range(256) if state.step(b) is not None]
+            assert [t for t in bits(mask) if t < 256] == allowed
+            assert matcher.can_stop() == state.accepts()
+            if not allowed:
+                break
+            byte = draw.choice(allowed)
+            assert matcher.accept_bytes(bytes((byte,)))
+            state = state.step(byte)
+
+
+# (pattern, least, most, the states of the graph, the bounds that registers count)
+COUNTED = [
+    ("(ab|c)+", 0, 1000, 2, (0, 1000)),
+    ("(ab|c)+", 1, 1000, 2, (0, 1000)),
+    ("(ab|c)+", 9, 1000, 2, (9, 1000)),
+    ("[ab]+c[ab]*", 0, 1000, 3, (0, 1000)),
+    ("a?b?c?", 0, 1000, None, None),
+]
+
+
+@pytest.mark.parametrize(("pattern", "least", "most", "states", "bounds"), COUNTED)
+def test_registers_count(
+    pattern: str, least: int, most: int, states: int | None, bounds: tuple[int, int] | None
+) -> None:
+    """REGRESSION: a pattern's states were multiplied by the bound."""
+    grammar, node = made(pattern, least, most)
+    kind, *fields = grammar.nodes[node]
+    assert kind == (GRAPH if bounds is None else BOUNDED)
+    if bounds is not None:
+        assert tuple(fields[1:]) == bounds
+        assert states is None or grammar.nodes[fields[0]][1] <= states + 1
+
+
+def test_lengths_that_do_not_all_occur_are_counted_by_states() -> None:
+    grammar, node = made("(aaa)*b", 6, 7)
+    kind, graph, minimum, maximum = grammar.nodes[node]
+    assert (kind, minimum, maximum) == (BOUNDED, 0, 7)
+    least = with_length(automaton("(aaa)*b"), 6, None, Bound(99, ""))
+    assert grammar.nodes[graph][1] == len(least.edges)
+
+
+def test_what_is_built_does_not_grow_with_the_bound() -> None:
+    schema = {"type": "string", "format": "email", "minLength": 5}
+    sizes = []
+    for most in (100, 10_000):
+        made_ = engine.Compiler(byte_vocabulary()).compile_json_schema(
+            {**schema, "maxLength": most}
+        )
+        matcher = engine.Matcher(made_)
+        assert matcher.accept_bytes(b'"ab@cd')
+        sizes.append(made_.stats()["states"])
+    assert sizes[0] == sizes[1]
