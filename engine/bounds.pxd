@@ -23,6 +23,10 @@ cdef struct BoundsC:
     uint32_t begun            # 1: a character is under way
     uint32_t tokens           # that the text may still have, at most CHARACTER_BYTES
 
+cdef struct IdsC:
+    const uint32_t* ids
+    uint32_t n
+
 cdef BoundsC no_bounds() noexcept nogil
 cdef BoundsC bounds_of(Arena arena, uint32_t instance, ItemC* item) noexcept nogil
 cdef bint fits(uint32_t iterations, BoundsC bounds) noexcept nogil
@@ -32,7 +36,7 @@ cdef void accepted_words(
 cdef void accepted_ids(
     Vocabulary vocabulary, TripleC* triple, BoundsC bounds, vector[uint32_t]* ids
 ) noexcept nogil
-cdef uint32_t longest_fit(Vocabulary vocabulary, uint32_t top, BoundsC bounds) noexcept nogil
+cdef IdsC too_long(Vocabulary vocabulary, TripleC* triple, BoundsC bounds) noexcept nogil
 cdef uint32_t characters(
     Vocabulary vocabulary, uint32_t token, uint32_t start, uint32_t end, BoundsC bounds
 ) noexcept nogil

@@ -97,6 +97,22 @@ cdef uint32_t longest_fit(Vocabulary vocabulary, uint32_t top, BoundsC bounds) n
     return before + bounds.most - bounds.begun
 
 
+cdef IdsC too_long(Vocabulary vocabulary, TripleC* triple, BoundsC bounds) noexcept nogil:
+    """Tokens that the rule would accept below the triple's node but for the upper bound.
+
+    Of text they are all that are too long, whatever lies before them.
+    """
+    cdef IdsC out
+    cdef uint32_t fit
+    if bounds.is_text:
+        fit = vocabulary.of_chars(longest_fit(vocabulary, triple.key.node, bounds))
+        out.ids, out.n = vocabulary.by_chars.data() + fit, <uint32_t>vocabulary.by_chars.size() - fit
+    else:
+        fit = fitting(triple, bounds)
+        out.ids, out.n = triple.ids.data() + fit, <uint32_t>triple.ids.size() - fit
+    return out
+
+
 cdef void drop_long(Vocabulary vocabulary, uint32_t most, vector[uint32_t]* words) noexcept nogil:
     """Takes out the tokens that begin more characters."""
     cdef uint32_t k, fit = vocabulary.of_chars(most), n = <uint32_t>vocabulary.by_chars.size()

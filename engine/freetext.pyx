@@ -5,7 +5,7 @@ from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
 
 from .automata cimport Automata, StateC
-from .dispatch cimport BOUNDARY, PieceC, utf8_pieces
+from .dispatch cimport BOUNDARY, MOST_PIECES, PieceC, utf8_pieces
 from .draft cimport FINAL_STATE, LOOP_STATE
 from .pool cimport vector
 from .triples cimport TripleC, TriplePtr
@@ -17,15 +17,13 @@ cdef uint8_t INVALID = 255
 
 cdef void make_steps(vector[uint8_t]* steps) noexcept nogil:
     """place * 256 + byte -> the next place within a character, INVALID if there is none."""
-    cdef vector[PieceC] pieces
-    cdef PieceC piece
-    cdef uint32_t place, b
+    cdef PieceC pieces[MOST_PIECES]
+    cdef uint32_t place, b, k
     steps.assign(8 * 256, INVALID)
     for place in range(8):
-        utf8_pieces(<uint8_t>place, &pieces)
-        for piece in pieces:
-            for b in range(piece.low, piece.high + 1):
-                steps[0][256 * place + b] = piece.place
+        for k in range(utf8_pieces(<uint8_t>place, pieces)):
+            for b in range(pieces[k].low, pieces[k].high + 1):
+                steps[0][256 * place + b] = pieces[k].place
 
 
 cdef void take(Vocabulary vocabulary, uint32_t node, TripleC* out) noexcept nogil:

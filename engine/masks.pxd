@@ -8,7 +8,9 @@
     mask = the tokens below the root + those on token edges + stop tokens where the text may end
 
 The rows outside an item are the instance that its completion leaves behind. Earley sets are
-unions of their items' futures, so the union over items is exact.
+unions of their items' futures, so the union over items is exact. Items in the same state (an
+ambiguous grammar has many) are one: what they accept is the same, and the rows outside are the union of
+theirs, so that nothing is followed once for each way to read the text.
 
 Representation   a finished mask is a list of triples, of lists of ids that several masks share (what
                  the rows outside take), and ids of its own; beside them a bitset, where a bound had
@@ -33,7 +35,7 @@ Not here         what a triple is (triples), rows (rows).
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from .bounds cimport BoundsC
+from .bounds cimport BoundsC, IdsC
 from .digests cimport Digests
 from .flat cimport TokenSetC
 from .hashing cimport U64MapC
@@ -65,7 +67,14 @@ cdef class Masks:
     cdef MaskC scratch                        # the mask under construction
     cdef vector[vector[uint32_t]] shared      # ids that the rows outside take of a triple
     cdef vector[uint32_t] walk_stack, rest_stack  # instances on the way, by depth
+    cdef U64MapC outside_ids                  # instance and state that several items are in -> the union outside
+    cdef vector[uint32_t] seen_at             # by state: number of the last list of items with it
+    cdef uint32_t lists_made, nested
     cdef vector[uint32_t] closed              # nodes at which an item that is like another can't end
+    cdef void open(
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep, size_t max_bytes
+    )
+    cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil
     cdef bint has(self, uint32_t instance) noexcept nogil
     cdef bint make_ahead(self, uint32_t instance) noexcept nogil
@@ -74,9 +83,11 @@ cdef class Masks:
     cdef void compute(self, uint32_t instance) noexcept nogil
     cdef void remember(self, uint32_t instance) noexcept nogil
     # items of tabled rules
-    cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil
+    cdef bint has_triple(self, uint32_t instance, ItemC* item, uint32_t node) noexcept nogil
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil
     cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil
+    cdef uint32_t outside_all(self, uint32_t instance, uint32_t state) noexcept nogil
+    cdef void list_items(self, uint32_t instance, vector[uint32_t]* out) noexcept nogil
     cdef bint has_narrow_end(self, uint32_t instance, ItemC* item) noexcept nogil
     cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil
@@ -102,7 +113,7 @@ cdef class Masks:
         vector[uint32_t]* ids
     ) noexcept nogil
     cdef void add_long(
-        self, uint32_t instance, uint32_t node, BoundsC bounds, vector[uint32_t]* ids
+        self, uint32_t instance, uint32_t node, IdsC tokens, vector[uint32_t]* ids
     ) noexcept nogil
     cdef void add_below(self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil

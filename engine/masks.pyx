@@ -6,8 +6,8 @@ from libc.string cimport memcmp, memcpy, memset
 from .automata cimport NO_ERROR, StateC
 from .bits cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
 from .bounds cimport (
-    BoundsC, accepted_ids, accepted_words, before_exit, bounds_of, characters, fits, longest_fit,
-    no_bounds,
+    BoundsC, IdsC, accepted_ids, accepted_words, before_exit, bounds_of, characters, fits, no_bounds,
+    too_long,
 )
 from .cuts cimport is_narrow, list_cuts, missing_behind
 from .digests cimport DigestC, Digests, is_none
@@ -16,7 +16,7 @@ from .flat cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, N
 from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport vector
-from .rows cimport DEAD, Arena, ItemC, RowC
+from .rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from .rests cimport rest_of
 from .triplemaker cimport HUB_BYTES, TripleMaker
 from .triples cimport RestC, RestNodeC, RestPtr, TripleC, TripleKeyC, TriplePtr, TripleTable
@@ -28,7 +28,11 @@ cdef uint32_t STOP = 2
 # less than looking up triples.
 cdef uint32_t LARGE = 64
 
-# Tokens that are too long for a text are followed one by one if they are no more.
+# Item by item, a place is met once for each way to get there: in texts of which every part can be read in
+# several ways, these double with each part. From this many on rows are followed, which are sets of ways.
+cdef uint32_t MOST_NESTED = 4
+
+# Tokens that are too long for a rule are followed one by one if they are no more.
 cdef uint32_t FEW_LONG = 1 << 14
 
 # The digest, twice this word, of the triple of plain text: no hash has it but by an accident of 2^-128.
@@ -38,21 +42,27 @@ cdef uint64_t PLAIN_TEXT = 0x0A0A0A0A0A0A0A0A
 cdef class Masks:
     """The masks of one arena over one vocabulary."""
 
-    def __cinit__(
-        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, *, bint keep,
-        size_t max_bytes
+    cdef void open(
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep, size_t max_bytes
     ):
+        """Makes it ready: there is no other way."""
         self.arena = arena
         self.vocabulary = vocabulary
         self.table = table
-        self.maker = TripleMaker(arena.automata, vocabulary)
+        self.maker = TripleMaker.__new__(TripleMaker)
+        self.maker.automata, self.maker.vocabulary = arena.automata, vocabulary
         self.keep = keep
         self.max_bytes = max_bytes
         self.held = 0
         self.made = self.reused = 0
+        self.lists_made = self.nested = 0
         self.digests = digests
-        self.walk_stack.resize(vocabulary.max_token_bytes + 2)
-        self.rest_stack.resize(vocabulary.max_token_bytes + 2)
+
+    cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil:
+        """Room for a walk down the trie, made when it is first needed."""
+        if instances.size() == 0:
+            instances.resize(self.vocabulary.max_token_bytes + 2)
+        return instances.data()
 
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil:
         """Writes the mask of an instance, ``vocabulary.words`` words."""
@@ -121,16 +131,18 @@ cdef class Masks:
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
+        cdef vector[uint32_t] items
         self.made += 1
         self.scratch.triples.clear()
         self.scratch.lists.clear()
         self.scratch.ids.clear()
         self.scratch.words.clear()
-        for k in range(row.item_off, row.item_off + row.n_items):
+        self.list_items(instance, &items)
+        for k in items:
             item = self.arena.items[k]
             if self.arena.automata.states[item.state].n_tokens:
                 self.add_tokens(instance, item.state)
-            if self.has_triple(instance, &item):
+            if self.has_triple(instance, &item, 0):
                 self.add_whole(instance, item)
             else:
                 others = True
@@ -156,6 +168,8 @@ cdef class Masks:
             self.list_ids.keys.clear()
             self.list_ids.used = 0
             self.shared.clear()
+            self.outside_ids.keys.clear()
+            self.outside_ids.used = 0
             self.held = 0
             return
         self.held += size
@@ -163,19 +177,17 @@ cdef class Masks:
         self.kept.push_back(self.scratch)
 
     # -- items of tabled rules ---------------------------------------------------------------------
-    cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil:
-        """Whether the item's bytes are left to its rule's triples."""
+    cdef bint has_triple(self, uint32_t instance, ItemC* item, uint32_t node) noexcept nogil:
+        """Whether the item's bytes below a node are left to its rule's triples."""
         cdef BoundsC bounds
-        cdef uint32_t fit
+        cdef TriplePtr held
         if not self.arena.automata.tabled[self.arena.automata.states[item.state].rule]:
             return False
         bounds = bounds_of(self.arena, instance, item)
         if not self.is_split(instance, item, bounds) or self.has_narrow_end(instance, item):
             return True
-        if not bounds.is_text:
-            return False
-        fit = self.vocabulary.of_chars(longest_fit(self.vocabulary, 0, bounds))
-        return self.vocabulary.by_chars.size() - fit <= FEW_LONG
+        held = self.triples[self.triple(item.state, node)]
+        return too_long(self.vocabulary, held.get(), bounds).n <= FEW_LONG
 
     cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil:
         """Whether tokens that are cut by the item's upper bound may be split."""
@@ -200,8 +212,49 @@ cdef class Masks:
         return False
 
     cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil:
-        """The instance that the item's completion leaves behind, DEAD if there is none."""
-        return self.arena.completion(self.arena.origin_of(instance, item), item.goal)
+        """The instance that the item's completion leaves behind, DEAD if there is none.
+
+        That of all uncounted items in its state, if there are several.
+        """
+        cdef uint64_t key = <uint64_t>instance << 32 | item.state
+        cdef uint32_t found
+        if item.slot != NO_SLOT or not self.arena.rows[self.arena.instances[instance].row].repeats:
+            return self.arena.completion(self.arena.origin_of(instance, item), item.goal)
+        found = map_get(&self.outside_ids, key)
+        if found == MISSING:
+            found = self.outside_all(instance, item.state)
+            if self.arena.error == NO_ERROR:
+                map_put(&self.outside_ids, key, found)
+        return found
+
+    cdef uint32_t outside_all(self, uint32_t instance, uint32_t state) noexcept nogil:
+        """The union of what the items in a state leave behind."""
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef vector[uint32_t] found
+        cdef ItemC item
+        cdef uint32_t k, one
+        for k in range(row.item_off, row.item_off + row.n_items):
+            item = self.arena.items[k]
+            if item.state == state and item.slot == NO_SLOT:
+                one = self.arena.completion(self.arena.origin_of(instance, &item), item.goal)
+                if one != DEAD and not contains(&found, one):
+                    found.push_back(one)
+        return self.arena.merge_all(&found)
+
+    cdef void list_items(self, uint32_t instance, vector[uint32_t]* out) noexcept nogil:
+        """The items of a row; of uncounted ones in the same state the first."""
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef uint32_t k, state
+        self.lists_made += 1
+        for k in range(row.item_off, row.item_off + row.n_items):
+            if row.repeats and self.arena.items[k].slot == NO_SLOT:
+                state = self.arena.items[k].state
+                if self.seen_at.size() <= state:
+                    self.seen_at.resize(self.arena.automata.states.size(), 0)
+                if self.seen_at[state] == self.lists_made:
+                    continue
+                self.seen_at[state] = self.lists_made
+            out.push_back(k)
 
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil:
         """The number of a state's triple: from this arena, from the table, or made."""
@@ -352,7 +405,7 @@ cdef class Masks:
         cdef vector[uint32_t] places
         if not self.has_narrow_end(instance, item):
             self.add_exits(triple, outside, bounds, ids)
-            self.add_long(instance, node, bounds, ids)
+            self.add_long(instance, node, too_long(self.vocabulary, triple, bounds), ids)
             return
         for b in range(256):
             if not (row.live[b >> 6] >> (b & 63)) & 1:
@@ -368,9 +421,9 @@ cdef class Masks:
                 self.go_on(behind, k, ids)
 
     cdef void add_long(
-        self, uint32_t instance, uint32_t node, BoundsC bounds, vector[uint32_t]* ids
+        self, uint32_t instance, uint32_t node, IdsC tokens, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below a node that are too long for the text and are taken all the same."""
+        """The tokens below a node that are too long for a rule and are taken all the same."""
         cdef uint32_t depth = self.vocabulary.nodes[node].depth, t, k, n, same
         cdef const uint8_t* top = self.vocabulary.data.data() + self.vocabulary.offsets[
             self.vocabulary.order[self.vocabulary.nodes[node].first]]
@@ -380,9 +433,8 @@ cdef class Masks:
         path.assign(self.vocabulary.max_token_bytes + 1, DEAD)
         path[depth] = instance
         same = depth
-        for k in range(self.vocabulary.of_chars(longest_fit(self.vocabulary, node, bounds)),
-                       <uint32_t>self.vocabulary.by_chars.size()):
-            t = self.vocabulary.by_chars[k]
+        for k in range(tokens.n):
+            t = tokens.ids[k]
             text = self.vocabulary.data.data() + self.vocabulary.offsets[t]
             n = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t]
             if n <= depth or memcmp(text, top, depth):
@@ -474,7 +526,7 @@ cdef class Masks:
     ) noexcept nogil:
         """The tokens of a trie of rests; ``instance`` stands behind the byte of its group."""
         cdef RestNodeC* nodes = rest.nodes.data()
-        cdef uint32_t* stack = self.rest_stack.data()
+        cdef uint32_t* stack = self.stack(&self.rest_stack)
         cdef uint32_t node = 0, k, t, x
         while node + 1 < rest.nodes.size():
             if node:
@@ -577,7 +629,7 @@ cdef class Masks:
             if tokens.others:
                 self.add_others(tokens)
             else:
-                ids.insert(ids.end(), tokens.ids.begin(), tokens.ids.end())
+                ids.insert(ids.end(), tokens.ids, tokens.ids + tokens.n)
         for t in ids:
             if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
                 self.scratch.ids.push_back(t)
@@ -585,10 +637,10 @@ cdef class Masks:
     cdef void add_others(self, TokenSetC* tokens) noexcept nogil:
         """All tokens but some, into ``scratch``; a stop token is always one of these."""
         cdef vector[uint32_t] words
-        cdef uint32_t t
+        cdef uint32_t k
         words.assign(self.vocabulary.texts.begin(), self.vocabulary.texts.end())
-        for t in tokens.ids:
-            clear_bit(words.data(), t)
+        for k in range(tokens.n):
+            clear_bit(words.data(), tokens.ids[k])
         self.add_words(&words)
 
     cdef void add_words(self, vector[uint32_t]* words) noexcept nogil:
@@ -600,13 +652,14 @@ cdef class Masks:
 
     cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
         """The tokens below a node that an instance takes, item by item."""
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
-        for k in range(row.item_off, row.item_off + row.n_items):
+        cdef vector[uint32_t] items
+        self.list_items(instance, &items)
+        for k in items:
             item = self.arena.items[k]
-            if self.has_triple(instance, &item):
+            if self.has_triple(instance, &item, node):
                 self.add_below(instance, item, node, ids)
             else:
                 others = True
@@ -626,7 +679,7 @@ cdef class Masks:
             live[k] = 0
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.arena.items[k]
-            if not self.has_triple(instance, &item):
+            if not self.has_triple(instance, &item, node):
                 for j in range(4):
                     live[j] |= self.arena.automata.states[item.state].live[j]
         if node == 0:
@@ -652,15 +705,18 @@ cdef class Masks:
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         if nodes[node].end == node + 1:
             return
-        if nodes[node].end - node > LARGE and self.arena.rows[self.arena.instances[instance].row].has_tabled:
+        if (nodes[node].end - node > LARGE and self.nested < MOST_NESTED
+                and self.arena.rows[self.arena.instances[instance].row].has_tabled):
+            self.nested += 1
             self.below(instance, node, ids)
+            self.nested -= 1
         else:
             self.walk(instance, node, ids)
 
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
         """As ``go_on``, over rows; a rejected byte skips a subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint32_t* stack = self.walk_stack.data()
+        cdef uint32_t* stack = self.stack(&self.walk_stack)
         cdef uint32_t node = top + 1, end = nodes[top].end
         stack[nodes[top].depth] = instance
         while node < end:

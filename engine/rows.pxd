@@ -75,6 +75,7 @@ cdef struct RowC:
     uint32_t key_off, key_len
     uint16_t n_slots, n_parents
     uint8_t accept, has_tokens, has_tabled      # has_tabled: an item takes bytes in a tabled rule
+    uint8_t repeats                             # two items are in the same state, with other origins
     uint8_t counts_tokens                       # a kernel item does
     uint8_t may_not_end                         # all that is there does: perhaps no token may end here
 
@@ -112,15 +113,21 @@ cdef class Arena:
     cdef vector[uint32_t] key
     cdef vector[uint32_t] frame
     cdef vector[uint32_t] predicted_at        # by rule: build number of the last row with it
+    cdef vector[uint32_t] seen_at             # by state: build number of the last row with it
     cdef uint32_t build_number
     cdef bint accept
 
+    cdef int open(
+        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
+        size_t byte_limit
+    ) except -1
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil
     cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil
     cdef uint32_t end_token(self, uint32_t instance) noexcept nogil
     cdef bint may_end_token(self, uint32_t instance) noexcept nogil
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil
+    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil
     cdef void seed_kernel(self, uint32_t instance) noexcept nogil
     cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil
     cdef uint32_t origin_of(self, uint32_t instance, ItemC* item) noexcept nogil

@@ -53,10 +53,11 @@ cdef bint allows(RuleC* rule, uint32_t less, uint32_t more) noexcept nogil:
 cdef class Arena:
     """All rows, frames and instances of one generation of one grammar."""
 
-    def __cinit__(
-        self, Automata automata, *, bint tail_references, uint32_t item_limit, uint32_t row_limit,
+    cdef int open(
+        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
         size_t byte_limit
-    ):
+    ) except -1:
+        """Makes it ready, with the first row: there is no other way."""
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
@@ -69,15 +70,16 @@ cdef class Arena:
         self.instances[BOTTOM].row = 1
         self.instances[BOTTOM].frame = 0
         self.instances[BOTTOM].rep = BOTTOM
-        self.row_table.assign(64, 0)
+        self.row_table.assign(16, 0)
         self.frame_off.assign(2, 0)
-        self.frame_table.assign(64, 0)
+        self.frame_table.assign(16, 0)
         self.predicted_at.assign(automata.ir.rules.size(), 0)
         self.build_number = 0
         with nogil:
             self.begin()
             self.seed(automata.start(automata.ir.root), automata.ir.root, BOTTOM, 0)
             self.root = self.finish()
+        return 0
 
     cdef size_t bytes_held(self) noexcept nogil:
         """About how much memory the arena and its automata take."""
@@ -87,8 +89,7 @@ cdef class Arena:
             + self.instances.capacity() * sizeof(InstanceC) + 4 * self.frame_words.capacity()
             + 12 * (self.byte_memo.keys.size() + self.token_memo.keys.size() + self.completion_memo.keys.size()
                     + self.end_memo.keys.size())
-            + 12 * self.instance_ids.keys.size() + sizeof(StateC) * self.automata.states.capacity()
-            + 8 * self.automata.byte_edges.capacity()
+            + 12 * self.instance_ids.keys.size() + self.automata.bytes_held()
         )
 
     # -- questions ---------------------------------------------------------------------------------
@@ -227,6 +228,18 @@ cdef class Arena:
         self.begin()
         self.seed_kernel(a)
         self.seed_kernel(b)
+        return self.finish()
+
+    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil:
+        """The union of several instances."""
+        cdef uint32_t k
+        if instances.size() == 0:
+            return DEAD
+        if instances.size() == 1:
+            return instances[0][0]
+        self.begin()
+        for k in instances[0]:
+            self.seed_kernel(k)
         return self.finish()
 
     cdef void seed_kernel(self, uint32_t instance) noexcept nogil:
@@ -470,7 +483,7 @@ cdef class Arena:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = row.has_tabled = row.counts_tokens = 0
+        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = 0
         row.may_not_end = not row.accept
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
@@ -508,6 +521,11 @@ cdef class Arena:
             row.live[k] = 0
         while at < self.items.size():
             self.predict_from(row, at)
+            if self.seen_at.size() <= self.items[at].state:
+                self.seen_at.resize(self.automata.states.size(), 0)
+            if self.seen_at[self.items[at].state] == self.build_number:
+                row.repeats = 1
+            self.seen_at[self.items[at].state] = self.build_number
             s = &self.automata.states[self.items[at].state]
             for k in range(4):
                 row.live[k] |= s.live[k]

@@ -173,7 +173,7 @@ cdef class _Copy:
         for k in range(s.token_off, s.token_off + s.n_tokens):
             edges.append(values.Edge(
                 "other tokens" if self.token_sets[self.token_edges[k].symbol].others else "tokens",
-                0, 0, listed(&self.token_sets[self.token_edges[k].symbol].ids), self.token_edges[k].target))
+                0, 0, ids_of(&self.token_sets[self.token_edges[k].symbol]), self.token_edges[k].target))
         for k in range(s.empty_off, s.empty_off + s.n_empty):
             edges.append(values.Edge("empty", 0, 0, (), self.empty_edges[k]))
         return values.State(
@@ -351,6 +351,10 @@ cdef uint32_t count_rests(TripleC* triple) noexcept nogil:
         if triple.groups[k].rest.get() != NULL:
             total += <uint32_t>triple.groups[k].rest.get().nodes.size() - 1
     return total
+
+
+cdef tuple ids_of(const TokenSetC* tokens):
+    return tuple([tokens.ids[k] for k in range(tokens.n)])
 
 
 cdef tuple listed(vector[uint32_t]* words):
