@@ -100,7 +100,7 @@ cdef enum:
 cdef class Grammar:
     cdef readonly object limits
     cdef public object root
-    cdef readonly list rule_names
+    cdef list names                       # by rule; for people only, see ``rule_names``
     cdef readonly list labels
     cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
     cdef readonly list sets               # TokenSet, each content once: the specials of DISPATCHes
@@ -141,6 +141,7 @@ cdef class Grammar:
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
     cdef uint32_t referred(self, uint32_t node) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE
+    cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE
     cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE
     cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE
     # operands as in flat: n_arms arms and then excludes
@@ -148,7 +149,9 @@ cdef class Grammar:
         self, uint32_t n_arms, vector[uint32_t]* operands, TokenSet specials, bint open_end,
         uint32_t min_chars, uint32_t max_chars, uint32_t max_tokens
     ) except? NO_NODE
-    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE
+    # ``name`` is a str, or what becomes one when somebody asks for it: a tuple of parts
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
+    cdef int set_rule(self, uint32_t rule, uint32_t node) except -1
     cdef int seal(self) except -1
 
 # a pattern's number of letters and its letters

@@ -27,9 +27,13 @@ Arm = tuple
 
 #: every Unicode scalar value
 ANY_CHAR = ((0, 0xD7FF), (0xE000, 0x10FFFF))
+cdef uint32_t[4] ANY_CHAR_BOUNDS = [0, 0xD7FF, 0xE000, 0x10FFFF]
 
 #: what a register holds; the next number stands for no bound
 LARGEST_COUNT = 0xFFFFFFFE
+
+#: nodes of a small grammar, for which there is room from the start
+cdef size_t FIRST_NODES = 128
 
 cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT}
 cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
@@ -54,14 +58,14 @@ cdef class Grammar:
         self.limits = limits or Limits()
         self.most = self.limits.ir_nodes
         self.root = -1
-        self.rule_names, self.labels, self.sets = [], [""], []
+        self.names, self.labels, self.sets = [], [""], []
         self.shared, self.label_ids, self.literal_rules = {}, {"": 0}, {}
         self.sealed = False
         self.mark = 0
-        self.table.assign(512, 0)
-        self.node_list.reserve(128)
-        self.hashes.reserve(128)
-        self.pool.reserve(512)
+        self.table.assign(FIRST_NODES * 2, 0)
+        self.node_list.reserve(FIRST_NODES)
+        self.hashes.reserve(FIRST_NODES)
+        self.pool.reserve(FIRST_NODES * 8)
         self.rule_nodes.reserve(32)
         self.empty_node = self.intern(flat.EMPTY, 0, 0, 0, 0)
         self.fail_node = self.intern(flat.FAIL, 0, 0, 0, 0)
@@ -211,9 +215,12 @@ cdef class Grammar:
         """Edges are given as triples; finals ascending, each once."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef size_t k
+        cdef size_t first = 0
         for k in range(n_edges):
-            if self.node_list[edges[3 * k + 1]].kind != flat.FAIL:
-                self.pool.insert(self.pool.end(), edges + 3 * k, edges + 3 * k + 3)
+            if self.node_list[edges[3 * k + 1]].kind == flat.FAIL:
+                self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * k)
+                first = k + 1
+        self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * n_edges)
         self.pool.insert(self.pool.end(), finals, finals + n_finals)
         return self.intern(flat.GRAPH, states, 0, <uint32_t>n_finals, off)
 
@@ -227,6 +234,7 @@ cdef class Grammar:
         cdef size_t k
         cdef Py_UCS4 c
         cdef str name
+        words.reserve(2 + 12 * <size_t>len(names))
         words.push_back(space)
         words.push_back(self.referred(extra))
         for k in range(<size_t>len(names)):
@@ -286,6 +294,17 @@ cdef class Grammar:
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
         return self.intern(flat.REF, rule, 0, 0, <uint32_t>self.pool.size())
 
+    cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef NodeC body = self.node_list[self.rule_nodes[rule]], chars
+        if body.kind == flat.REPEAT:
+            chars = self.node_list[body.a]
+        if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM or chars.kind != flat.JSON_CHARS
+                or chars.n != 4 or memcmp(&self.pool[chars.off], ANY_CHAR_BOUNDS, sizeof(ANY_CHAR_BOUNDS))):
+            raise InternalError("other_text needs the rule of any string's inside")
+        self.push_texts(sorted(set(texts)))
+        return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+
     cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE:
         number = self.label_ids.get(label)
         if number is None:
@@ -327,10 +346,16 @@ cdef class Grammar:
         self.pool.insert(self.pool.end(), operands.begin(), operands.end())
         return self.intern(flat.DISPATCH, number, n_arms, 0, off)
 
-    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE:
-        self.rule_names.append(name)
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
+        self.names.append(name)
         self.rule_nodes.push_back(node)
         return <uint32_t>self.rule_nodes.size() - 1
+
+    cdef int set_rule(self, uint32_t rule, uint32_t node) except -1:
+        if self.rule_nodes[rule] != NO_NODE:
+            raise InternalError(f"rule {self.rule_names[rule]!r} is defined twice")
+        self.rule_nodes[rule] = node
+        return 0
 
     # -- leaves ------------------------------------------------------------------------------------
     def empty(self):
@@ -361,13 +386,7 @@ cdef class Grammar:
 
     def other_text(self, uint32_t rule, texts):
         """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
-        cdef uint32_t off
-        cdef NodeC* body = &self.node_list[self.rule_nodes[rule]]
-        if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM
-                or self.nodes[body.a] != (JSON_CHARS, ANY_CHAR)):
-            raise InternalError("other_text needs the rule of any string's inside")
-        off = self.push_texts(sorted(set(texts)))
-        return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+        return self.add_other_text(rule, texts)
 
     def texts(self, texts):
         """Any of some texts inside a JSON string, in any spelling."""
@@ -508,6 +527,11 @@ cdef class Grammar:
         return Nodes(self)
 
     @property
+    def rule_names(self):
+        """By rule, for people only."""
+        return ["".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
+
+    @property
     def rules(self):
         """A copy: by rule its node, -1 where it is not defined."""
         return [-1 if node == NO_NODE else node for node in self.rule_nodes]
@@ -518,9 +542,7 @@ cdef class Grammar:
         return self.new_rule(name, NO_NODE)
 
     def define(self, uint32_t rule, uint32_t node):
-        if self.rule_nodes[rule] != NO_NODE:
-            raise InternalError(f"rule {self.rule_names[rule]!r} is defined twice")
-        self.rule_nodes[rule] = node
+        self.set_rule(rule, node)
 
     def rule(self, str name, uint32_t node):
         return self.new_rule(name, node)
@@ -529,8 +551,11 @@ cdef class Grammar:
         return self.add_ref(rule)
 
     def check(self):
-        """I4; called once by the compiler."""
+        """I4; called once by the compiler. Front ends are done with the grammar then: what they keep
+        with it goes, which would otherwise hold the grammar in turn.
+        """
         cdef uint32_t k
+        self.shared.clear()
         for k in range(<uint32_t>self.rule_nodes.size()):
             if self.rule_nodes[k] == NO_NODE:
                 raise InternalError(f"rule {self.rule_names[k]!r} was never defined")
