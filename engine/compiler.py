@@ -105,7 +105,7 @@ class Compiler:
             0,
         )
 
-        pool.keep_ready()
+        pool.keep_ready(wait=True)
         if self._triples is not None:
             self._warm()
 

@@ -57,19 +57,32 @@ class Pool {
     unlock();
   }
 
-  // Whether the region in use is half spent and no other stands ready.
+  // Whether less than half a region is touched and not spent.
   bool is_low() {
     lock();
-    const bool low = ready_ == nullptr && static_cast<size_t>(end_ - at_) < REGION / 2;
+    const bool low = ready_ == nullptr && (!touched_ || left() < REGION / 2);
     unlock();
     return low;
   }
 
-  // Maps and touches the next region; takes milliseconds, without the lock.
+  // Touches what is left of a region that came into use untouched, or the next one. Takes
+  // milliseconds, without the lock.
   void prepare() {
-    char* region = map_region();
+    lock();
+    char* region = at_;
+    const size_t size = left();
+    const bool in_use = !touched_ && size >= REGION / 2;
+    unlock();
+    if (in_use) {
+      touch(region, size);
+      lock();
+      touched_ = touched_ || end_ == region + size;
+      unlock();
+      return;
+    }
+    region = map_region();
     if (region == nullptr) return;
-    touch(region);
+    touch(region, REGION);
     lock();
     if (ready_ == nullptr) {
       ready_ = region;
@@ -104,6 +117,7 @@ class Pool {
     Block* next;
   };
   static constexpr unsigned KINDS = 64;
+  static constexpr size_t PAGE = 4096;
 
   Pool() {
     pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); }, [] { instance().unlock(); });
@@ -126,11 +140,16 @@ class Pool {
     return region == MAP_FAILED ? nullptr : static_cast<char*>(region);
   }
 
-  static void touch(char* region) {
+  // Other threads may write there meanwhile: what is there stays.
+  static void touch(char* memory, size_t size) {
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(memory) & ~uintptr_t{PAGE - 1};
+    const uintptr_t end = reinterpret_cast<uintptr_t>(memory) + size;
 #ifdef MADV_POPULATE_WRITE
-    if (madvise(region, REGION, MADV_POPULATE_WRITE) == 0) return;
+    if (madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE) == 0) return;
 #endif
-    for (size_t k = 0; k < REGION; k += 4096) static_cast<volatile char*>(region)[k] = 0;
+    for (uintptr_t page = begin; page < end; page += PAGE) {
+      __atomic_fetch_or(reinterpret_cast<char*>(page), 0, __ATOMIC_RELAXED);
+    }
   }
 
   static void* map_alone(size_t bytes) {
@@ -141,13 +160,14 @@ class Pool {
 
   // A fresh block, under the lock; what is left of a spent region goes to the lists.
   Block* carve(size_t size) {
-    if (static_cast<size_t>(end_ - at_) < size) {
+    if (left() < size) {
       char* region = ready_ != nullptr ? ready_ : map_region();
       if (region == nullptr) return nullptr;
+      touched_ = ready_ != nullptr;
       ready_ = nullptr;
       for (unsigned kind = KINDS; kind-- > 0;) {
         if (size_of(kind) > LARGEST) continue;
-        while (static_cast<size_t>(end_ - at_) >= size_of(kind)) {
+        while (left() >= size_of(kind)) {
           Block* block = reinterpret_cast<Block*>(at_);
           at_ += size_of(kind);
           block->next = free_[kind];
@@ -163,6 +183,9 @@ class Pool {
     return block;
   }
 
+  // Bytes of the region in use that no block has yet.
+  size_t left() const { return static_cast<size_t>(end_ - at_); }
+
   void lock() {
     while (busy_.test_and_set(std::memory_order_acquire)) sched_yield();
   }
@@ -176,6 +199,7 @@ class Pool {
   char* ready_ = nullptr;
   size_t taken_ = 0;
   size_t mapped_ = 0;
+  bool touched_ = false;  // the region in use
 };
 
 template <class T>

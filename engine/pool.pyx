@@ -3,21 +3,20 @@
 import threading
 
 
-def keep_ready():
-    """Has the next region of memory touched by a thread of its own, if the one in use is half spent.
-
-    The first call waits for it: a process begins with memory in hand.
+def keep_ready(*, bint wait=False):
+    """Has memory touched, if there is less than half a region of it: by a thread of its own, or
+    waiting for it.
     """
     if not Pool.instance().is_low():
         return
-    if Pool.instance().mapped() == 0:
+    if wait:
         prepare()
     else:
         threading.Thread(target=prepare, name="engine-memory", daemon=True).start()
 
 
 def prepare():
-    """Touches the next region of memory, unless one stands ready."""
+    """Touches a region of memory: the one in use, or the next."""
     with nogil:
         Pool.instance().prepare()
 

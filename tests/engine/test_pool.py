@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 
 import pytest
 
@@ -50,6 +52,36 @@ def test_all_modules_share_one_pool(compiler: Compiler) -> None:
 
 def test_a_process_has_memory_in_hand(compiler: Compiler) -> None:
     assert pool.stats()["mapped"] > pool.stats()["taken"]
+
+
+def test_the_memory_of_a_new_process_was_touched(compiler: Compiler) -> None:
+    """REGRESSION: a block taken before the first compiler was made left a region untouched."""
+    code = """
+import resource
+from engine import Compiler, pool
+from engine.ir import Grammar
+from tests.vocabularies import small_vocabulary
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+grammar = Grammar()
+grammar.bytes(b"a block")
+vocabulary = small_vocabulary()
+compiler = Compiler(vocabulary)
+kept = []
+for k in range(8):
+    keys = {f"key {k} {n}": {"enum": [f"{k} {n}", f"{n} {k}"]} for n in range(60)}
+    kept.append(compiler.compile_json_schema({"properties": keys}))
+before, taken = faults(), pool.stats()["taken"]
+for compiled in kept:
+    compiled.prepare(20)
+print((pool.stats()["taken"] - taken) >> 12, faults() - before)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    pages, faults = map(int, found.stdout.split())
+    assert pages > 200, "the case takes memory"
+    assert faults < pages / 4, "who takes memory does not touch it first"
 
 
 def test_a_forked_child_can_compile(compiler: Compiler) -> None:
