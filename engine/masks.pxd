@@ -19,7 +19,8 @@ Like states      (automata) have the triple of the state that they are like; its
                  is complete are closed to them.
 Counted rules    whose triples are filtered: a token counts only if its need fits what is left.
                  A token that is cut by the upper bound could still be split between the rule and
-                 what follows; where those two share no byte, it can't, else rows decide.
+                 what follows; where those two share no byte, it can't. Else rows follow such tokens
+                 one by one, and if there are many, all of the item.
 Cost             a mask seen before: one copy of V/8 bytes and its ids. A new one: the triples that
                  are new, and a step for each byte that could leave a rule.
 Threads          under the arena's mutex.
@@ -83,6 +84,9 @@ cdef class Masks:
     cdef TriplePtr plain_text(self) noexcept nogil
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil
     cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil
+    cdef void add_cut(
+        self, uint32_t instance, ItemC item, uint32_t top, TripleC* triple, BoundsC bounds, vector[uint32_t]* ids
+    ) noexcept nogil
     cdef void add_below(self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil
     cdef void add_exits(

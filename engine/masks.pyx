@@ -18,6 +18,9 @@ from .vocabulary cimport TrieNode, Vocabulary
 
 cdef uint32_t STOP = 2
 
+# Accepted tokens past a bound that are followed one by one; if there are more, the item is walked.
+cdef uint32_t CUT_TOKENS = 1024
+
 # Subtrees of the token trie from this many nodes on go item by item. Below it a walk over rows costs
 # less than looking up triples.
 cdef uint32_t LARGE = 64
@@ -157,12 +160,16 @@ cdef class Masks:
     cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil:
         """Whether the item's bytes are left to its rule's triples."""
         cdef uint32_t rule = self.arena.automata.states[item.state].rule, outside
+        cdef TriplePtr held
         if not self.arena.automata.tabled[rule]:
             return False
         if not self.arena.automata.ir.rules[rule].counted:
             return True
         outside = self.outside(instance, item)
-        return outside == DEAD or not self.splits(rule, outside)
+        if outside == DEAD or not self.splits(rule, outside):
+            return True
+        held = self.triples[self.triple(item.state, 0)]
+        return held.get().ids.size() <= fitting(held.get(), self.bounds(instance, item, held.get())) + CUT_TOKENS
 
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
         """Whether a byte that begins an iteration could also begin what follows the rule."""
@@ -261,6 +268,7 @@ cdef class Masks:
         cdef BoundsC bounds = self.bounds(instance, &item, held.get())
         if bounds.counted:
             self.add_fitting(held.get(), bounds)
+            self.add_cut(instance, item, 0, held.get(), bounds, &self.scratch.ids)
         else:
             self.scratch.triples.push_back(number)
         self.list_closed(item.state, 0)
@@ -275,10 +283,8 @@ cdef class Masks:
 
     cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil:
         """The accepted tokens that begin at most ``bounds.most`` iterations."""
-        cdef uint32_t k, fit = <uint32_t>triple.ids.size()
+        cdef uint32_t k, fit = fitting(triple, bounds)
         cdef vector[uint32_t] words
-        if <size_t>bounds.most + 1 < triple.need_ends.size():
-            fit = triple.need_ends[bounds.most]
         if fit < self.vocabulary.words:
             self.scratch.ids.insert(self.scratch.ids.end(), triple.ids.begin(), triple.ids.begin() + fit)
             return
@@ -292,6 +298,26 @@ cdef class Masks:
             words[triple.ids[k] >> 5] &= ~((<uint32_t>1) << (triple.ids[k] & 31))
         or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
 
+    cdef void add_cut(
+        self, uint32_t instance, ItemC item, uint32_t top, TripleC* triple, BoundsC bounds, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """Of the accepted tokens that don't fit, those that the rows take from ``top`` on: where a byte may
+        begin an iteration or what follows, the rule may end inside them.
+        """
+        cdef uint32_t k, j, at, outside = self.outside(instance, &item), fit = fitting(triple, bounds)
+        cdef uint32_t rule = self.arena.automata.states[item.state].rule
+        cdef uint32_t depth = self.vocabulary.nodes[top].depth
+        if fit == triple.ids.size() or outside == DEAD or not self.splits(rule, outside):
+            return
+        for k in range(fit, <uint32_t>triple.ids.size()):
+            at = instance
+            for j in range(self.vocabulary.offsets[triple.ids[k]] + depth, self.vocabulary.offsets[triple.ids[k] + 1]):
+                at = self.arena.step(at, self.vocabulary.data[j])
+                if at == DEAD:
+                    break
+            if at != DEAD:
+                ids.push_back(triple.ids[k])
+
     cdef void add_below(
         self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
@@ -300,11 +326,11 @@ cdef class Masks:
         cdef uint32_t number = self.triple(like or item.state, node), outside = self.outside(instance, &item)
         cdef TriplePtr held = self.triples[number]
         cdef BoundsC bounds = self.bounds(instance, &item, held.get())
-        fit = <uint32_t>held.get().ids.size()
-        if bounds.counted and <size_t>bounds.most + 1 < held.get().need_ends.size():
-            fit = held.get().need_ends[bounds.most]
+        fit = fitting(held.get(), bounds)
         ids.insert(ids.end(), held.get().ids.begin(), held.get().ids.begin() + fit)
-        if not bounds.counted:
+        if bounds.counted:
+            self.add_cut(instance, item, node, held.get(), bounds, ids)
+        else:
             list_bits(&held.get().words, ids)
         self.list_closed(item.state, node)
         if outside != DEAD and held.get().exits.size():
@@ -547,6 +573,13 @@ cdef class Masks:
         cdef uint32_t k
         for k in range(nodes[node].first, nodes[node + 1].first):
             ids.push_back(self.vocabulary.order[k])
+
+
+cdef uint32_t fitting(TripleC* triple, BoundsC bounds) noexcept nogil:
+    """How many of a triple's ids begin at most ``bounds.most`` iterations; all of an uncounted one."""
+    if bounds.counted and <size_t>bounds.most + 1 < triple.need_ends.size():
+        return triple.need_ends[bounds.most]
+    return <uint32_t>triple.ids.size()
 
 
 cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:

@@ -178,9 +178,7 @@ cdef class Parser:
 
     cdef bint may_end(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
-        if not s.flags & FINAL_STATE:
-            return False
-        return not (s.flags & LOOP_STATE) or thread.count >= self.automata.ir.rules[s.rule].minimum
+        return s.flags & FINAL_STATE and thread.count >= self.automata.ir.rules[s.rule].minimum
 
     cdef bint may_go_on(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
@@ -200,6 +198,8 @@ cdef class Parser:
         """Follows an edge within the rule."""
         cdef StateC* s = &self.automata.states[target]
         cdef RuleC* rule = &self.automata.ir.rules[s.rule]
+        if s.flags & LOOP_STATE and thread.count == rule.maximum:
+            return
         if s.flags & LOOP_STATE and (rule.maximum != NO_MAXIMUM or thread.count < rule.minimum):
             thread.count += 1
         thread.state = target

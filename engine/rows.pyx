@@ -262,14 +262,14 @@ cdef class Arena:
         cdef RuleC* rule
         if self.automata.states[target].flags & LOOP_STATE:
             rule = &self.automata.ir.rules[self.automata.states[target].rule]
+            if value == rule.maximum:
+                return
             if rule.maximum != NO_MAXIMUM or value < rule.minimum:
                 value += 1
         self.seed(target, goal, origin, value)
 
     cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil:
-        if not state.flags & FINAL_STATE:
-            return False
-        return not (state.flags & LOOP_STATE) or value >= self.automata.ir.rules[state.rule].minimum
+        return state.flags & FINAL_STATE and value >= self.automata.ir.rules[state.rule].minimum
 
     cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil:
         """Whether the bounds leave a way to an end."""

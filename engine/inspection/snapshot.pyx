@@ -13,7 +13,7 @@ from ..compiled cimport Compiled, Generation
 from ..digests cimport DigestC, is_none
 from ..draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
 from ..flat cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, NO_RULE, OBJECT_RULE, OTHER_TEXT_RULE,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, NO_RULE, OBJECT_RULE, OTHER_TEXT_RULE, TEXTS_RULE,
     ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, FlatIR, RuleC,
 )
 from ..hashing cimport U64MapC
@@ -107,7 +107,7 @@ cdef class _Copy:
         cdef RuleC rule
         starts = {self.lazy_starts[s] for s in range(<uint32_t>self.lazy_starts.size())}
         names, kinds = self.rule_names(), {
-            COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object",
+            COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object", TEXTS_RULE: "texts",
             DISPATCH_RULE: "free text", OTHER_TEXT_RULE: "other text"}
         out = []
         for k in range(<uint32_t>self.ir.rules.size()):
@@ -138,6 +138,8 @@ cdef class _Copy:
                 name = "free text"
             elif rule.kind == OTHER_TEXT_RULE:
                 name = "other text"
+            elif rule.kind == TEXTS_RULE:
+                name = "texts"
             elif rule.role in ROLES:
                 name = f"{ROLES[rule.role]} {self.ir.labels[rule.label]}".strip()
             else:
