@@ -1,17 +1,19 @@
 # Every command of the project. Each target sets up what it needs, so any of them may be the first in a fresh clone.
 #
 #   PYTHON=python3.12 make setup     another interpreter        make test ARGS="-k cache -x"   arguments for pytest
+#   make fuzz SECONDS=3600           a longer campaign
 #   ENGINE_DEBUG=1 make test         with the engine's checks   BUILD_JOBS=1 make build        fewer compilers at once
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test check format real-input bench bench-peers serve data clean distclean
+.PHONY: help setup build debug test check format fuzz real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
+SECONDS ?= 600
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 BFCL := bfcl-eval==2026.3.23
@@ -46,7 +48,15 @@ setup: $(VENV)/.dev ## make .venv with everything that development needs
 build: $(VENV)/.gateway ## compile the engine, what changed only
 	$(PY) setup.py --quiet build_ext --inplace
 
-debug: $(VENV)/.dev data ## compile the engine with its own checks, and run the tests against it
+# Tests in which threads share what the engine builds. What ThreadSanitizer finds ends the run.
+RACES := tests/engine/test_threads.py tests/engine/test_batch.py tests/engine/test_paths.py
+# Where the kernel spreads addresses further than ThreadSanitizer knows, it needs them where they used to be.
+UNSPREAD := $(shell setarch -R true 2>/dev/null && echo setarch -R)
+
+debug: $(VENV)/.dev data ## look for races, then compile the engine with its own checks and run the tests against it
+	ENGINE_SANITIZE=thread $(PY) setup.py --quiet build_ext --inplace
+	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1 exitcode=66" \
+	    $(UNSPREAD) $(PY) -m pytest -p no:cacheprovider $(RACES) -k "not real"
 	ENGINE_DEBUG=1 $(PY) setup.py --quiet build_ext --inplace
 	$(PY) -m pytest $(ARGS)
 
@@ -63,6 +73,9 @@ format: $(VENV)/.dev ## put the sources in shape
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
+fuzz: $(VENV)/.dev build ## random specs and walks for SECONDS (600), every answer asked twice
+	$(PY) -m tests.fuzz --seconds $(SECONDS) $(ARGS)
+
 real-input: $(VENV)/.dev build data ## send real tool sets through a running gateway and judge every answer
 	$(PY) -m tests.real_input $(ARGS)
 
@@ -70,7 +83,13 @@ bench: $(VENV)/.dev build data ## measure our engine
 	$(PY) -m bench $(ARGS)
 
 bench-peers: $(VENV)/.bench build data ## the same beside xgrammar and llguidance; installs torch
-	$(PY) -m bench --engines ours,xgrammar,llguidance $(ARGS)
+	$(PY) -m bench --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
+
+bench-all: $(VENV)/.bench build data ## every measurement, with its peers, as tables and plots in .data/bench; long
+	$(PY) -m bench all --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
+
+pictures: $(VENV)/.dev build ## draw the pictures of engine/DESIGN.md again; needs Graphviz's dot
+	$(PY) -m tests.engine.pictures
 
 serve: build ## run the gateway on 127.0.0.1:8000
 	$(VENV)/bin/switchyard serve

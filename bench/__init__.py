@@ -1,1 +1,1 @@
-"""Benchmarks of masks and of tool calling: our engine alone, or beside its peers in one run."""
+"""The engine's measuring suite: our engine alone, or beside its peers in one run."""

@@ -74,8 +74,13 @@ def builtin_tools() -> list[ToolCase]:
     return [ToolCase("builtin", tools, calls)]
 
 
-def maskbench(folder: Path, sample: int, seed: int = 7) -> list[SchemaCase]:
+def maskbench(
+    folder: Path, sample: int, *, half: int | None = None, seed: int = 7
+) -> list[SchemaCase]:
+    """``half`` 0 or 1: every second file of the sorted list, so that the others stay unseen."""
     files = sorted(folder.glob("*.json"))
+    if half is not None:
+        files = files[half::2]
     random.Random(seed).shuffle(files)
     cases = []
     for file in files[:sample]:
@@ -86,24 +91,38 @@ def maskbench(folder: Path, sample: int, seed: int = 7) -> list[SchemaCase]:
     return cases
 
 
-_TYPES = {"dict": "object", "float": "number", "tuple": "array", "list": "array", "bool": "boolean"}
-_KEPT = ("enum", "required", "minimum", "maximum", "minItems", "maxItems")
+#: BFCL's names of types that JSON Schema calls otherwise; all others that it does not know are open
+_TYPES = {
+    **dict.fromkeys(("dict", "HashMap", "Hashtable"), "object"),
+    **dict.fromkeys(("tuple", "ArrayList", "Array"), "array"),
+    **dict.fromkeys(("String", "char"), "string"),
+    **dict.fromkeys(("float", "Float", "double", "Double"), "number"),
+    **dict.fromkeys(("Integer", "Long", "long", "Bigint", "byte", "short"), "integer"),
+    "Boolean": "boolean",
+}
+_KNOWN = ("object", "array", "string", "number", "integer", "boolean", "null")
+_KEPT = ("required", "enum", "minimum", "maximum", "minItems", "maxItems")
 
 
 def _normal(schema: Any) -> Any:
-    """BFCL's dialect as JSON Schema; unknown types are left open."""
+    """BFCL's dialect as JSON Schema, keywords in their order."""
     if not isinstance(schema, dict):
         return schema
-    out = {key: schema[key] for key in _KEPT if key in schema}
-    kind = _TYPES.get(schema.get("type"), schema.get("type"))
-    if kind in ("object", "array", "string", "number", "integer", "boolean"):
-        out["type"] = kind
-    if "items" in schema:
-        out["items"] = _normal(schema["items"])
-    if kind == "object" and isinstance(schema.get("properties"), dict):
-        out["properties"] = {k: _normal(v) for k, v in schema["properties"].items()}
-        out["required"] = [name for name in out.get("required", []) if name in out["properties"]]
-        out["additionalProperties"] = False
+    out: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "type":
+            if (kind := _TYPES.get(value, value)) in _KNOWN:
+                out["type"] = kind
+        elif key == "properties" and isinstance(value, dict):
+            out[key] = {name: _normal(one) for name, one in value.items()}
+        elif key in ("items", "additionalProperties"):
+            out[key] = _normal(value)
+        elif key in _KEPT:
+            out[key] = value
+    if out.get("type") == "object":
+        known = out.get("properties", {})
+        out["required"] = [name for name in out.get("required", []) if name in known]
+        out.setdefault("additionalProperties", False)
     return out
 
 
@@ -114,26 +133,40 @@ def _first(value: Any) -> Any:
 
 
 def _in_order(schema: Any, value: Any) -> Any:
-    if not isinstance(value, dict) or "properties" not in schema:
+    """Arguments in the order of the schema; an empty one means left out, unless it is required."""
+    if not (isinstance(value, dict) and isinstance(schema, dict) and "properties" in schema):
         return value
-    names = [n for n in schema["properties"] if value.get(n, "") != ""]
-    return {name: _in_order(schema["properties"][name], value[name]) for name in names}
+    required = schema.get("required", [])
+    return {
+        name: _in_order(one, value[name])
+        for name, one in schema["properties"].items()
+        if name in value and (value[name] != "" or name in required)
+    }
 
 
-def bfcl(folder: Path, sample: int, seed: int = 3) -> list[ToolCase]:
+def _calls(tools: list[tuple[str, Any]], truth: list[dict[str, Any]]) -> list[tuple[str, Any]]:
+    schemas = dict(tools)
+    return [
+        (name, _in_order(schemas.get(name, {}), {k: _first(v) for k, v in arguments.items()}))
+        for call in truth
+        for name, arguments in call.items()
+    ]
+
+
+_KINDS = ("live_multiple", "live_parallel_multiple", "multiple", "parallel_multiple")
+
+
+def bfcl(folder: Path, sample: int | None = None, seed: int = 3) -> list[ToolCase]:
+    """Cases of several tools each, all of them where no number is given."""
     cases = []
-    for kind in ("live_multiple", "multiple", "parallel_multiple"):
+    for kind in _KINDS:
         file = f"BFCL_v4_{kind}.json"
         asked = {c["id"]: c for c in map(json.loads, (folder / file).read_text().splitlines())}
         answers = (folder / "possible_answer" / file).read_text().splitlines()
         for answer in map(json.loads, answers):
-            tools = [(f["name"], _normal(f["parameters"])) for f in asked[answer["id"]]["function"]]
-            by_name = dict(tools)
-            calls = [
-                (name, _in_order(by_name[name], _first(arguments)))
-                for call in answer["ground_truth"]
-                for name, arguments in call.items()
-            ]
-            cases.append(ToolCase(answer["id"], tools, calls))
+            if answer["id"] in asked:
+                functions = asked[answer["id"]]["function"]
+                tools = [(f["name"], _normal(f["parameters"])) for f in functions]
+                cases.append(ToolCase(answer["id"], tools, _calls(tools, answer["ground_truth"])))
     random.Random(seed).shuffle(cases)
     return cases[:sample]

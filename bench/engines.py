@@ -1,51 +1,79 @@
-"""Our engine and its peers behind one face, each with its best settings, one thread."""
+"""Our engine and its peers behind one face, each with its best settings, one thread.
+
+Only ``batch`` takes more threads, where it is asked for them.
+"""
 
 import json
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from .formats import Format, Tag
+from .lark import lark
 from .vocabularies import Loaded
 
 
 class Engine(Protocol):
-    """``compile`` returns something that ``start`` makes a text's state of; errors mean refused."""
+    """``compile`` returns something that ``start`` makes a text's state of; errors mean refused.
+
+    ``library_name`` is the module whose import may take long, so that it can be had before.
+    ``batch`` returns a function that fills the masks of all these states, one row each.
+    """
+
+    library_name: ClassVar[str]
 
     def compile_schema(self, schema: Any) -> Any: ...
-    def compile_tags(self, trigger: str, tags: list[tuple[str, Any, str]]) -> Any: ...
+    def compile_tags(self, form: Format, tags: Sequence[Tag]) -> Any: ...
     def start(self, compiled: Any) -> Any: ...
     def fill(self, state: Any) -> None: ...
     def allowed(self, token: int) -> bool: ...
     def accept(self, state: Any, token: int) -> bool: ...
+    def batch(self, states: Sequence[Any], threads: int) -> Callable[[], None]: ...
 
 
-def structural_tag(trigger: str, tags: list[tuple[str, Any, str]]) -> dict[str, Any]:
+def structural_tag(form: Format, tags: Sequence[Tag]) -> dict[str, Any]:
     made = [
         {
             "type": "tag",
-            "begin": begin,
-            "content": {"type": "json_schema", "json_schema": schema},
-            "end": end,
+            "begin": tag.begin,
+            "content": {"type": "json_schema", "json_schema": tag.schema},
+            "end": tag.end,
         }
-        for begin, schema, end in tags
+        for tag in tags
     ]
-    form = {"type": "triggered_tags", "triggers": [trigger], "tags": made}
-    return {"type": "structural_tag", "format": form}
+    triggered = {"type": "triggered_tags", "triggers": [form.trigger], "tags": made}
+    return {"type": "structural_tag", "format": triggered}
 
 
 class _Masked:
     """A mask of one row; bit t % 32 of word t // 32 is token t."""
 
     def __init__(self, size: int) -> None:
-        self.mask = np.zeros((1, (size + 31) // 32), dtype=np.int32)
-        self.words = self.mask[0].view("uint32")
+        self.size = size
+        self.mask = self.masks(1)
+        self.words = np.asarray(self.mask)[0].view("uint32")
+
+    def masks(self, rows: int) -> Any:
+        return np.zeros((rows, (self.size + 31) // 32), dtype=np.int32)
 
     def allowed(self, token: int) -> bool:
         return bool((int(self.words[token >> 5]) >> (token & 31)) & 1)
 
 
+@cache
+def _threads(count: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(count)
+
+
 class Ours(_Masked):
-    def __init__(self, loaded: Loaded) -> None:
+    """``ahead``: how many masks are made with the grammar, before anything asks for them."""
+
+    library_name = "engine"
+
+    def __init__(self, loaded: Loaded, *, ahead: int = 0, **features: bool) -> None:
         import engine
 
         super().__init__(len(loaded.tokens))
@@ -55,11 +83,18 @@ class Ours(_Masked):
             special_token_ids=sorted(loaded.special.values()),
         )
         self.matcher = engine.Matcher
-        self.compiler = engine.Compiler(vocabulary)
-        self.compile_schema = self.compiler.compile_json_schema
+        self.fill_batch = engine.fill_bitmask_batch
+        self.compiler = engine.Compiler(vocabulary, features=engine.Features(**features))
+        self.ahead = ahead
 
-    def compile_tags(self, trigger: str, tags: list[tuple[str, Any, str]]) -> Any:
-        return self.compiler.compile_structural_tag(structural_tag(trigger, tags))
+    def compile_schema(self, schema: Any) -> Any:
+        compiled = self.compiler.compile_json_schema(schema)
+        if self.ahead:
+            compiled.prepare(self.ahead)
+        return compiled
+
+    def compile_tags(self, form: Format, tags: Sequence[Tag]) -> Any:
+        return self.compiler.compile_structural_tag(structural_tag(form, tags))
 
     def start(self, compiled: Any) -> Any:
         return self.matcher(compiled)
@@ -70,16 +105,31 @@ class Ours(_Masked):
     def accept(self, state: Any, token: int) -> bool:
         return state.accept_token(token)
 
+    def batch(self, states: Sequence[Any], threads: int) -> Callable[[], None]:
+        """One call, or as many as there are threads, each with its share of the states."""
+        masks = self.masks(len(states))
+        if threads == 1:
+            rows = list(range(len(states)))
+            return lambda: self.fill_batch(states, masks, rows)
+        shares = [range(k, len(states), threads) for k in range(min(threads, len(states)))]
+        pool = _threads(threads)
+
+        def fill() -> None:
+            list(pool.map(lambda s: self.fill_batch([states[k] for k in s], masks, s), shares))
+
+        return fill
+
 
 class XGrammar(_Masked):
+    library_name = "xgrammar"
+
     def __init__(self, loaded: Loaded) -> None:
         import torch
         import xgrammar
 
         torch.set_num_threads(1)
+        self.library = xgrammar
         super().__init__(len(loaded.tokens))
-        self.torch_mask = xgrammar.allocate_token_bitmask(1, len(loaded.tokens))
-        self.words = self.torch_mask.numpy()[0].view("uint32")
         info = xgrammar.TokenizerInfo(
             loaded.tokens,
             xgrammar.VocabType.RAW,
@@ -88,32 +138,41 @@ class XGrammar(_Masked):
         )
         self.compiler = xgrammar.GrammarCompiler(info, max_threads=1)
         self.start = xgrammar.GrammarMatcher
+        self.filler = cache(xgrammar.BatchGrammarMatcher)
+
+    def masks(self, rows: int) -> Any:
+        return self.library.allocate_token_bitmask(rows, self.size)
 
     def compile_schema(self, schema: Any) -> Any:
         return self.compiler.compile_json_schema(schema, any_whitespace=True, strict_mode=False)
 
-    def compile_tags(self, trigger: str, tags: list[tuple[str, Any, str]]) -> Any:
-        return self.compiler.compile_structural_tag(structural_tag(trigger, tags))
+    def compile_tags(self, form: Format, tags: Sequence[Tag]) -> Any:
+        return self.compiler.compile_structural_tag(structural_tag(form, tags))
 
     def fill(self, state: Any) -> None:
-        state.fill_next_token_bitmask(self.torch_mask)
+        state.fill_next_token_bitmask(self.mask)
 
     def accept(self, state: Any, token: int) -> bool:
         return state.accept_token(token)
 
+    def batch(self, states: Sequence[Any], threads: int) -> Callable[[], None]:
+        masks, filler = self.masks(len(states)), self.filler(threads)
+        return lambda: filler.batch_fill_next_token_bitmask(states, masks)
+
 
 class LLGuidance(_Masked):
+    library_name = "llguidance.tiktoken"
+
     def __init__(self, loaded: Loaded) -> None:
         import llguidance
         import llguidance.numpy
         import llguidance.tiktoken
 
-        size = len(loaded.tokens) + 64
-        super().__init__(size)
-        self.library = llguidance
-        self.fill_mask = llguidance.numpy.fill_next_token_bitmask
+        super().__init__(len(loaded.tokens) + 64)
+        self.library, self.loaded = llguidance, loaded
+        self.executor = cache(llguidance.LLExecutor)
         self.tokenizer = llguidance.tiktoken.lltokenizer_from_encoding(
-            loaded.encoding, n_vocab=size, eos_token=loaded.stop
+            loaded.encoding, n_vocab=self.size, eos_token=loaded.stop
         )
 
     def _matcher(self, grammar: Any) -> Any:
@@ -129,9 +188,12 @@ class LLGuidance(_Masked):
             self.library.LLMatcher.grammar_from_json_schema(text, overrides=options)
         )
 
-    def compile_tags(self, trigger: str, tags: list[tuple[str, Any, str]]) -> Any:
+    def compile_tags(self, form: Format, tags: Sequence[Tag]) -> Any:
+        """Its own tags where they are plain text, and else what comes nearest to them."""
+        if special := form.special(self.loaded):
+            return self._matcher(lark(form, tags, special))
         made = [
-            self.library.StructTag(trigger=trigger, begin=begin, grammar=schema, end=end)
+            self.library.StructTag(trigger=form.trigger, begin=begin, grammar=schema, end=end)
             for begin, schema, end in tags
         ]
         return self._matcher(self.library.StructTag.to_grammar(made, assume_special=False))
@@ -140,10 +202,22 @@ class LLGuidance(_Masked):
         return compiled.deep_copy()
 
     def fill(self, state: Any) -> None:
-        self.fill_mask(state, self.mask, 0)
+        self.library.numpy.fill_next_token_bitmask(state, self.mask, 0)
 
     def accept(self, state: Any, token: int) -> bool:
         return state.consume_token(token)
 
+    def batch(self, states: Sequence[Any], threads: int) -> Callable[[], None]:
+        masks, pool = self.masks(len(states)), self.executor(threads)
+        fill, pairs = (
+            self.library.numpy.fill_next_token_bitmask_par,
+            [(state, row) for row, state in enumerate(states)],
+        )
+        return lambda: fill(pool, pairs, masks)
 
-ENGINES = {"ours": Ours, "xgrammar": XGrammar, "llguidance": LLGuidance}
+
+ENGINES: dict[str, Any] = {
+    "ours": Ours,
+    "xgrammar": XGrammar,
+    "llguidance": LLGuidance,
+}

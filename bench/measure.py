@@ -1,18 +1,26 @@
-"""Timing: one text after another through every engine in turn, so that drift hits all alike.
+"""Timing one case with one engine, and taking turns: a case goes through every engine before the
+next one comes, so that drift of the machine hits all alike.
 
-All times in microseconds. first = compile and first mask; mask = filling a mask; accept = taking
-the token.
+All times in microseconds.
+
+compile  the spec becomes a grammar
+first    compile, a matcher and its first mask: what a request waits for
+mask     filling a mask before each token, the first one too
+accept   taking the token
+answer   compile, and all masks and tokens of one answer (tool calling)
 """
 
-import json
-import time
 from collections import defaultdict
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import median
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from .data import SchemaCase, ToolCase
 from .engines import Engine
+from .formats import LLAMA, Format
 from .vocabularies import Loaded
+from .worker import OK, TIME_OUT, Outcome, Runner
 
 
 class Result:
@@ -22,6 +30,16 @@ class Result:
         self.times: dict[str, list[float]] = defaultdict(list)
         self.counts: dict[str, int] = defaultdict(int)
 
+    def add(self, other: "Result") -> None:
+        for kind, times in other.times.items():
+            self.times[kind] += times
+        for name, count in other.counts.items():
+            self.counts[name] += count
+
+    @property
+    def compiled(self) -> bool:
+        return bool(self.times.get("compile"))
+
 
 class Walk(NamedTuple):
     """Whether a text was taken to its end, and whether it may end there."""
@@ -30,83 +48,152 @@ class Walk(NamedTuple):
     whole: bool
 
 
-def _now() -> float:
-    return time.perf_counter() * 1e6
+def _since(start: float) -> float:
+    return (perf_counter() - start) * 1e6
 
 
-def _compile(engine: Engine, result: Result, make: Any) -> Any | None:
-    start = _now()
+def _walk(engine: Engine, loaded: Loaded, result: Result, state: Any, ids: Sequence[int]) -> Walk:
     try:
-        compiled = make()
-        result.times["compile"].append(_now() - start)
-        state = engine.start(compiled)
-        engine.fill(state)
+        taken = _steps(engine, result, state, ids)
+        return Walk(taken, taken and _may_end(engine, loaded, state))
     except Exception as error:
-        result.counts[f"refused ({type(error).__name__})"] += 1
-        return None
-    result.times["first"].append(_now() - start)
-    return compiled
+        result.counts[f"gave up on a text ({type(error).__name__})"] += 1
+        return Walk(False, False)
 
 
-def _walk(engine: Engine, result: Result, compiled: Any, ids: list[int], stop: int) -> Walk:
-    state = engine.start(compiled)
+def _steps(engine: Engine, result: Result, state: Any, ids: Sequence[int]) -> bool:
+    masks, accepts = result.times["mask"], result.times["accept"]
     for token in ids:
-        start = _now()
+        start = perf_counter()
         engine.fill(state)
-        filled = _now()
-        result.times["mask"].append(filled - start)
+        masks.append(_since(start))
         if not engine.allowed(token):
-            return Walk(False, False)
-        start = _now()
+            return False
+        start = perf_counter()
         taken = engine.accept(state, token)
-        result.times["accept"].append(_now() - start)
+        accepts.append(_since(start))
         if not taken:
             result.counts["mask and accept disagree"] += 1
-            return Walk(False, False)
+            return False
+    return True
+
+
+def _may_end(engine: Engine, loaded: Loaded, state: Any) -> bool:
     engine.fill(state)
-    return Walk(True, engine.allowed(stop))
+    return engine.allowed(loaded.stop)
 
 
-def measure_schemas(
-    engines: dict[str, Engine], loaded: Loaded, cases: list[SchemaCase]
-) -> dict[str, Result]:
-    results = {name: Result() for name in engines}
-    for case in cases:
-        for name, engine in engines.items():
-            result = results[name]
-            compiled = _compile(engine, result, partial(engine.compile_schema, case.schema))
-            if compiled is None:
-                continue
-            result.counts["schemas taken"] += 1
-            for text, valid in case.texts:
-                ids = loaded.encoding.encode(text, disallowed_special=())
-                whole = _walk(engine, result, compiled, ids, loaded.stop).whole
-                if whole != valid:
-                    result.counts["valid rejected" if valid else "invalid taken"] += 1
-    return results
+def _refused(result: Result, error: Exception) -> Result:
+    result.counts[f"refused ({type(error).__name__})"] += 1
+    return result
 
 
-def measure_tools(
-    engines: dict[str, Engine], loaded: Loaded, cases: list[ToolCase]
-) -> dict[str, Result]:
-    """Free text, then the true calls in the syntax ``<function=NAME>{...}</function>``."""
-    results = {name: Result() for name in engines}
-    for case in cases:
-        tags = [(f"<function={name}>", schema, "</function>") for name, schema in case.tools]
-        calls = [
-            f"<function={n}>{json.dumps(a, ensure_ascii=False)}</function>" for n, a in case.calls
-        ]
-        text = "Let me look at what you need.\n" + "\n".join(calls)
+def schema_case(
+    engine: Engine, loaded: Loaded, case: SchemaCase, most: int | None = None
+) -> Result:
+    """A task. Of each text no more than ``most`` tokens are looked at."""
+    result = Result()
+    start = perf_counter()
+    try:
+        compiled = engine.compile_schema(case.schema)
+        compile_time = _since(start)
+        engine.fill(engine.start(compiled))
+    except Exception as error:
+        return _refused(result, error)
+    result.times["first"].append(_since(start))
+    result.times["compile"].append(compile_time)
+    result.counts["schemas taken"] += 1
+    for text, valid in case.texts:
         ids = loaded.encoding.encode(text, disallowed_special=())
-        wrong = loaded.encoding.encode(text.replace("<function=", "<function=no_such_", 1))
-        for name, engine in engines.items():
-            result = results[name]
-            compiled = _compile(engine, result, partial(engine.compile_tags, "<function=", tags))
-            if compiled is None:
-                continue
-            result.counts["tool sets taken"] += 1
-            if not _walk(engine, result, compiled, ids, loaded.stop).whole:
-                result.counts["true answers rejected"] += 1
-            if _walk(engine, Result(), compiled, wrong, loaded.stop).taken:
-                result.counts["wrong answers taken"] += 1
-    return results
+        walk = _walk(engine, loaded, result, engine.start(compiled), ids[:most])
+        if (walk.whole if ids[:most] == ids else walk.taken) != valid:
+            result.counts["valid rejected" if valid else "invalid taken"] += 1
+    return result
+
+
+def tool_case(
+    engine: Engine, loaded: Loaded, case: ToolCase, most: int | None = None, form: Format = LLAMA
+) -> Result:
+    """A task. Of the answer no more than ``most`` tokens are looked at.
+
+    The matcher is made with the grammar, and is the one that decodes the answer.
+    """
+    result, tags = Result(), form.tags(case)
+    start = perf_counter()
+    try:
+        compiled = engine.compile_tags(form, tags)
+        state = engine.start(compiled)
+    except Exception as error:
+        return _refused(result, error)
+    result.times["compile"].append(_since(start))
+    result.counts["tool sets taken"] += 1
+    ids = form.encode(loaded, form.answer(case))
+    walk = _walk(engine, loaded, result, state, ids[:most])
+    if not (walk.whole if ids[:most] == ids else walk.taken):
+        result.counts["true answers rejected"] += 1
+    if masks := result.times["mask"]:
+        result.times["first"].append(result.times["compile"][0] + masks[0])
+    steps = ("compile", "mask", "accept")
+    result.times["answer"].append(sum(sum(result.times[kind]) for kind in steps))
+    for text in form.wrong_answers(case):
+        ids = form.encode(loaded, text)
+        if _walk(engine, loaded, Result(), engine.start(compiled), ids).taken:
+            result.counts["wrong answers taken"] += 1
+    return result
+
+
+class Turns(NamedTuple):
+    """By engine: over all cases, and over those alone that every engine compiled in time."""
+
+    every: dict[str, Result]
+    shared: dict[str, Result]
+
+
+def _result(runner: Runner, outcome: Outcome) -> Result:
+    """A case that was not done in time counts with the limit where the first mask is waited for."""
+    if outcome.status == OK:
+        return outcome.value
+    result = Result()
+    result.counts[outcome.status] += 1
+    if outcome.status == TIME_OUT:
+        result.times["first"].append(runner.seconds * 1e6)
+    return result
+
+
+def take_turns(
+    runners: Mapping[str, Runner], task: Callable[..., Result], cases: Iterable[Any], *more: Any
+) -> Turns:
+    turns = Turns({name: Result() for name in runners}, {name: Result() for name in runners})
+    for case in cases:
+        found = {
+            name: _result(runner, runner.run(task, case, *more)) for name, runner in runners.items()
+        }
+        shared = all(result.compiled for result in found.values())
+        for name, result in found.items():
+            turns.every[name].add(result)
+            if shared:
+                turns.shared[name].add(result)
+    return turns
+
+
+def agreed(runners: Mapping[str, Runner], cases: Iterable[ToolCase]) -> list[ToolCase]:
+    """The sets that every engine compiles, and whose true answers every engine takes."""
+    kept = []
+    for case in cases:
+        found = [_result(runner, runner.run(tool_case, case)) for runner in runners.values()]
+        if all(dict(result.counts) == {"tool sets taken": 1} for result in found):
+            kept.append(case)
+    return kept
+
+
+def percentile(values: Sequence[float], p: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(p / 100 * len(ordered)))]
+
+
+def summary(result: Result) -> dict[str, float]:
+    """Medians of compile and first mask, and of masks the median and p99."""
+    out = {kind: median(result.times[kind]) for kind in ("compile", "first")}
+    if masks := result.times.get("mask"):
+        out |= {"mask p50": percentile(masks, 50), "mask p99": percentile(masks, 99)}
+    return out

@@ -65,6 +65,14 @@ cdef struct StateC:
     uint64_t live[4]
     uint8_t flags
     uint8_t is_plain_text   # free text in which no pattern is under way
+    uint8_t missing         # bytes that a character of free text lacks
+
+cdef inline void set_live(uint64_t* live, uint32_t low, uint32_t high) noexcept nogil:
+    """Sets the bits of a range of bytes."""
+    cdef uint32_t k
+    for k in range(low >> 6, (high >> 6) + 1):
+        live[k] |= (<uint64_t>-1 << (low & 63 if k == low >> 6 else 0)) & (
+            <uint64_t>-1 >> (63 - (high & 63) if k == high >> 6 else 0))
 
 cdef class Automata:
     cdef FlatIR ir
@@ -87,6 +95,9 @@ cdef class Automata:
     cdef ClosureC scratch
     cdef vector[uint32_t] span            # by counted rule: by how much one token can bring a bound closer
     cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration
+    cdef void open(
+        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, DraftTable table, Digests digests
+    ) noexcept
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
     cdef void visit(self, uint32_t state) noexcept nogil
     cdef void grow(self, uint32_t state) noexcept nogil
@@ -94,7 +105,8 @@ cdef class Automata:
     cdef uint32_t unbuilt(
         self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
     ) noexcept nogil
-    cdef void add_edges(self, StateC* state, DraftC* draft) noexcept nogil
+    cdef StateC new_state(self, uint32_t rule) noexcept nogil
+    cdef void add_edges(self, StateC* state, const DraftC* draft, uint32_t base) noexcept nogil
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
@@ -103,4 +115,5 @@ cdef class Automata:
     cdef bint is_by_bytes(self, uint32_t rule) noexcept nogil
     cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil
     cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil
-    cdef void append(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil
+    cdef void append(self, uint32_t rule, const vector[DraftC]* drafts) noexcept nogil
+    cdef size_t bytes_held(self) noexcept nogil

@@ -1,6 +1,7 @@
 """Automata: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
 from libcpp.algorithm cimport sort
 
 from .determinise cimport (
@@ -8,7 +9,7 @@ from .determinise cimport (
 )
 from .digests cimport DigestC, Digests, is_none
 from .dispatch cimport build_dispatch
-from .draft cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, ByteEdgeC, DraftC
+from .draft cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .drafttable cimport AutomatonPtr, DraftTable
 from .flat cimport (
     BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE,
@@ -36,9 +37,10 @@ cdef uint32_t SLACK = 4
 cdef class Automata:
     """The rule automata of one generation of one grammar."""
 
-    def __cinit__(
-        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, *, DraftTable table, Digests digests
-    ):
+    cdef void open(
+        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, DraftTable table, Digests digests
+    ) noexcept:
+        """Makes it ready: there is no other way."""
         self.ir = ir
         self.table = table
         self.digests = digests
@@ -46,7 +48,9 @@ cdef class Automata:
         self.edge_limit = edge_limit
         self.error = NO_ERROR
         self.error_got = 0
+        self.states.reserve(32)
         self.states.resize(1)
+        self.byte_edges.reserve(128)
         self.scratch.now = 0
         self.first.assign(ir.rules.size(), 0)
         self.span.assign(ir.rules.size(), 0)
@@ -97,13 +101,17 @@ cdef class Automata:
         if shared:
             known = self.table.find(digest.high, digest.low)
             if known.get() != NULL:
-                drafts = known.get().drafts
-                self.append(rule, &drafts)
+                self.append(rule, &known.get().drafts)
                 self.measure(rule)
                 return True
         if kind == DISPATCH_RULE:
-            build_dispatch(self.ir, self.ir.nodes[node].a, self.ir.rules[rule].counted, &drafts)
-        elif kind == OTHER_TEXT_RULE:
+            build_dispatch(self, self.ir, rule)
+            if self.ir.rules[rule].iterates:
+                # a character that is under way, and those that a token begins
+                self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()
+            self.measure(rule)
+            return True
+        if kind == OTHER_TEXT_RULE:
             build_other_text(self, rule)
             return self.first[rule] != 0
         elif kind == TEXTS_RULE:
@@ -156,14 +164,12 @@ cdef class Automata:
             self.span[rule] = self.iteration_span(rule, &loop)
             if not count_early(&drafts):
                 drafts.swap(loop)
-        elif self.ir.rules[rule].counted:
-            self.span[rule] = self.vocabulary.max_token_bytes
         self.append(rule, &drafts)
         self.measure(rule)
         return True
 
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil:
-        """The fewest iterations that must end yet, the one under way included."""
+        """The fewest iterations that must be counted yet, so that the rule may end."""
         return 0 if self.states[state].flags & FINAL_STATE else self.states[state].onward
 
     cdef void measure(self, uint32_t rule) noexcept nogil:
@@ -171,7 +177,7 @@ cdef class Automata:
         cdef uint32_t s, k, first = self.first[rule], n = <uint32_t>self.states.size() - first
         cdef vector[uint32_t] onward
         cdef uint32_t farthest = 0
-        if not self.ir.rules[rule].counted:
+        if not self.ir.rules[rule].iterates:
             return
         onward.assign(n, 1)
         if self.ir.rules[rule].kind != DISPATCH_RULE and self.is_by_bytes(rule):
@@ -280,73 +286,91 @@ cdef class Automata:
 
     cdef void grow(self, uint32_t state) noexcept nogil:
         """Makes the edges of a state of a lazy rule."""
-        cdef StateC made = self.states[state]
+        cdef uint32_t lazy = self.states[state].lazy, place = self.states[state].place
+        cdef uint32_t rule = self.states[state].rule, k
+        cdef StateC made
         cdef DraftC draft
         cdef vector[uint32_t]* known
-        cdef uint32_t k
-        if self.ir.rules[made.rule].kind == OTHER_TEXT_RULE:
+        if self.ir.rules[rule].kind == OTHER_TEXT_RULE:
             grow_other_text(self, state)
             return
-        if self.ir.rules[made.rule].kind == OBJECT_RULE:
-            object_state(&self.objects[made.lazy], made.place, &draft)
-            known = &self.objects[made.lazy].states
-        elif self.ir.rules[made.rule].kind == TEXTS_RULE:
-            texts_state(&self.texts[made.lazy], made.place, &draft)
-            known = &self.texts[made.lazy].states
+        if self.ir.rules[rule].kind == OBJECT_RULE:
+            object_state(&self.objects[lazy], place, &draft)
+            known = &self.objects[lazy].states
+        elif self.ir.rules[rule].kind == TEXTS_RULE:
+            texts_state(&self.texts[lazy], place, &draft)
+            known = &self.texts[lazy].states
         else:
-            lazy_state(&self.lazies[made.lazy], &self.scratch, made.place, &draft)
-            known = &self.lazies[made.lazy].states
+            lazy_state(&self.lazies[lazy], &self.scratch, place, &draft)
+            known = &self.lazies[lazy].states
         for k in range(<uint32_t>draft.bytes.size()):
-            draft.bytes[k].target = self.unbuilt(known, made.rule, made.lazy, draft.bytes[k].target)
+            draft.bytes[k].target = self.unbuilt(known, rule, lazy, draft.bytes[k].target)
         for k in range(<uint32_t>draft.refs.size()):
-            draft.refs[k].target = self.unbuilt(known, made.rule, made.lazy, draft.refs[k].target)
+            draft.refs[k].target = self.unbuilt(known, rule, lazy, draft.refs[k].target)
         for k in range(<uint32_t>draft.tokens.size()):
-            draft.tokens[k].target = self.unbuilt(known, made.rule, made.lazy, draft.tokens[k].target)
-        self.add_edges(&made, &draft)
-        made.flags = draft.flags
+            draft.tokens[k].target = self.unbuilt(known, rule, lazy, draft.tokens[k].target)
+        made = self.new_state(rule)
+        self.add_edges(&made, &draft, 0)
+        made.flags, made.lazy, made.place = draft.flags, lazy, place
         self.states[state] = made
 
-    cdef void append(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil:
-        """Moves finished states into the arrays."""
-        cdef uint32_t base = <uint32_t>self.states.size(), s, k
+    cdef StateC new_state(self, uint32_t rule) noexcept nogil:
+        """A state without edges, at the end of the arrays of edges."""
+        cdef StateC made
+        memset(&made, 0, sizeof(StateC))
+        made.rule = rule
+        made.byte_off = <uint32_t>self.byte_edges.size()
+        made.ref_off = <uint32_t>self.ref_edges.size()
+        made.token_off = <uint32_t>self.token_edges.size()
+        made.empty_off = <uint32_t>self.empty_edges.size()
+        return made
+
+    cdef void append(self, uint32_t rule, const vector[DraftC]* drafts) noexcept nogil:
+        """Copies finished states into the arrays."""
+        cdef uint32_t base = <uint32_t>self.states.size(), s
         cdef StateC state
-        cdef DraftC* d
+        cdef const DraftC* d
         self.first[rule] = base
         self.tabled[rule] = 1
         for s in range(<uint32_t>drafts.size()):
             d = &drafts[0][s]
-            state.rule, state.held, state.like, state.flags = rule, d.held, 0, d.flags
-            state.onward = 0
-            state.is_plain_text = d.is_plain_text
-            for k in range(<uint32_t>d.bytes.size()):
-                d.bytes[k].target += base
-            for k in range(<uint32_t>d.refs.size()):
-                d.refs[k].target += base
-            for k in range(<uint32_t>d.tokens.size()):
-                d.tokens[k].target += base
-            for k in range(<uint32_t>d.empty.size()):
-                d.empty[k] += base
-            self.add_edges(&state, d)
+            state = self.new_state(rule)
+            state.held, state.flags, state.is_plain_text = d.held, d.flags, d.is_plain_text
+            self.add_edges(&state, d, base)
             self.states.push_back(state)
             if not is_plain(d):
                 self.tabled[rule] = 0
 
-    cdef void add_edges(self, StateC* state, DraftC* d) noexcept nogil:
-        """Appends a draft's edges; their targets are states."""
-        cdef uint32_t k, b
-        state.byte_off, state.n_bytes = <uint32_t>self.byte_edges.size(), <uint32_t>d.bytes.size()
-        state.ref_off, state.n_refs = <uint32_t>self.ref_edges.size(), <uint32_t>d.refs.size()
-        state.token_off, state.n_tokens = <uint32_t>self.token_edges.size(), <uint32_t>d.tokens.size()
-        state.empty_off, state.n_empty = <uint32_t>self.empty_edges.size(), <uint32_t>d.empty.size()
-        for k in range(4):
-            state.live[k] = 0
+    cdef void add_edges(self, StateC* state, const DraftC* d, uint32_t base) noexcept nogil:
+        """Appends a draft's edges to those of the state made last; states are numbered from ``base``."""
+        cdef ByteEdgeC byte
+        cdef SymbolEdgeC symbol
+        cdef uint32_t k
+        state.n_bytes, state.n_refs = <uint32_t>d.bytes.size(), <uint32_t>d.refs.size()
+        state.n_tokens, state.n_empty = <uint32_t>d.tokens.size(), <uint32_t>d.empty.size()
         for k in range(state.n_bytes):
-            for b in range(d.bytes[k].low, d.bytes[k].high + 1):
-                state.live[b >> 6] |= (<unsigned long long>1) << (b & 63)
-        self.byte_edges.insert(self.byte_edges.end(), d.bytes.begin(), d.bytes.end())
-        self.ref_edges.insert(self.ref_edges.end(), d.refs.begin(), d.refs.end())
-        self.token_edges.insert(self.token_edges.end(), d.tokens.begin(), d.tokens.end())
-        self.empty_edges.insert(self.empty_edges.end(), d.empty.begin(), d.empty.end())
+            byte = d.bytes[k]
+            byte.target += base
+            set_live(state.live, byte.low, byte.high)
+            self.byte_edges.push_back(byte)
+        for k in range(state.n_refs):
+            symbol = d.refs[k]
+            symbol.target += base
+            self.ref_edges.push_back(symbol)
+        for k in range(state.n_tokens):
+            symbol = d.tokens[k]
+            symbol.target += base
+            self.token_edges.push_back(symbol)
+        for k in range(state.n_empty):
+            self.empty_edges.push_back(d.empty[k] + base)
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        """About how much memory it takes."""
+        return (
+            sizeof(StateC) * self.states.capacity() + sizeof(ByteEdgeC) * self.byte_edges.capacity()
+            + sizeof(SymbolEdgeC) * (self.ref_edges.capacity() + self.token_edges.capacity())
+            + 9 * self.first.size()
+        )
 
 
 cdef bint count_early(vector[DraftC]* drafts) noexcept nogil:
@@ -407,7 +431,7 @@ cdef void copy_edges(vector[DraftC]* body, uint32_t state, bint counts, DraftC* 
 
 
 cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onward) noexcept nogil:
-    """By state of a bounded pattern: the fewest characters that end yet if the text goes on.
+    """By state of a rule over bytes: the fewest iterations that are counted yet if the text goes on.
 
     From the ends backwards, those first that are as many characters away.
     """
@@ -461,7 +485,7 @@ cdef bint has_edges(NfaC* nfa, uint32_t kind) noexcept nogil:
     return False
 
 
-cdef bint is_plain(DraftC* draft) noexcept nogil:
+cdef bint is_plain(const DraftC* draft) noexcept nogil:
     """Whether a state is deterministic over bytes."""
     cdef uint32_t k
     if draft.empty.size():

@@ -6,7 +6,8 @@ Representation   a *job* is one matcher's mask. Jobs of one generation are a *la
                  filled, the others are copies of it.
 Cost             a look-up for each job beside its mask. A lane weighs one for each mask that is
                  there and COLD for each that must be made. From HEAVY on, and with two lanes or
-                 more, helpers take part (lanes.h): below it, starting them costs what they save.
+                 more, helpers take part (lanes.h), for half of the processors: below it, starting
+                 them costs what they save.
 Threads          what a matcher knows is read under the GIL, before it is released; all else under
                  the mutex of the job's arena, one at a time.
 Not here         what a mask is (masks).

@@ -17,9 +17,9 @@ cdef extern from "lanes.h" namespace "lanes":
 
 # What a mask that must be made weighs beside one that is there: about 20 us of rows against 0.5 us.
 cdef size_t COLD = 32
-# The weight from which on helpers are worth starting: 64 masks to be made, about 1.7 ms. Where a
-# processor is free, 16 masks take as long with a helper as without, 64 take 2/3; where none is, the
-# caller ends by waiting for a helper's turn. Masks that are there never weigh as much: 256 take 0.3 ms.
+# The weight from which on helpers are worth starting: 64 masks to be made, about 1.7 ms. With one
+# helper on two processors, the other one free, 16 such masks take as long as without, 64 take 2/3.
+# Masks that are there never weigh as much: 256 take 0.3 ms, most of it memory.
 cdef size_t HEAVY = 2048
 # More helpers than these have nothing to do but wait for memory.
 cdef size_t MOST_HELPERS = 7
@@ -32,9 +32,9 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
         matchers: sequence of ``Matcher``, of one vocabulary.
         bitmask: as for ``Matcher.fill_bitmask``.
         rows: for each matcher its row; equal length, no row twice.
-        threads: how many work on it, the calling one included. By default as many as there are
-            processors, at most eight, for a batch of several grammars that is large or has masks
-            to be made; one otherwise.
+        threads: how many work on it, the calling one included. By default half as many as there
+            are processors, at most eight, for a batch of several grammars with many masks to be
+            made; one otherwise.
 
     Raises:
         ValueError: wrong shape or dtype, unequal lengths, a row twice, or no thread.
@@ -72,7 +72,8 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
     with nogil:
         find_lanes(&plan)
         if choose and plan.lanes.size() > 1 and plan.weight >= HEAVY:
-            helpers = processors() - 1
+            # where no processor is free, the caller waits for its helpers' turns: 64 masks took 2-6 times as long
+            helpers = max(processors() // 2, <size_t>1) - 1
         helpers = min(helpers, MOST_HELPERS, plan.lanes.size() - 1) if plan.lanes.size() else 0
         run_lanes(&fill_lane, &plan, plan.lanes.size(), helpers)
     for job in plan.jobs:

@@ -21,11 +21,16 @@ cdef struct SizesC:
     size_t rows, instances, items, frames, states, bytes
     size_t masks_made, masks_reused, mask_bytes
 
+cdef class Compiled
+
 cdef class Generation:
     cdef Arena arena
     cdef Masks masks
     cdef bint is_spent(self, size_t rows, size_t most_bytes) noexcept nogil
     cdef SizesC sizes(self) noexcept nogil
+
+    @staticmethod
+    cdef Generation of(Compiled compiled)
 
 cdef class Compiled:
     cdef readonly Vocabulary vocabulary

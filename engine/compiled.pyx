@@ -16,18 +16,23 @@ cdef uint32_t PLACES_FOR_ONE = 32
 cdef class Generation:
     """Automata, rows and masks that were built together."""
 
-    def __cinit__(self, Compiled compiled):
+    @staticmethod
+    cdef Generation of(Compiled compiled):
+        cdef Generation made = Generation.__new__(Generation)
+        cdef Automata automata = Automata.__new__(Automata)
+        cdef Digests digests = None
         limits, features = compiled.limits, compiled.features
-        digests = None
         if compiled.table is not None:
-            digests = Digests(compiled.ir, count_registers=features.count_registers)
-        automata = Automata(compiled.ir, compiled.vocabulary, limits.rule_edges,
-                            table=compiled.automata_table, digests=digests)
-        self.arena = Arena(automata, tail_references=features.tail_references,
-                           item_limit=limits.row_items, row_limit=limits.rows,
-                           byte_limit=limits.most_generation_bytes)
-        self.masks = Masks(self.arena, compiled.vocabulary, compiled.table, digests,
-                           keep=features.mask_memo, max_bytes=limits.mask_bytes)
+            digests = Digests.__new__(Digests)
+            digests.ir, digests.count_registers = compiled.ir, features.count_registers
+        automata.open(compiled.ir, compiled.vocabulary, limits.rule_edges, compiled.automata_table, digests)
+        made.arena = Arena.__new__(Arena)
+        made.arena.open(
+            automata, features.tail_references, limits.row_items, limits.rows, limits.most_generation_bytes)
+        made.masks = Masks.__new__(Masks)
+        made.masks.open(
+            made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo, limits.mask_bytes)
+        return made
 
     cdef bint is_spent(self, size_t rows, size_t most_bytes) noexcept nogil:
         """Whether the next matcher should begin a fresh generation."""
@@ -57,7 +62,7 @@ cdef class Compiled:
     """What ``Compiler.compile_*`` returns; give it to ``Matcher``, or ask it for a ``parser()``.
 
     Raises:
-        LimitExceeded: building the first row already passes a limit.
+        LimitExceeded: a rule's automaton would be too large, or building the first row already passes a limit.
     """
 
     def __init__(self, vocabulary, grammar, *, limits, features, table, automata_table):
@@ -65,19 +70,16 @@ cdef class Compiled:
         self.grammar = grammar
         self.limits = limits
         self.features = features
-        self.ir = FlatIR(grammar, vocabulary, count_registers=features.count_registers)
-        self.check_weights()
+        self.ir = FlatIR.__new__(FlatIR)
+        self.ir.load(grammar, vocabulary, features.count_registers)
+        if self.ir.largest_rule > limits.rule_edges:
+            # before anything is built of it
+            raise LimitExceeded("rule_edges", limits.rule_edges, self.ir.largest_rule)
         self.table = table
         self.automata_table = automata_table
         self.extend = None
-        self.generation = Generation(self)
+        self.generation = Generation.of(self)
         self.raise_limit(self.generation.arena)
-
-    def check_weights(self):
-        """Refuses a rule whose automaton would be too large, before anything is built of it."""
-        largest = self.ir.largest_rule()
-        if largest > self.limits.rule_edges:
-            raise LimitExceeded("rule_edges", self.limits.rule_edges, largest)
 
     cdef Generation current(self):
         cdef Generation generation = self.generation
@@ -86,7 +88,7 @@ cdef class Compiled:
         with nogil:
             spent = generation.is_spent(rows, most_bytes)
         if spent:
-            self.generation = generation = Generation(self)
+            self.generation = generation = Generation.of(self)
         return generation
 
     cdef int raise_limit(self, Arena arena) except -1:
@@ -164,7 +166,7 @@ cdef class Compiled:
         cdef SizesC sizes
         with nogil:
             sizes = generation.sizes()
-        return sizes.bytes + sizes.mask_bytes
+        return self.ir.bytes_held() + sizes.bytes + sizes.mask_bytes
 
     def is_satisfiable(self):
         """Whether there is any text that the grammar accepts."""

@@ -315,8 +315,10 @@ cdef void collect_targets(DraftC* draft, vector[uint32_t]* out) noexcept nogil:
 
 
 cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
-    """Makes drafts with edges over bytes deterministic; only what the start leads to is left. False
-    where states that count and others would be one, or past ``limit`` states.
+    """Makes drafts with edges over bytes deterministic; only what the start leads to is left.
+
+    False, with the drafts as they were, where states that count and others would be one, if more than
+    ``limit`` states would be needed, or subsets too large.
     """
     cdef vector[DraftC] out
     cdef vector[EdgeC] edges
@@ -327,12 +329,14 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
     cdef ByteEdgeC byte_edge
     cdef uint32_t s, at = 0
     cdef uint8_t counting, flags
+    cdef size_t seen = 0, most = MEMBERS * drafts.size() + MEMBERS_FREE
     members.push_back(START)
     number_of(&ids, &sets, &members)
     while at < sets.size():
-        if sets.size() > limit:
-            return False
         members = sets[at]
+        seen += members.size()
+        if sets.size() > limit or seen > most:
+            return False
         at += 1
         out.resize(at)
         flags = 0

@@ -37,6 +37,7 @@ cdef class Digests:
     cdef bint write_node(self, uint32_t number) noexcept nogil
     cdef void write_members(self, NodeC* node) noexcept nogil
     cdef void write_patterns(self, uint32_t number) noexcept nogil
+    cdef void write_tokens(self, uint32_t number) noexcept nogil
     cdef void begin(self, uint32_t kind) noexcept nogil
     cdef void write(self, uint32_t value) noexcept nogil
     cdef void write_pool(self, uint32_t off, uint32_t n) noexcept nogil

@@ -4,8 +4,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport (
     BOUNDED, BOUNDED_RULE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT, OTHER_TEXT,
-    REF, REPEAT, TOKENS,
-    ArmC, DispatchC, FlatIR, NodeC, RuleC, list_below,
+    OTHER_TOKENS, REF, REPEAT, TOKENS,
+    ArmC, DispatchC, FlatIR, NodeC, RuleC, TokenSetC, dispatch_of, list_below,
 )
 from .pool cimport vector
 
@@ -28,11 +28,9 @@ cdef uint32_t COUNTED_CHARACTERS = 0x10002
 cdef class Digests:
     """The digests of one grammar's rules."""
 
-    def __cinit__(self, FlatIR ir, *, bint count_registers):
+    def __init__(self, FlatIR ir, *, bint count_registers):
         self.ir = ir
         self.count_registers = count_registers
-        self.nodes.resize(ir.nodes.size())
-        self.progress.assign(ir.nodes.size(), NOT_BEGUN)
 
     def of_rule(self, uint32_t number):
         """The digest of a rule, 16 bytes; zeros: it has none."""
@@ -60,6 +58,9 @@ cdef class Digests:
         """The digest of a node; what it is made of comes first, without recursion."""
         cdef vector[uint32_t] todo, below
         cdef uint32_t at, k
+        if self.progress.size() == 0:
+            self.nodes.resize(self.ir.n_nodes)
+            self.progress.assign(self.ir.n_nodes, NOT_BEGUN)
         todo.push_back(number)
         while todo.size():
             at = todo.back()
@@ -99,14 +100,14 @@ cdef class Digests:
             self.write_patterns(number)
             self.write(rule.minimum)
             self.write(rule.maximum)
+            self.write(rule.most_tokens)
         else:
             self.begin(node.kind)
         if node.kind == REPEAT or node.kind == BOUNDED:
             self.write(node.b)
             self.write(node.c)
-        elif node.kind == TOKENS:
-            for k in self.ir.token_sets[node.a]:
-                self.write(k)
+        elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
+            self.write_tokens(node.a)
         elif node.kind == GRAPH:
             self.write(node.a)
             self.write(node.n)
@@ -118,7 +119,8 @@ cdef class Digests:
             self.write_members(node)
         list_below(self.ir, number, &below)
         if below.size() == 0 or node.kind == OTHER_TEXT:
-            self.write_pool(node.off, node.n)
+            # a DISPATCH has said what it holds
+            self.write_pool(node.off, 0 if node.kind == DISPATCH else node.n)
         for k in below:
             if not self.write_child(k):
                 return False
@@ -136,23 +138,28 @@ cdef class Digests:
 
     cdef void write_patterns(self, uint32_t number) noexcept nogil:
         """What a DISPATCH says besides its arms' rules."""
-        cdef DispatchC* dispatch = &self.ir.dispatches[self.ir.nodes[number].a]
-        cdef ArmC arm
-        cdef uint32_t k
+        cdef DispatchC* dispatch = dispatch_of(self.ir, number)
+        cdef ArmC* arm = self.ir.arms.data() + dispatch.first
+        cdef uint32_t _k
         self.begin(PATTERNS)
         self.write(dispatch.open_end)
-        self.write(self.ir.rules[self.ir.rule_of_node[number]].counted)
-        self.write(<uint32_t>dispatch.arms.size())
-        for arm in dispatch.arms:
+        self.write(dispatch.n_arms)
+        for _k in range(dispatch.n_arms):
             self.write_pool(arm.off, arm.n)
             self.write(arm.returns)
             self.write(self.ir.rules[arm.rule].productive)
-        self.write(<uint32_t>dispatch.excludes.size())
-        for arm in dispatch.excludes:
+            arm += 1
+        self.write(dispatch.n_excludes)
+        for _k in range(dispatch.n_excludes):
             self.write_pool(arm.off, arm.n)
+            arm += 1
         if dispatch.specials != NO_RULE:
-            for k in self.ir.token_sets[dispatch.specials]:
-                self.write(k)
+            self.write_tokens(dispatch.specials)
+
+    cdef void write_tokens(self, uint32_t number) noexcept nogil:
+        cdef TokenSetC* tokens = &self.ir.token_sets[number]
+        cdef const uint8_t* ids = <const uint8_t*>tokens.ids
+        self.text.insert(self.text.end(), ids, ids + 4 * tokens.n)
 
     cdef void begin(self, uint32_t kind) noexcept nogil:
         self.text.clear()

@@ -1,17 +1,19 @@
 """The automaton of free text with triggers: Aho-Corasick over bytes and tokens, and UTF-8.
 
-Output   DraftC states, start first. A text state is a pair (Aho-Corasick node, place within a
-         character); at a character boundary it takes the allowed special tokens too.
+Output   states of a rule, start first, appended to the arrays. A text state is (Aho-Corasick node,
+         debt, place within a character), the debt being the letters since a token that only a
+         pattern may hold; at a character boundary it takes the allowed special tokens too.
          When a pattern completes, the arm's TRIGGER state follows, out of which only the arm's
          rule leads: back to the start, or to the DONE state. Completing an exclude is no edge at
          all. When patterns complete together, an exclude wins, then the longest arm.
-         Of counted text every state at a character boundary is a LOOP state.
+         Of text whose characters are counted every state at a character boundary is a LOOP state.
+Cost     linear in the letters of the patterns, where they share few suffixes with one another.
 Source   A. Aho, M. Corasick, Efficient string matching, CACM 18(6), 1975.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from .draft cimport DraftC
+from .automata cimport Automata
 from .flat cimport FlatIR
 from .pool cimport vector
 
@@ -29,7 +31,9 @@ cdef enum:
     AFTER_F0 = 6
     AFTER_F4 = 7
 
-cdef void utf8_pieces(uint8_t place, vector[PieceC]* out) noexcept nogil
-cdef void build_dispatch(
-    FlatIR ir, uint32_t number, bint counted, vector[DraftC]* out
-) noexcept nogil
+cdef enum:
+    MOST_PIECES = 9
+
+# the ranges of bytes that a place takes, ascending; returns their number
+cdef uint32_t utf8_pieces(uint8_t place, PieceC* out) noexcept nogil
+cdef void build_dispatch(Automata automata, FlatIR ir, uint32_t rule) noexcept nogil

@@ -30,3 +30,4 @@ cdef struct DraftC:
     uint32_t held
     uint8_t flags
     uint8_t is_plain_text   # free text in which no pattern is under way
+    uint8_t missing         # bytes that a character of free text lacks

@@ -1,6 +1,7 @@
 """Built automata by rule digest, shared by all grammars of one compiler.
 
-Kept are rules that refer to nothing and have no token edges: patterns, formats, lists of values.
+Kept are plain rules that are built whole, refer to nothing and have no token edges: patterns,
+formats, numbers, string bodies.
 Their states mean the same in every grammar; the numbers of rules and of token sets would not.
 
 Invariants   I1 immutable once added; shared by shared_ptr, so dropping is always safe.

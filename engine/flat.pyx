@@ -1,10 +1,13 @@
 """FlatIR: see the header file. One linear pass over an ``ir.Grammar``, then two fixpoints."""
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
 from libcpp.algorithm cimport binary_search
 
-from .ir cimport Grammar
+from .ir cimport NO_SET, Grammar
 from .pool cimport vector
+from .tokenset cimport TokenSet
+from .vocabulary cimport Vocabulary
 
 from .errors import SpecError
 
@@ -24,28 +27,36 @@ cdef enum:
 cdef class FlatIR:
     """The IR of one grammar, loaded once, read by the automaton builder without the GIL."""
 
-    def __init__(self, Grammar grammar, vocabulary, *, bint count_registers=True):
+    def __init__(self, Grammar grammar, Vocabulary vocabulary, *, bint count_registers=True):
+        self.load(grammar, vocabulary, count_registers)
+
+    cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1:
+        cdef Grammar g = grammar
         cdef uint32_t i
-        grammar.check()
-        self.labels = grammar.labels
-        self.root = grammar.root
-        self.own_rules = <uint32_t>grammar.rule_nodes.size()
-        self.nodes = grammar.node_list
-        self.pool = grammar.pool
-        for i in grammar.rule_nodes:
+        g.seal()
+        self.grammar, self.vocabulary = g, vocabulary
+        self.labels, self.root = g.labels, g.root
+        self.nodes, self.pool, self.n_nodes = g.node_list.data(), g.pool.data(), <uint32_t>g.node_list.size()
+        self.own_rules = <uint32_t>g.rule_nodes.size()
+        self.rules.reserve(2 * self.own_rules)
+        for i in g.rule_nodes:
             self.rules.push_back(_rule(i, PLAIN_RULE))
-        self.rule_of_node.assign(self.nodes.size(), NO_RULE)
+        self.rule_of_node.assign(self.n_nodes, NO_RULE)
         self.name_objects()
-        self.weights.reserve(self.nodes.size())
-        for i in range(<uint32_t>self.nodes.size()):
-            self.load(i, grammar, vocabulary)
+        self.weights.assign(self.n_nodes, 0)
+        for i in range(self.n_nodes):
+            self.load_node(i)
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
             elif self.nodes[i].kind == BOUNDED and count_registers:
                 self.rule_of_node[i] = self.made_rule(i, BOUNDED_RULE)
-            self.weights.push_back(self.weight(i))
+            self.weights[i] = self.weight(i)
         with nogil:
+            self.largest_rule = self.largest()
             self.solve()
+            vector[uint32_t]().swap(self.weights)
+            vector[uint8_t]().swap(self.nullable)
+        return 0
 
     cdef void name_objects(self) noexcept nogil:
         """A rule that is nothing but an object is the object's own."""
@@ -56,16 +67,22 @@ cdef class FlatIR:
                 self.rule_of_node[node] = r
                 self.rules[r].kind = OBJECT_RULE
 
-    def largest_rule(self):
-        """About how many edges the largest rule's automaton will take."""
-        cdef uint32_t largest = 0
+    cdef uint32_t largest(self) noexcept nogil:
+        cdef uint32_t found = 0
         cdef RuleC rule
         for rule in self.rules:
             if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
-                largest = max(largest, self.weights[self.nodes[rule.node].a])
+                found = max(found, self.weights[self.nodes[rule.node].a])
             elif rule.kind == PLAIN_RULE:
-                largest = max(largest, self.weights[rule.node])
-        return largest
+                found = max(found, self.weights[rule.node])
+        return found
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        """About how much memory it takes, with the grammar's nodes."""
+        return (
+            self.n_nodes * (sizeof(NodeC) + 5) + self.rules.capacity() * sizeof(RuleC)
+            + 4 * (<Grammar>self.grammar).pool.capacity()
+        )
 
     def costly_rules(self):
         """The rules whose masks cost more to make than to fetch: free text, large classes."""
@@ -79,23 +96,19 @@ cdef class FlatIR:
                 found.append(r)
         return found
 
-    cdef int load(self, uint32_t number, grammar, vocabulary) except -1:
+    cdef int load_node(self, uint32_t number) except -1:
         """Makes the rules and sets of one node; its children have theirs (I1)."""
         cdef NodeC* node = &self.nodes[number]
         cdef uint32_t kind = node.kind
-        if kind == TOKENS:
-            self.load_tokens(node, vocabulary.size)
+        if kind == TOKENS or kind == OTHER_TOKENS:
+            self.check_tokens(self.pool + node.off, node.n, 0)
+            node.a = self.add_tokens(self.pool + node.off, node.n, kind == OTHER_TOKENS)
         elif kind == CAPTURE:
             self.rule_of_node[number] = self.made_rule(node.a, PLAIN_RULE)
             self.rules.back().label = node.b
             self.rules.back().role = <uint8_t>node.c
         elif kind == DISPATCH:
-            content = (<Grammar>grammar).dispatches[node.a]
-            node.a = self._dispatch(content, vocabulary)
-            self.rule_of_node[number] = self.made_rule(number, DISPATCH_RULE)
-            self.rules.back().minimum = content[5]
-            self.rules.back().maximum = NO_MAXIMUM if content[6] < 0 else content[6]
-            self.rules.back().counted = content[5] > 0 or content[6] >= 0
+            self.load_dispatch(number)
         elif kind == OTHER_TEXT:
             self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
         elif kind == TEXTS:
@@ -104,53 +117,64 @@ cdef class FlatIR:
             self.rule_of_node[number] = self.made_rule(number, OBJECT_RULE)
         return 0
 
-    cdef int load_tokens(self, NodeC* node, uint32_t size) except -1:
-        """A token set of its own: equal ones are one node."""
-        cdef vector[uint32_t] ids
-        ids.assign(self.pool.begin() + node.off, self.pool.begin() + node.off + node.n)
-        check_tokens([token for token in ids], size)
-        node.a = <uint32_t>self.token_sets.size()
-        self.token_sets.push_back(ids)
+    cdef int load_dispatch(self, uint32_t number) except -1:
+        cdef NodeC* node = &self.nodes[number]
+        cdef uint32_t* words = self.pool + node.off
+        cdef uint32_t at = node.off + 4, rule, _k
+        cdef TokenSet ids
+        cdef DispatchC made
+        made.first, made.n_arms, made.n_excludes = <uint32_t>self.arms.size(), node.b, 0
+        made.open_end, made.specials = <uint8_t>words[0], NO_RULE
+        for _k in range(node.b):
+            rule = self.arm_rule(self.pool[at])
+            at = self.load_letters(at + 2)
+            self.arms.back().rule = rule
+            self.arms.back().returns = <uint8_t>self.pool[self.arms.back().off - 2]
+        while at < node.off + node.n:
+            at = self.load_letters(at)
+            made.n_excludes += 1
+        if node.a != NO_SET:
+            ids = (<Grammar>self.grammar).sets[node.a]
+            # ascending: the last one speaks for all
+            self.check_tokens(&ids.ids.back(), 1, 0)
+            made.specials = self.add_tokens(ids.ids.data(), <uint32_t>ids.ids.size(), False)
+        rule = self.made_rule(number, DISPATCH_RULE)
+        self.rule_of_node[number] = rule
+        self.rules[rule].minimum, self.rules[rule].maximum = words[1], words[2]
+        self.rules[rule].iterates = words[1] > 0 or words[2] != NO_MAXIMUM
+        self.rules[rule].counted = self.rules[rule].iterates or words[3] != NO_MAXIMUM
+        if words[3] != NO_MAXIMUM:
+            self.rules[rule].most_tokens = words[3]
+            self.rules[rule].unit = words[2] + 1 if words[2] != NO_MAXIMUM else 1
+        self.rules[rule].dispatch = <uint32_t>self.dispatches.size()
+        self.dispatches.push_back(made)
         return 0
 
-    def _append(self, values):
-        cdef uint32_t off = <uint32_t>self.pool.size()
-        for value in values:
-            self.pool.push_back(value)
-        return off, <uint32_t>self.pool.size() - off
+    cdef uint32_t load_letters(self, uint32_t at) except? 0:
+        """An arm out of the pattern at this place in the pool; returns the place behind it."""
+        cdef ArmC made
+        cdef uint32_t k, letter
+        made.off, made.n, made.rule, made.returns, made.held = at + 1, self.pool[at], NO_RULE, 0, 0
+        self.check_tokens(self.pool + made.off, made.n, 256)
+        for k in range(made.n):
+            letter = self.pool[made.off + k]
+            made.held += letter_bytes(self.vocabulary, letter)
+        self.arms.push_back(made)
+        return made.off + made.n
 
-    def _dispatch(self, tuple node, vocabulary):
-        cdef DispatchC out
-        cdef vector[uint32_t] allowed
-        _, arms, excludes, specials, open_end, _, _ = node
-        for pattern in (*(arm[0] for arm in arms), *excludes):
-            check_tokens([letter - 256 for letter in pattern if letter >= 256], vocabulary.size)
-        check_tokens(specials, vocabulary.size)
-        for pattern, child, returns in arms:
-            out.arms.push_back(self._arm(pattern, vocabulary))
-            out.arms.back().returns = returns
-            out.arms.back().rule = self._arm_rule(child)
-        for pattern in excludes:
-            out.excludes.push_back(self._arm(pattern, vocabulary))
-        for token in specials:
-            allowed.push_back(token)
-        out.specials = self.intern_tokens(&allowed) if allowed.size() else NO_RULE
-        out.open_end = open_end
-        self.dispatches.push_back(out)
-        return self.dispatches.size() - 1
+    cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1:
+        """Refuses ids outside the vocabulary; token ids begin at ``first``.
 
-    def _arm(self, pattern, vocabulary):
-        cdef ArmC out
-        out.off, out.n = self._append(pattern)
-        for letter in pattern:
-            if letter >= 256:
-                self.letter_bytes[letter] = len(vocabulary.tokens[letter - 256])
-        out.held = sum(1 if x < 256 else len(vocabulary.tokens[x - 256]) for x in pattern)
-        out.rule = NO_RULE
-        out.returns = 0
-        return out
+        Raises:
+            SpecError: naming the id.
+        """
+        cdef uint32_t k
+        for k in range(n):
+            if ids[k] >= first and ids[k] - first >= self.vocabulary.size:
+                raise SpecError(f"token id {ids[k] - first} is not in a vocabulary of {self.vocabulary.size}")
+        return 0
 
-    def _arm_rule(self, uint32_t child):
+    cdef uint32_t arm_rule(self, uint32_t child) except? NO_RULE:
         """Arms are entered by reference, so that only those whose trigger was met are built."""
         if self.nodes[child].kind == REF:
             return self.nodes[child].a
@@ -158,25 +182,40 @@ cdef class FlatIR:
             self.rule_of_node[child] = self.made_rule(child, PLAIN_RULE)
         return self.rule_of_node[child]
 
-    cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except *:
+    cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except? NO_RULE:
         cdef RuleC rule = _rule(node, kind)
         if kind == COUNTED_RULE or kind == BOUNDED_RULE:
             rule.minimum, rule.maximum = self.nodes[node].b, self.nodes[node].c
-            rule.counted = True
+            rule.counted = rule.iterates = True
         self.rules.push_back(rule)
         return <uint32_t>self.rules.size() - 1
 
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil:
-        return binary_search(self.token_sets[number].begin(), self.token_sets[number].end(), token)
+        cdef TokenSetC* tokens = &self.token_sets[number]
+        cdef bint found = binary_search(tokens.ids, tokens.ids + tokens.n, token)
+        if tokens.others:
+            return not found and self.vocabulary.offsets[token] != self.vocabulary.offsets[token + 1]
+        return found
+
+    cdef uint32_t add_tokens(self, const uint32_t* ids, uint32_t n, bint others) noexcept nogil:
+        """A token set of its own, around ids that others hold."""
+        cdef TokenSetC made
+        made.ids, made.n, made.others = ids, n, others
+        self.token_sets.push_back(made)
+        return <uint32_t>self.token_sets.size() - 1
 
     cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil:
-        """The number of a token set; equal sets get one number."""
+        """The number of a token set; equal sets get one number. Takes the ids over."""
         cdef uint32_t k
         for k in range(<uint32_t>self.token_sets.size()):
-            if self.token_sets[k] == ids[0]:
+            if not self.token_sets[k].others and self.token_sets[k].n == ids.size() and memcmp(
+                    self.token_sets[k].ids, ids.data(), 4 * ids.size()) == 0:
                 return k
-        self.token_sets.push_back(ids[0])
-        return <uint32_t>self.token_sets.size() - 1
+        # moving a vector leaves its ids where they are
+        self.made_sets.resize(self.made_sets.size() + 1)
+        self.made_sets.back().swap(ids[0])
+        return self.add_tokens(
+            self.made_sets.back().data(), <uint32_t>self.made_sets.back().size(), False)
 
     cdef bint is_counted(self, uint32_t i) noexcept nogil:
         """Whether a repetition is kept in a register instead of being unrolled."""
@@ -247,26 +286,42 @@ cdef class FlatIR:
         circles of rules need more than one pass, and long chains of them do not.
         """
         cdef uint32_t i
-        cdef bint changed = True
+        cdef bint changed = False
+        cdef vector[uint8_t] seen
         cdef vector[uint32_t] order
-        self.nullable.assign(self.nodes.size(), 0)
-        self.productive.assign(self.nodes.size(), 0)
-        order_nodes(self, &order)
+        self.nullable.assign(self.n_nodes, 0)
+        self.productive.assign(self.n_nodes, 0)
+        seen.assign(self.n_nodes, 0)
+        for i in range(self.n_nodes):
+            # children come first anyway (I1)
+            if refers(self, i):
+                changed |= settle(self, i, seen.data(), &order)
+            elif seen[i] == 0:
+                seen[i] = 2
+                order.push_back(i)
+                self.solve_once(i)
         while changed:
             changed = False
             for i in order:
-                if not self.productive[i] and self.node_productive(i):
-                    self.productive[i] = changed = True
-                if not self.nullable[i] and self.node_nullable(i):
-                    self.nullable[i] = changed = True
+                changed |= self.solve_once(i)
         for i in range(<uint32_t>self.rules.size()):
             self.rules[i].productive = self.productive[self.rules[i].node]
             self.rules[i].nullable = self.nullable[self.rules[i].node]
             if self.rules[i].kind == COUNTED_RULE and self.nullable[self.nodes[self.rules[i].node].a]:
                 self.rules[i].minimum = 0
 
+    cdef bint solve_once(self, uint32_t i) noexcept nogil:
+        """Looks at one node; whether anything new is known of it."""
+        cdef bint changed = False
+        if not self.productive[i] and self.node_productive(i):
+            self.productive[i] = changed = True
+        if not self.nullable[i] and self.node_nullable(i):
+            self.nullable[i] = changed = True
+        return changed
+
     cdef bint node_productive(self, uint32_t i) noexcept nogil:
         cdef NodeC* node = &self.nodes[i]
+        cdef DispatchC* dispatch
         cdef uint32_t k
         if node.kind == FAIL:
             return False
@@ -296,11 +351,11 @@ cdef class FlatIR:
         if node.kind == OBJECT:
             return self.object_productive(node)
         if node.kind == DISPATCH:
-            if self.dispatches[node.a].open_end:
+            dispatch = dispatch_of(self, i)
+            if dispatch.open_end:
                 return True
-            for k in range(<uint32_t>self.dispatches[node.a].arms.size()):
-                if (not self.dispatches[node.a].arms[k].returns
-                        and self.productive[self.rules[self.dispatches[node.a].arms[k].rule].node]):
+            for k in range(dispatch.first, dispatch.first + dispatch.n_arms):
+                if not self.arms[k].returns and self.productive[self.rules[self.arms[k].rule].node]:
                     return True
             return False
         return True
@@ -309,10 +364,10 @@ cdef class FlatIR:
         cdef vector[uint32_t] members
         cdef vector[uint8_t] good
         cdef uint32_t k
-        list_members(node, self.pool.data(), &members)
+        list_members(node, self.pool, &members)
         for k in members:
             good.push_back(self.productive[k])
-        return members_suffice(node, self.pool.data(), good.data())
+        return members_suffice(node, self.pool, good.data())
 
     cdef bint node_nullable(self, uint32_t i) noexcept nogil:
         cdef NodeC* node = &self.nodes[i]
@@ -340,35 +395,60 @@ cdef class FlatIR:
         if node.kind == GRAPH:
             return self.graph_reaches(node, self.nullable.data())
         if node.kind == DISPATCH:
-            return self.dispatches[node.a].open_end and self.rules[self.rule_of_node[i]].minimum == 0
+            return dispatch_of(self, i).open_end and self.rules[self.rule_of_node[i]].minimum == 0
         if node.kind == OTHER_TEXT:
-            return not has_empty_text(node, self.pool.data())
+            return not has_empty_text(node, self.pool)
         if node.kind == TEXTS:
-            return has_empty_text(node, self.pool.data())
+            return has_empty_text(node, self.pool)
         return False
 
     cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
         """Whether a final state can be reached over edges whose node has its flag set."""
-        cdef vector[vector[uint32_t]] successors
+        cdef uint64_t seen = 1, before = 0
+        cdef uint32_t* edge
+        cdef uint32_t k, _k
+        if node.a > 64:
+            return self.large_graph_reaches(node, flags)
+        while seen != before:
+            before = seen
+            edge = self.pool + node.off
+            for _k in range(node.n // 3):
+                if seen >> edge[0] & 1 and flags[edge[1]]:
+                    seen |= <uint64_t>1 << edge[2]
+                edge += 3
+        for k in range(node.c):
+            if seen >> self.pool[node.b + k] & 1:
+                return True
+        return False
+
+    cdef bint large_graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
+        # edges by their source: targets[off[s] .. off[s + 1] - 1]
+        cdef vector[uint32_t] off, targets, todo
         cdef vector[uint8_t] seen
-        cdef vector[uint32_t] todo
         cdef uint32_t k, state
         cdef uint32_t* edge
-        successors.resize(node.a)
-        seen.assign(node.a, 0)
+        off.assign(node.a + 2, 0)
+        for k in range(node.n // 3):
+            edge = &self.pool[node.off + 3 * k]
+            off[edge[0] + 2] += flags[edge[1]] != 0
+        for k in range(node.a):
+            off[k + 2] += off[k + 1]
+        targets.assign(off[node.a + 1], 0)
         for k in range(node.n // 3):
             edge = &self.pool[node.off + 3 * k]
             if flags[edge[1]]:
-                successors[edge[0]].push_back(edge[2])
+                targets[off[edge[0] + 1]] = edge[2]
+                off[edge[0] + 1] += 1
+        seen.assign(node.a, 0)
         seen[0] = 1
         todo.push_back(0)
         while todo.size():
             state = todo.back()
             todo.pop_back()
-            for k in successors[state]:
-                if not seen[k]:
-                    seen[k] = 1
-                    todo.push_back(k)
+            for k in range(off[state], off[state + 1]):
+                if not seen[targets[k]]:
+                    seen[targets[k]] = 1
+                    todo.push_back(targets[k])
         for k in range(node.c):
             if seen[self.pool[node.b + k]]:
                 return True
@@ -410,32 +490,43 @@ cdef bint has_empty_text(NodeC* node, const uint32_t* pool) noexcept nogil:
     return False
 
 
-cdef void order_nodes(FlatIR flat, vector[uint32_t]* order) noexcept nogil:
-    """All nodes, depth first, what a node is made of before it."""
-    cdef vector[uint8_t] seen
+cdef bint refers(FlatIR flat, uint32_t i) noexcept nogil:
+    """Whether rules stand below a node."""
+    cdef uint32_t kind = flat.nodes[i].kind
+    return kind == REF or kind == OTHER_TEXT or kind == DISPATCH
+
+
+cdef bint settle(FlatIR flat, uint32_t i, uint8_t* seen, vector[uint32_t]* order) noexcept nogil:
+    """Looks at a node, and before that at what it is made of; whether that leads in a circle.
+
+    ``seen`` is 1 while what a node is made of is looked at, then 2.
+    """
     cdef vector[uint32_t] todo, below
-    cdef uint32_t i, k, at
-    seen.assign(flat.nodes.size(), 0)
-    for i in range(<uint32_t>flat.nodes.size()):
-        todo.push_back(i)
-        while todo.size():
-            at = todo.back()
-            if seen[at] == 0:
-                seen[at] = 1
-                list_below(flat, at, &below)
-                for k in below:
-                    if seen[k] == 0:
-                        todo.push_back(k)
-                continue
-            todo.pop_back()
-            if seen[at] == 1:
-                seen[at] = 2
-                order.push_back(at)
+    cdef uint32_t at, k
+    cdef bint circle = False
+    todo.push_back(i)
+    while todo.size():
+        at = todo.back()
+        if seen[at] == 0:
+            seen[at] = 1
+            list_below(flat, at, &below)
+            for k in below:
+                if seen[k] == 0:
+                    todo.push_back(k)
+                circle |= seen[k] == 1
+            continue
+        todo.pop_back()
+        if seen[at] == 1:
+            seen[at] = 2
+            order.push_back(at)
+            flat.solve_once(at)
+    return circle
 
 
 cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil:
     """What a node is made of, the nodes of rules that it refers to included."""
     cdef NodeC* node = &flat.nodes[i]
+    cdef DispatchC* dispatch
     cdef uint32_t k
     below.clear()
     if node.kind == SEQ or node.kind == ALT:
@@ -445,34 +536,37 @@ cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept 
         for k in range(node.n // 3):
             below.push_back(flat.pool[node.off + 3 * k + 1])
     elif node.kind == OBJECT:
-        list_members(node, flat.pool.data(), below)
+        list_members(node, flat.pool, below)
     elif node.kind == REPEAT or node.kind == CAPTURE or node.kind == BOUNDED:
         below.push_back(node.a)
     elif node.kind == REF or node.kind == OTHER_TEXT:
         below.push_back(flat.rules[node.a].node)
     elif node.kind == DISPATCH:
-        for k in range(<uint32_t>flat.dispatches[node.a].arms.size()):
-            below.push_back(flat.rules[flat.dispatches[node.a].arms[k].rule].node)
+        dispatch = dispatch_of(flat, i)
+        for k in range(dispatch.first, dispatch.first + dispatch.n_arms):
+            below.push_back(flat.rules[flat.arms[k].rule].node)
 
 
-def check_tokens(ids, size):
-    """Refuses ids outside the vocabulary.
-
-    Raises:
-        SpecError: naming the id.
-    """
-    for number in ids:
-        if not 0 <= number < size:
-            raise SpecError(f"token id {number} is not in a vocabulary of {size}")
+cdef uint32_t letter_bytes(Vocabulary vocabulary, uint32_t letter) noexcept nogil:
+    """Bytes of a pattern's letter."""
+    if letter < 256:
+        return 1
+    return vocabulary.offsets[letter - 255] - vocabulary.offsets[letter - 256]
 
 
-cdef RuleC _rule(uint32_t node, uint8_t kind):
+cdef DispatchC* dispatch_of(FlatIR flat, uint32_t node) noexcept nogil:
+    return &flat.dispatches[flat.rules[flat.rule_of_node[node]].dispatch]
+
+
+cdef RuleC _rule(uint32_t node, uint8_t kind) noexcept:
     cdef RuleC rule
     rule.node = node
     rule.minimum = 0
     rule.maximum = NO_MAXIMUM
-    rule.label = 0
+    rule.most_tokens = NO_MAXIMUM
+    rule.unit = 0
+    rule.label = rule.dispatch = 0
     rule.kind = kind
     rule.role = ROLE_NONE
-    rule.nullable = rule.productive = rule.counted = 0
+    rule.nullable = rule.productive = rule.counted = rule.iterates = 0
     return rule

@@ -5,8 +5,8 @@ from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
 
 from .automata cimport Automata, StateC
-from .dispatch cimport BOUNDARY, PieceC, utf8_pieces
-from .draft cimport FINAL_STATE
+from .dispatch cimport BOUNDARY, MOST_PIECES, PieceC, utf8_pieces
+from .draft cimport FINAL_STATE, LOOP_STATE
 from .pool cimport vector
 from .triples cimport TripleC, TriplePtr
 from .triplemaker cimport pack_bits, sort_exits
@@ -17,15 +17,13 @@ cdef uint8_t INVALID = 255
 
 cdef void make_steps(vector[uint8_t]* steps) noexcept nogil:
     """place * 256 + byte -> the next place within a character, INVALID if there is none."""
-    cdef vector[PieceC] pieces
-    cdef PieceC piece
-    cdef uint32_t place, b
+    cdef PieceC pieces[MOST_PIECES]
+    cdef uint32_t place, b, k
     steps.assign(8 * 256, INVALID)
     for place in range(8):
-        utf8_pieces(<uint8_t>place, &pieces)
-        for piece in pieces:
-            for b in range(piece.low, piece.high + 1):
-                steps[0][256 * place + b] = piece.place
+        for k in range(utf8_pieces(<uint8_t>place, pieces)):
+            for b in range(pieces[k].low, pieces[k].high + 1):
+                steps[0][256 * place + b] = pieces[k].place
 
 
 cdef void take(Vocabulary vocabulary, uint32_t node, TripleC* out) noexcept nogil:
@@ -115,7 +113,7 @@ cdef TriplePtr free_text_triple(
         made.get().words.assign(vocabulary.words, 0)
     for k in plain.ids:
         made.get().words[k >> 5] |= (<uint32_t>1) << (k & 31)
-    if automata.states[state].flags & FINAL_STATE:
+    if automata.states[state].flags & (FINAL_STATE | LOOP_STATE):
         made.get().exits = plain.exits
         made.get().exit_counts.assign(plain.exits.size() // 2, 0)
     states.assign(vocabulary.max_token_bytes + 2, 0)
@@ -165,7 +163,7 @@ cdef void follow(
             node = nodes[node].end if is_plain(automata, state) else node + 1
             continue
         for d in range(1, depth):
-            if automata.states[states[0][d]].flags & FINAL_STATE:
+            if automata.states[states[0][d]].flags & (FINAL_STATE | LOOP_STATE):
                 add_exit(out, path[0][d], path[0][d + 1])
         if state and nodes[node].end > node + 1:
             out.triggers.push_back(node)

@@ -67,7 +67,7 @@ cdef inline void map_put(U64MapC* table, uint64_t key, uint32_t value) noexcept 
     if table.used * 8 >= table.keys.size() * 5:
         keys.swap(table.keys)
         values.swap(table.values)
-        table.keys.assign(max(<size_t>64, keys.size() * 2), 0)
+        table.keys.assign(max(<size_t>16, keys.size() * 2), 0)
         table.values.assign(table.keys.size(), 0)
         table.used = 0
         for k in range(keys.size()):

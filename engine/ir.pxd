@@ -18,10 +18,12 @@ first field is the kind:
     (REPEAT, node, minimum, maximum)  counted repetition; a maximum of -1 is no upper bound
     (REF, rule)                       a rule by its index
     (TOKENS, (id, ...))               one token out of these ids; matches ids only, never bytes
+    (OTHER_TOKENS, (id, ...))         one token out of all others that have a text; stop tokens are among
+                                      the ids
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
-    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars)
+    (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars, max_tokens)
                                       free text with triggers, see below
     (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
                                       in any spelling; ``rule`` is that of any string's inside
@@ -59,9 +61,15 @@ decides:
     min_chars, max_chars
                how many characters the text has; a maximum of -1 is no upper bound. Only text
                without arms and specials, and with an open end, can be counted
+    max_tokens
+               how many tokens may have a part in the text, -1: no bound. A token counts when it
+               ends, once; text that is not given as tokens does not count. A token may end within a
+               character only if a token is left for each byte that is missing: single bytes are all
+               that a vocabulary is sure to have. Only text without arms, without min_chars and with
+               an open end can have it
 
-A pattern is a tuple of letters: 0..255 a byte, 256 + id that token; it completes only between
-characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
+A pattern is a sequence of letters: 0..255 a byte, 256 + id that token (``bytes`` or a tuple); it
+completes only between characters. Where patterns complete at the same letter, an exclude wins, then the longest arm.
 
 Roles of CAPTURE: "tag" (a begin...end region), "begin" and "end" (its two marks), "text" (a leaf
 whose bytes are content). A trigger that was matched by a DISPATCH belongs to the "begin" that its
@@ -72,29 +80,32 @@ Invariants   I1 children have smaller ids than their parents, except through REF
              I3 SEQ and ALT are flat and have at least two children; ALT has no FAIL, SEQ neither
                 FAIL nor EMPTY.
              I4 every rule is defined before the grammar leaves its front end (``check``).
+             I5 a grammar that was flattened is sealed: nothing is added any more.
 Not here     meaning of schemas (frontends), automata (automata), identities (digests).
 
-Representation   nodes, operands and rules as in flat, but for DISPATCH (a = index into `dispatches`,
-                 a list of tuples) and TOKENS (ids in the pool). `table` finds a node by its
-                 content: open addressing, node + 1, 0 is free.
+Representation   nodes, operands and rules as in flat. `table` finds a node by its content: open
+                 addressing, node + 1, 0 is free. What only adding needs is dropped by `seal`.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport NodeC
 from .pool cimport vector
+from .tokenset cimport TokenSet
 
 cdef enum:
     NO_NODE = 0xFFFFFFFF
+    NO_SET = 0xFFFFFFFF
 
 cdef class Grammar:
     cdef readonly object limits
     cdef public object root
-    cdef readonly list rule_names
+    cdef list names                       # by rule; for people only, see ``rule_names``
     cdef readonly list labels
     cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
-    cdef dict label_ids, dispatch_ids, literal_rules
-    cdef list dispatches
+    cdef readonly list sets               # TokenSet, each content once: the specials of DISPATCHes
+    cdef dict label_ids, literal_rules
+    cdef bint sealed
     cdef vector[NodeC] node_list
     cdef vector[uint32_t] pool
     cdef vector[uint32_t] rule_nodes      # by rule, NO_NODE: not defined yet
@@ -130,4 +141,18 @@ cdef class Grammar:
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
     cdef uint32_t referred(self, uint32_t node) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE
-    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE
+    cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE
+    cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE
+    cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE
+    # operands as in flat: n_arms arms and then excludes
+    cdef uint32_t add_dispatch(
+        self, uint32_t n_arms, vector[uint32_t]* operands, TokenSet specials, bint open_end,
+        uint32_t min_chars, uint32_t max_chars, uint32_t max_tokens
+    ) except? NO_NODE
+    # ``name`` is a str, or what becomes one when somebody asks for it: a tuple of parts
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
+    cdef int set_rule(self, uint32_t rule, uint32_t node) except -1
+    cdef int seal(self) except -1
+
+# a pattern's number of letters and its letters
+cdef int push_pattern(vector[uint32_t]* out, pattern) except -1

@@ -7,6 +7,7 @@ from . cimport flat
 from .flat cimport NO_MAXIMUM, NodeC
 from .hashing cimport hash_words
 from .pool cimport vector
+from .tokenset cimport TokenSet
 
 from collections.abc import Sequence
 
@@ -15,8 +16,8 @@ from .limits import Limits
 
 (
     EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
-    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED, TEXTS,
-) = range(18)
+    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED, TEXTS, OTHER_TOKENS,
+) = range(19)
 
 Node = int
 NodeTuple = tuple
@@ -26,9 +27,13 @@ Arm = tuple
 
 #: every Unicode scalar value
 ANY_CHAR = ((0, 0xD7FF), (0xE000, 0x10FFFF))
+cdef uint32_t[4] ANY_CHAR_BOUNDS = [0, 0xD7FF, 0xE000, 0x10FFFF]
 
 #: what a register holds; the next number stands for no bound
 LARGEST_COUNT = 0xFFFFFFFE
+
+#: nodes of a small grammar, for which there is room from the start
+cdef size_t FIRST_NODES = 128
 
 cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT}
 cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
@@ -53,10 +58,15 @@ cdef class Grammar:
         self.limits = limits or Limits()
         self.most = self.limits.ir_nodes
         self.root = -1
-        self.rule_names, self.labels, self.dispatches = [], [""], []
-        self.shared, self.label_ids, self.dispatch_ids, self.literal_rules = {}, {"": 0}, {}, {}
+        self.names, self.labels, self.sets = [], [""], []
+        self.shared, self.label_ids, self.literal_rules = {}, {"": 0}, {}
+        self.sealed = False
         self.mark = 0
-        self.table.assign(256, 0)
+        self.table.assign(FIRST_NODES * 2, 0)
+        self.node_list.reserve(FIRST_NODES)
+        self.hashes.reserve(FIRST_NODES)
+        self.pool.reserve(FIRST_NODES * 8)
+        self.rule_nodes.reserve(32)
         self.empty_node = self.intern(flat.EMPTY, 0, 0, 0, 0)
         self.fail_node = self.intern(flat.FAIL, 0, 0, 0, 0)
 
@@ -69,6 +79,8 @@ cdef class Grammar:
         cdef uint32_t words = <uint32_t>self.pool.size() - off
         cdef uint64_t h
         cdef size_t mask = self.table.size() - 1, at
+        if self.sealed:
+            raise InternalError("a sealed grammar takes no more nodes")
         head[0], head[1], head[2], head[3], head[4] = kind, a, b, c, words
         h = hash_words(head, 5) ^ (hash_words(self.pool.data() + off, words) * 3)
         made.kind, made.a, made.b, made.c, made.off, made.n = kind, a, b, c, off, words
@@ -203,9 +215,12 @@ cdef class Grammar:
         """Edges are given as triples; finals ascending, each once."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef size_t k
+        cdef size_t first = 0
         for k in range(n_edges):
-            if self.node_list[edges[3 * k + 1]].kind != flat.FAIL:
-                self.pool.insert(self.pool.end(), edges + 3 * k, edges + 3 * k + 3)
+            if self.node_list[edges[3 * k + 1]].kind == flat.FAIL:
+                self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * k)
+                first = k + 1
+        self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * n_edges)
         self.pool.insert(self.pool.end(), finals, finals + n_finals)
         return self.intern(flat.GRAPH, states, 0, <uint32_t>n_finals, off)
 
@@ -219,6 +234,7 @@ cdef class Grammar:
         cdef size_t k
         cdef Py_UCS4 c
         cdef str name
+        words.reserve(2 + 12 * <size_t>len(names))
         words.push_back(space)
         words.push_back(self.referred(extra))
         for k in range(<size_t>len(names)):
@@ -278,10 +294,68 @@ cdef class Grammar:
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
         return self.intern(flat.REF, rule, 0, 0, <uint32_t>self.pool.size())
 
-    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE:
-        self.rule_names.append(name)
+    cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef NodeC body = self.node_list[self.rule_nodes[rule]], chars
+        if body.kind == flat.REPEAT:
+            chars = self.node_list[body.a]
+        if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM or chars.kind != flat.JSON_CHARS
+                or chars.n != 4 or memcmp(&self.pool[chars.off], ANY_CHAR_BOUNDS, sizeof(ANY_CHAR_BOUNDS))):
+            raise InternalError("other_text needs the rule of any string's inside")
+        self.push_texts(sorted(set(texts)))
+        return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+
+    cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE:
+        number = self.label_ids.get(label)
+        if number is None:
+            number = self.label_ids[label] = len(self.labels)
+            self.labels.append(label)
+        return self.intern(flat.CAPTURE, node, number, role, <uint32_t>self.pool.size())
+
+    cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE:
+        """The number of a set; NO_SET if it is empty."""
+        cdef uint32_t k
+        if ids is None or ids.ids.size() == 0:
+            return NO_SET
+        for k in range(<uint32_t>len(self.sets)):
+            if ids is self.sets[k] or ids.ids == (<TokenSet>self.sets[k]).ids:
+                return k
+        self.sets.append(ids)
+        return <uint32_t>len(self.sets) - 1
+
+    cdef uint32_t add_dispatch(
+        self, uint32_t n_arms, vector[uint32_t]* operands, TokenSet specials, bint open_end,
+        uint32_t min_chars, uint32_t max_chars, uint32_t max_tokens
+    ) except? NO_NODE:
+        cdef uint32_t number = self.add_token_set(specials), off = <uint32_t>self.pool.size()
+        if (min_chars or max_chars != NO_MAXIMUM) and (n_arms or number != NO_SET or not open_end):
+            raise InternalError("only plain text with an open end can be counted")
+        if max_tokens != NO_MAXIMUM and (n_arms or min_chars or not open_end):
+            raise InternalError("only text without arms and minimum, with an open end, has max_tokens")
+        if max_chars < min_chars:
+            return self.fail_node
+        if max_chars == 0 or max_tokens == 0:
+            return self.empty_node
+        if max_tokens != NO_MAXIMUM and max_chars != NO_MAXIMUM:
+            # one register holds both counts
+            check_count(int(max_tokens) * (int(max_chars) + 1) + max_chars)
+        self.pool.push_back(open_end)
+        self.pool.push_back(min_chars)
+        self.pool.push_back(max_chars)
+        self.pool.push_back(max_tokens)
+        self.pool.insert(self.pool.end(), operands.begin(), operands.end())
+        return self.intern(flat.DISPATCH, number, n_arms, 0, off)
+
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
+        self.names.append(name)
         self.rule_nodes.push_back(node)
         return <uint32_t>self.rule_nodes.size() - 1
+
+    cdef int set_rule(self, uint32_t rule, uint32_t node) except -1:
+        if self.rule_nodes[rule] != NO_NODE:
+            raise InternalError(f"rule {self.rule_names[rule]!r} is defined twice")
+        self.rule_nodes[rule] = node
+        return 0
 
     # -- leaves ------------------------------------------------------------------------------------
     def empty(self):
@@ -312,13 +386,7 @@ cdef class Grammar:
 
     def other_text(self, uint32_t rule, texts):
         """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
-        cdef uint32_t off
-        cdef NodeC* body = &self.node_list[self.rule_nodes[rule]]
-        if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM
-                or self.nodes[body.a] != (JSON_CHARS, ANY_CHAR)):
-            raise InternalError("other_text needs the rule of any string's inside")
-        off = self.push_texts(sorted(set(texts)))
-        return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+        return self.add_other_text(rule, texts)
 
     def texts(self, texts):
         """Any of some texts inside a JSON string, in any spelling."""
@@ -339,10 +407,19 @@ cdef class Grammar:
         return self.add_object(names, nodes.data(), required.data(), extra, space, flags)
 
     def tokens(self, ids):
+        cdef uint32_t off = self._push_ids(ids)
+        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+
+    def other_tokens(self, ids):
+        """One token that is none of these; the caller knows that there is one."""
+        return self.intern(flat.OTHER_TOKENS, 0, 0, 0, self._push_ids(ids))
+
+    def _push_ids(self, ids):
+        """Ids at the end of the pool; from where on."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         for number in ids if is_ascending(ids) else sorted(set(ids)):
             self.pool.push_back(number)
-        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+        return off
 
     # -- composition -------------------------------------------------------------------------------
     def seq(self, *parts):
@@ -392,29 +469,33 @@ cdef class Grammar:
             ends.push_back(state)
         return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
 
-    def dispatch(self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None):
-        """Free text with triggers; see the header file."""
-        allowed = specials if is_ascending(specials) else tuple(sorted(set(specials)))
-        maximum = -1 if max_chars is None else max_chars
-        if (min_chars or maximum >= 0) and (arms or allowed or not open_end):
-            raise InternalError("only plain text with an open end can be counted")
-        check_count(min_chars)
-        check_count(maximum)
-        if 0 <= maximum < min_chars:
-            return self.fail_node
-        if maximum == 0:
-            return self.empty_node
-        node = (DISPATCH, tuple(arms), tuple(excludes), allowed, open_end, min_chars, maximum)
-        number = self.dispatch_ids.setdefault(node, len(self.dispatches))
-        if number == len(self.dispatches):
-            self.dispatches.append(node)
-        return self.intern(flat.DISPATCH, number, 0, 0, <uint32_t>self.pool.size())
+    def dispatch(
+        self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None
+    ):
+        """Free text with triggers; see the header file.
+
+        Raises:
+            LimitExceeded: bounds that no register holds.
+        """
+        cdef vector[uint32_t] operands
+        cdef uint32_t n_arms = 0
+        for count in (min_chars, max_chars, max_tokens):
+            if count is not None:
+                check_count(count)
+        for pattern, node, returns in arms:
+            operands.push_back(node)
+            operands.push_back(bool(returns))
+            push_pattern(&operands, pattern)
+            n_arms += 1
+        for pattern in excludes:
+            push_pattern(&operands, pattern)
+        ids = specials if isinstance(specials, TokenSet) else TokenSet(specials)
+        return self.add_dispatch(
+            n_arms, &operands, ids, open_end, min_chars, NO_MAXIMUM if max_chars is None else max_chars,
+            NO_MAXIMUM if max_tokens is None else max_tokens)
 
     def capture(self, str label, str role, uint32_t node):
-        number = self.label_ids.setdefault(label, len(self.labels))
-        if number == len(self.labels):
-            self.labels.append(label)
-        return self.intern(flat.CAPTURE, node, number, ROLES[role], <uint32_t>self.pool.size())
+        return self.add_capture(label, ROLES[role], node)
 
     # -- questions ---------------------------------------------------------------------------------
     def kind(self, uint32_t node):
@@ -446,6 +527,11 @@ cdef class Grammar:
         return Nodes(self)
 
     @property
+    def rule_names(self):
+        """By rule, for people only."""
+        return ["".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
+
+    @property
     def rules(self):
         """A copy: by rule its node, -1 where it is not defined."""
         return [-1 if node == NO_NODE else node for node in self.rule_nodes]
@@ -456,9 +542,7 @@ cdef class Grammar:
         return self.new_rule(name, NO_NODE)
 
     def define(self, uint32_t rule, uint32_t node):
-        if self.rule_nodes[rule] != NO_NODE:
-            raise InternalError(f"rule {self.rule_names[rule]!r} is defined twice")
-        self.rule_nodes[rule] = node
+        self.set_rule(rule, node)
 
     def rule(self, str name, uint32_t node):
         return self.new_rule(name, node)
@@ -467,13 +551,43 @@ cdef class Grammar:
         return self.add_ref(rule)
 
     def check(self):
-        """I4; called once by the compiler."""
+        """I4; called once by the compiler. Front ends are done with the grammar then: what they keep
+        with it goes, which would otherwise hold the grammar in turn.
+        """
         cdef uint32_t k
+        self.shared.clear()
         for k in range(<uint32_t>self.rule_nodes.size()):
             if self.rule_nodes[k] == NO_NODE:
                 raise InternalError(f"rule {self.rule_names[k]!r} was never defined")
         if not 0 <= self.root < self.rule_nodes.size():
             raise InternalError("the grammar has no root rule")
+
+    cdef int seal(self) except -1:
+        """I5; checks I4 and drops what only adding needs."""
+        if self.sealed:
+            return 0
+        self.check()
+        self.sealed = True
+        vector[uint64_t]().swap(self.hashes)
+        vector[uint32_t]().swap(self.table)
+        vector[uint32_t]().swap(self.marks)
+        self.label_ids, self.literal_rules, self.shared = {}, {}, {}
+        return 0
+
+
+cdef int push_pattern(vector[uint32_t]* out, pattern) except -1:
+    cdef Py_ssize_t k
+    cdef const unsigned char* data
+    if type(pattern) is bytes:
+        data = pattern
+        out.push_back(<uint32_t>len(<bytes>pattern))
+        for k in range(len(<bytes>pattern)):
+            out.push_back(data[k])
+        return 0
+    out.push_back(<uint32_t>len(pattern))
+    for letter in pattern:
+        out.push_back(letter)
+    return 0
 
 
 cdef bint is_spelled(str text):
@@ -526,7 +640,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, "".join(map(chr, words))
     if kind == flat.CHARS or kind == flat.JSON_CHARS:
         return kind, tuple(zip(words[::2], words[1::2]))
-    if kind == flat.SEQ or kind == flat.ALT or kind == flat.TOKENS:
+    if kind in (flat.SEQ, flat.ALT, flat.TOKENS, flat.OTHER_TOKENS):
         return kind, tuple(words)
     if kind == flat.REPEAT or kind == flat.BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
@@ -536,7 +650,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         finals = tuple([grammar.pool[node.b + k] for k in range(node.c)])
         return kind, node.a, tuple(zip(words[::3], words[1::3], words[2::3])), finals
     if kind == flat.DISPATCH:
-        return grammar.dispatches[node.a]
+        return dispatch_tuple(grammar, &node, words)
     if kind == flat.CAPTURE:
         return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
     if kind == flat.OTHER_TEXT:
@@ -547,6 +661,21 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return (kind, split_members(words), words[1], words[0],
                 bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST))
     return (kind,)
+
+
+cdef tuple dispatch_tuple(Grammar grammar, const NodeC* node, list words):
+    arms, excludes, at = [], [], 4
+    while at < len(words):
+        if len(arms) < node.b:
+            letters = words[at + 3:at + 3 + words[at + 2]]
+            arms.append((tuple(letters), words[at], bool(words[at + 1])))
+            at += 3 + len(letters)
+        else:
+            excludes.append(tuple(words[at + 1:at + 1 + words[at]]))
+            at += 1 + words[at]
+    specials = () if node.a == NO_SET else tuple(grammar.sets[node.a])
+    bounds = [-1 if count == NO_MAXIMUM else count for count in words[2:4]]
+    return flat.DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds
 
 
 cdef tuple split_texts(list words):

@@ -32,8 +32,8 @@ class Limits:
     alternatives: int = 1_000
     #: comparisons of values of enum and const with the schemas beside them; these take a second
     value_checks: int = 500_000
-    #: edges of one rule's automaton, before it is made deterministic; a choice of 50,000 names
-    #: takes about 500,000, and an edge 20 bytes while its rule is built
+    #: edges of one rule's automaton, before it is made deterministic; a choice of 50,000 short
+    #: names takes about 500,000, and an edge 20 bytes while its rule is built
     rule_edges: int = 4_000_000
     #: items of one Earley row, predicted ones counted
     row_items: int = 20_000

@@ -8,19 +8,25 @@
     mask = the tokens below the root + those on token edges + stop tokens where the text may end
 
 The rows outside an item are the instance that its completion leaves behind. Earley sets are
-unions of their items' futures, so the union over items is exact.
+unions of their items' futures, so the union over items is exact. Items in the same state (an
+ambiguous grammar has many) are one: what they accept is the same, and the rows outside are the union of
+theirs, so that nothing is followed once for each way to read the text.
 
 Representation   a finished mask is a list of triples, of lists of ids that several masks share (what
-                 the rows outside take), and ids of its own; or a bitset, where a bound had to take
-                 tokens out of a triple. Kept by saturated instance (rows, I5).
+                 the rows outside take), and ids of its own; beside them a bitset, where a bound had
+                 to take tokens out of a triple, or there are many ids. Kept by saturated instance
+                 (rows, I5).
 Invariants       I1 mask bit = would accept_token succeed.
                  I2 dropping kept masks only costs time.
 Like states      (automata) have the triple of the state that they are like; its exits where a text
                  is complete are closed to them.
 Counted rules    whose triples are filtered: a token counts only if its need fits what is left.
                  A token that is cut by the upper bound could still be split between the rule and
-                 what follows; where those two share no byte, it can't. Else rows follow such tokens
-                 one by one, and if there are many, all of the item.
+                 what follows; where those two share no byte, it can't. Where they do, every place
+                 where it could be split is followed (cuts), or if there are too many, rows decide.
+Counted tokens   the last tokens that a text may have must not begin a character that can't be finished:
+                 the few of the vocabulary that could are looked at one by one. Rows say where else
+                 no token may end.
 Cost             a mask seen before: one copy of V/8 bytes and its ids. A new one: the triples that
                  are new, and a step for each byte that could leave a rule.
 Threads          under the arena's mutex.
@@ -29,18 +35,15 @@ Not here         what a triple is (triples), rows (rows).
 
 from libc.stdint cimport uint32_t, uint64_t
 
+from .bounds cimport BoundsC, IdsC
 from .digests cimport Digests
+from .flat cimport TokenSetC
 from .hashing cimport U64MapC
 from .pool cimport vector
 from .rows cimport Arena, ItemC
 from .triplemaker cimport TripleMaker
 from .triples cimport RestC, TripleC, TriplePtr, TripleTable
 from .vocabulary cimport Vocabulary
-
-cdef struct BoundsC:
-    # of a counted item: iterations still needed, and still possible, at most those of its triple
-    uint32_t least, most
-    bint counted
 
 cdef struct MaskC:
     vector[uint32_t] triples  # all they accept
@@ -64,7 +67,14 @@ cdef class Masks:
     cdef MaskC scratch                        # the mask under construction
     cdef vector[vector[uint32_t]] shared      # ids that the rows outside take of a triple
     cdef vector[uint32_t] walk_stack, rest_stack  # instances on the way, by depth
+    cdef U64MapC outside_ids                  # instance and state that several items are in -> the union outside
+    cdef vector[uint32_t] seen_at             # by state: number of the last list of items with it
+    cdef uint32_t lists_made, nested
     cdef vector[uint32_t] closed              # nodes at which an item that is like another can't end
+    cdef void open(
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep, size_t max_bytes
+    )
+    cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil
     cdef bint has(self, uint32_t instance) noexcept nogil
     cdef bint make_ahead(self, uint32_t instance) noexcept nogil
@@ -73,19 +83,37 @@ cdef class Masks:
     cdef void compute(self, uint32_t instance) noexcept nogil
     cdef void remember(self, uint32_t instance) noexcept nogil
     # items of tabled rules
-    cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil
+    cdef bint has_triple(self, uint32_t instance, ItemC* item, uint32_t node) noexcept nogil
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil
     cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil
-    cdef BoundsC bounds(self, uint32_t instance, ItemC* item, TripleC* triple) noexcept nogil
+    cdef uint32_t outside_all(self, uint32_t instance, uint32_t state) noexcept nogil
+    cdef void list_items(self, uint32_t instance, vector[uint32_t]* out) noexcept nogil
+    cdef bint has_narrow_end(self, uint32_t instance, ItemC* item) noexcept nogil
+    cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil
     cdef TriplePtr make(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
     ) noexcept nogil
     cdef TriplePtr plain_text(self) noexcept nogil
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil
-    cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil
-    cdef void add_cut(
-        self, uint32_t instance, ItemC item, uint32_t top, TripleC* triple, BoundsC bounds, vector[uint32_t]* ids
+    cdef void add_bounded(
+        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside
+    ) noexcept nogil
+    cdef void add_bounded_below(
+        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef bint may_be_last(
+        self, uint32_t state, uint32_t depth, uint32_t token, BoundsC bounds, uint32_t outside
+    ) noexcept nogil
+    cdef bint takes_rest(
+        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
+    ) noexcept nogil
+    cdef void add_split(
+        self, uint32_t instance, ItemC* item, uint32_t node, TripleC* triple, BoundsC bounds, uint32_t outside,
+        vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef void add_long(
+        self, uint32_t instance, uint32_t node, IdsC tokens, vector[uint32_t]* ids
     ) noexcept nogil
     cdef void add_below(self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil
@@ -97,8 +125,11 @@ cdef class Masks:
         vector[uint32_t]* closed, vector[uint32_t]* ids
     ) noexcept nogil
     cdef void add_rest(
-        self, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
+        self, TripleC* triple, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
         vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef uint32_t before_rest(
+        self, TripleC* triple, RestC* rest, uint32_t number, uint32_t length, BoundsC bounds
     ) noexcept nogil
     cdef bint is_below(
         self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
@@ -109,9 +140,11 @@ cdef class Masks:
     ) noexcept nogil
     # everything else
     cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil
+    cdef void add_others(self, TokenSetC* tokens) noexcept nogil
+    cdef void add_words(self, vector[uint32_t]* words) noexcept nogil
     cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk_others(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void enter(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil
-    cdef void visit(self, uint32_t node, vector[uint32_t]* ids) noexcept nogil
+    cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil

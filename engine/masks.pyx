@@ -1,16 +1,22 @@
 """Masks: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcmp, memcpy, memset
 
 from .automata cimport NO_ERROR, StateC
+from .bits cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
+from .bounds cimport (
+    BoundsC, IdsC, accepted_ids, accepted_words, before_exit, bounds_of, characters, fits, no_bounds,
+    too_long,
+)
+from .cuts cimport is_narrow, list_cuts, missing_behind
 from .digests cimport DigestC, Digests, is_none
 from .draft cimport FINAL_STATE
-from .flat cimport DISPATCH_RULE, NO_MAXIMUM, RuleC
+from .flat cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, TokenSetC
 from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport vector
-from .rows cimport DEAD, Arena, ItemC, RowC
+from .rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from .rests cimport rest_of
 from .triplemaker cimport HUB_BYTES, TripleMaker
 from .triples cimport RestC, RestNodeC, RestPtr, TripleC, TripleKeyC, TriplePtr, TripleTable
@@ -18,12 +24,16 @@ from .vocabulary cimport TrieNode, Vocabulary
 
 cdef uint32_t STOP = 2
 
-# Accepted tokens past a bound that are followed one by one; if there are more, the item is walked.
-cdef uint32_t CUT_TOKENS = 1024
-
 # Subtrees of the token trie from this many nodes on go item by item. Below it a walk over rows costs
 # less than looking up triples.
 cdef uint32_t LARGE = 64
+
+# Item by item, a place is met once for each way to get there: in texts of which every part can be read in
+# several ways, these double with each part. From this many on rows are followed, which are sets of ways.
+cdef uint32_t MOST_NESTED = 4
+
+# Tokens that are too long for a rule are followed one by one if they are no more.
+cdef uint32_t FEW_LONG = 1 << 14
 
 # The digest, twice this word, of the triple of plain text: no hash has it but by an accident of 2^-128.
 cdef uint64_t PLAIN_TEXT = 0x0A0A0A0A0A0A0A0A
@@ -32,21 +42,27 @@ cdef uint64_t PLAIN_TEXT = 0x0A0A0A0A0A0A0A0A
 cdef class Masks:
     """The masks of one arena over one vocabulary."""
 
-    def __cinit__(
-        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, *, bint keep,
-        size_t max_bytes
+    cdef void open(
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep, size_t max_bytes
     ):
+        """Makes it ready: there is no other way."""
         self.arena = arena
         self.vocabulary = vocabulary
         self.table = table
-        self.maker = TripleMaker(arena.automata, vocabulary)
+        self.maker = TripleMaker.__new__(TripleMaker)
+        self.maker.automata, self.maker.vocabulary = arena.automata, vocabulary
         self.keep = keep
         self.max_bytes = max_bytes
         self.held = 0
         self.made = self.reused = 0
+        self.lists_made = self.nested = 0
         self.digests = digests
-        self.walk_stack.resize(vocabulary.max_token_bytes + 2)
-        self.rest_stack.resize(vocabulary.max_token_bytes + 2)
+
+    cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil:
+        """Room for a walk down the trie, made when it is first needed."""
+        if instances.size() == 0:
+            instances.resize(self.vocabulary.max_token_bytes + 2)
+        return instances.data()
 
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil:
         """Writes the mask of an instance, ``vocabulary.words`` words."""
@@ -115,16 +131,18 @@ cdef class Masks:
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
+        cdef vector[uint32_t] items
         self.made += 1
         self.scratch.triples.clear()
         self.scratch.lists.clear()
         self.scratch.ids.clear()
         self.scratch.words.clear()
-        for k in range(row.item_off, row.item_off + row.n_items):
+        self.list_items(instance, &items)
+        for k in items:
             item = self.arena.items[k]
             if self.arena.automata.states[item.state].n_tokens:
                 self.add_tokens(instance, item.state)
-            if self.has_triple(instance, &item):
+            if self.has_triple(instance, &item, 0):
                 self.add_whole(instance, item)
             else:
                 others = True
@@ -150,6 +168,8 @@ cdef class Masks:
             self.list_ids.keys.clear()
             self.list_ids.used = 0
             self.shared.clear()
+            self.outside_ids.keys.clear()
+            self.outside_ids.used = 0
             self.held = 0
             return
         self.held += size
@@ -157,19 +177,30 @@ cdef class Masks:
         self.kept.push_back(self.scratch)
 
     # -- items of tabled rules ---------------------------------------------------------------------
-    cdef bint has_triple(self, uint32_t instance, ItemC* item) noexcept nogil:
-        """Whether the item's bytes are left to its rule's triples."""
-        cdef uint32_t rule = self.arena.automata.states[item.state].rule, outside
+    cdef bint has_triple(self, uint32_t instance, ItemC* item, uint32_t node) noexcept nogil:
+        """Whether the item's bytes below a node are left to its rule's triples."""
+        cdef BoundsC bounds
         cdef TriplePtr held
-        if not self.arena.automata.tabled[rule]:
+        if not self.arena.automata.tabled[self.arena.automata.states[item.state].rule]:
             return False
-        if not self.arena.automata.ir.rules[rule].counted:
+        bounds = bounds_of(self.arena, instance, item)
+        if not self.is_split(instance, item, bounds) or self.has_narrow_end(instance, item):
             return True
+        held = self.triples[self.triple(item.state, node)]
+        return too_long(self.vocabulary, held.get(), bounds).n <= FEW_LONG
+
+    cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil:
+        """Whether tokens that are cut by the item's upper bound may be split."""
+        cdef uint32_t outside
+        if bounds.most == NO_MAXIMUM:
+            return False
         outside = self.outside(instance, item)
-        if outside == DEAD or not self.splits(rule, outside):
-            return True
-        held = self.triples[self.triple(item.state, 0)]
-        return held.get().ids.size() <= fitting(held.get(), self.bounds(instance, item, held.get())) + CUT_TOKENS
+        return outside != DEAD and self.splits(self.arena.automata.states[item.state].rule, outside)
+
+    cdef bint has_narrow_end(self, uint32_t instance, ItemC* item) noexcept nogil:
+        """Whether few nodes of the trie could begin what follows the item."""
+        cdef uint32_t outside = self.outside(instance, item)
+        return is_narrow(self.vocabulary, self.arena.rows[self.arena.instances[outside].row].live)
 
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
         """Whether a byte that begins an iteration could also begin what follows the rule."""
@@ -181,29 +212,57 @@ cdef class Masks:
         return False
 
     cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil:
-        """The instance that the item's completion leaves behind, DEAD if there is none."""
-        return self.arena.completion(self.arena.origin_of(instance, item), item.goal)
+        """The instance that the item's completion leaves behind, DEAD if there is none.
 
-    cdef BoundsC bounds(self, uint32_t instance, ItemC* item, TripleC* triple) noexcept nogil:
-        """What is left of a counted item; counts beyond what one token can reach are all alike."""
-        cdef BoundsC out
-        cdef uint32_t count, reach = max(<uint32_t>triple.need_ends.size(), self.vocabulary.max_token_bytes + 1)
-        cdef RuleC* rule = &self.arena.automata.ir.rules[self.arena.automata.states[item.state].rule]
-        out.least, out.most, out.counted = 0, NO_MAXIMUM, False
-        if rule.counted:
-            count = self.arena.value_of(instance, item)
-            out.counted = True
-            out.least = min(rule.minimum - count, reach) if count < rule.minimum else 0
-            if rule.maximum != NO_MAXIMUM:
-                out.most = min(rule.maximum - count, reach)
-        return out
+        That of all uncounted items in its state, if there are several.
+        """
+        cdef uint64_t key = <uint64_t>instance << 32 | item.state
+        cdef uint32_t found
+        if item.slot != NO_SLOT or not self.arena.rows[self.arena.instances[instance].row].repeats:
+            return self.arena.completion(self.arena.origin_of(instance, item), item.goal)
+        found = map_get(&self.outside_ids, key)
+        if found == MISSING:
+            found = self.outside_all(instance, item.state)
+            if self.arena.error == NO_ERROR:
+                map_put(&self.outside_ids, key, found)
+        return found
+
+    cdef uint32_t outside_all(self, uint32_t instance, uint32_t state) noexcept nogil:
+        """The union of what the items in a state leave behind."""
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef vector[uint32_t] found
+        cdef ItemC item
+        cdef uint32_t k, one
+        for k in range(row.item_off, row.item_off + row.n_items):
+            item = self.arena.items[k]
+            if item.state == state and item.slot == NO_SLOT:
+                one = self.arena.completion(self.arena.origin_of(instance, &item), item.goal)
+                if one != DEAD and not contains(&found, one):
+                    found.push_back(one)
+        return self.arena.merge_all(&found)
+
+    cdef void list_items(self, uint32_t instance, vector[uint32_t]* out) noexcept nogil:
+        """The items of a row; of uncounted ones in the same state the first."""
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef uint32_t k, state
+        self.lists_made += 1
+        for k in range(row.item_off, row.item_off + row.n_items):
+            if row.repeats and self.arena.items[k].slot == NO_SLOT:
+                state = self.arena.items[k].state
+                if self.seen_at.size() <= state:
+                    self.seen_at.resize(self.arena.automata.states.size(), 0)
+                if self.seen_at[state] == self.lists_made:
+                    continue
+                self.seen_at[state] = self.lists_made
+            out.push_back(k)
 
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil:
         """The number of a state's triple: from this arena, from the table, or made."""
         cdef uint64_t local = <uint64_t>state << 32 | node
         cdef uint32_t found = map_get(&self.triple_ids, local)
         cdef uint32_t rule = self.arena.automata.states[state].rule
-        cdef bint filtered = self.arena.automata.ir.rules[rule].counted
+        cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
+        cdef bint filtered = kind == COUNTED_RULE or kind == BOUNDED_RULE
         cdef TripleKeyC key
         cdef TriplePtr made
         cdef DigestC digest
@@ -265,14 +324,15 @@ cdef class Masks:
         cdef uint32_t like = self.arena.automata.states[item.state].like, taken
         cdef uint32_t number = self.triple(like or item.state, 0), outside = self.outside(instance, &item)
         cdef TriplePtr held = self.triples[number]
-        cdef BoundsC bounds = self.bounds(instance, &item, held.get())
-        if bounds.counted:
-            self.add_fitting(held.get(), bounds)
-            self.add_cut(instance, item, 0, held.get(), bounds, &self.scratch.ids)
+        cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
+        if bounds.counted or bounds.tokens < CHARACTER_BYTES:
+            self.add_bounded(item.state, held.get(), bounds, outside)
         else:
             self.scratch.triples.push_back(number)
         self.list_closed(item.state, 0)
-        if outside != DEAD and held.get().exits.size():
+        if self.is_split(instance, &item, bounds):
+            self.add_split(instance, &item, 0, held.get(), bounds, outside, &self.scratch.ids)
+        elif outside != DEAD and held.get().exits.size():
             if bounds.counted or self.closed.size():
                 self.add_exits(held.get(), outside, bounds, &self.scratch.ids)
             else:
@@ -281,59 +341,129 @@ cdef class Masks:
                     self.scratch.lists.push_back(taken)
         self.add_triggers(instance, 0, held.get(), &self.scratch.ids)
 
-    cdef void add_fitting(self, TripleC* triple, BoundsC bounds) noexcept nogil:
-        """The accepted tokens that begin at most ``bounds.most`` iterations."""
-        cdef uint32_t k, fit = fitting(triple, bounds)
-        cdef vector[uint32_t] words
-        if fit < self.vocabulary.words:
-            self.scratch.ids.insert(self.scratch.ids.end(), triple.ids.begin(), triple.ids.begin() + fit)
-            return
-        if self.scratch.words.size() == 0:
-            self.scratch.words.assign(self.vocabulary.words, 0)
-        if fit < triple.ids.size() // 2:
-            set_bits(self.scratch.words.data(), triple.ids.data(), fit)
-            return
-        words = triple.words
-        for k in range(fit, <uint32_t>triple.ids.size()):
-            words[triple.ids[k] >> 5] &= ~((<uint32_t>1) << (triple.ids[k] & 31))
-        or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
-
-    cdef void add_cut(
-        self, uint32_t instance, ItemC item, uint32_t top, TripleC* triple, BoundsC bounds, vector[uint32_t]* ids
+    cdef void add_bounded(
+        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside
     ) noexcept nogil:
-        """Of the accepted tokens that don't fit, those that the rows take from ``top`` on: where a byte may
-        begin an iteration or what follows, the rule may end inside them.
+        """The accepted tokens that bounds leave, into ``scratch``."""
+        cdef uint32_t t
+        cdef vector[uint32_t] words
+        accepted_words(self.vocabulary, triple, bounds, &words)
+        if bounds.tokens < CHARACTER_BYTES:
+            for t in self.vocabulary.ragged:
+                if has_bit(words.data(), t) and not self.may_be_last(state, 0, t, bounds, outside):
+                    clear_bit(words.data(), t)
+        if has_many_bits(&words, self.vocabulary.words):
+            self.add_words(&words)
+        else:
+            list_bits(&words, &self.scratch.ids)
+
+    cdef void add_bounded_below(
+        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The accepted tokens below the triple's node that bounds leave."""
+        cdef uint32_t t, depth = self.vocabulary.nodes[triple.key.node].depth
+        cdef vector[uint32_t] found
+        accepted_ids(self.vocabulary, triple, bounds, &found)
+        for t in found:
+            if bounds.tokens == CHARACTER_BYTES or self.may_be_last(state, depth, t, bounds, outside):
+                ids.push_back(t)
+
+    cdef bint may_be_last(
+        self, uint32_t state, uint32_t depth, uint32_t token, BoundsC bounds, uint32_t outside
+    ) noexcept nogil:
+        """Whether an accepted token lacks no more bytes of a character than tokens are left.
+
+        Else it may still go on behind the text.
         """
-        cdef uint32_t k, j, at, outside = self.outside(instance, &item), fit = fitting(triple, bounds)
-        cdef uint32_t rule = self.arena.automata.states[item.state].rule
-        cdef uint32_t depth = self.vocabulary.nodes[top].depth
-        if fit == triple.ids.size() or outside == DEAD or not self.splits(rule, outside):
-            return
-        for k in range(fit, <uint32_t>triple.ids.size()):
-            at = instance
-            for j in range(self.vocabulary.offsets[triple.ids[k]] + depth, self.vocabulary.offsets[triple.ids[k] + 1]):
-                at = self.arena.step(at, self.vocabulary.data[j])
-                if at == DEAD:
+        cdef vector[uint32_t] lengths
+        cdef uint32_t missing = missing_behind(
+            self.maker, self.vocabulary, state, depth, token, bounds.least, bounds.most, &lengths)
+        return missing < bounds.tokens or (outside != DEAD and self.takes_rest(outside, token, &lengths))
+
+    cdef bint takes_rest(
+        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
+    ) noexcept nogil:
+        """Whether an instance takes what is left of a token behind one of its beginnings."""
+        cdef uint32_t start, k, instance
+        for start in lengths[0]:
+            instance = outside
+            for k in range(self.vocabulary.offsets[token] + start, self.vocabulary.offsets[token + 1]):
+                instance = self.arena.step(instance, self.vocabulary.data[k])
+                if instance == DEAD:
                     break
-            if at != DEAD:
-                ids.push_back(triple.ids[k])
+            if instance != DEAD and self.arena.may_end_token(instance):
+                return True
+        return False
+
+    cdef void add_split(
+        self, uint32_t instance, ItemC* item, uint32_t node, TripleC* triple, BoundsC bounds, uint32_t outside,
+        vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that the item begins and the rows outside end, wherever that is."""
+        cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
+        cdef uint32_t b, k, behind
+        cdef vector[uint32_t] places
+        if not self.has_narrow_end(instance, item):
+            self.add_exits(triple, outside, bounds, ids)
+            self.add_long(instance, node, too_long(self.vocabulary, triple, bounds), ids)
+            return
+        for b in range(256):
+            if not (row.live[b >> 6] >> (b & 63)) & 1:
+                continue
+            behind = self.arena.step(outside, <uint8_t>b)
+            if behind == DEAD:
+                continue
+            places.clear()
+            list_cuts(
+                self.maker, self.vocabulary, item.state, node, <uint8_t>b, bounds.least, bounds.most, &places)
+            for k in places:
+                self.visit(behind, k, ids)
+                self.go_on(behind, k, ids)
+
+    cdef void add_long(
+        self, uint32_t instance, uint32_t node, IdsC tokens, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that are too long for a rule and are taken all the same."""
+        cdef uint32_t depth = self.vocabulary.nodes[node].depth, t, k, n, same
+        cdef const uint8_t* top = self.vocabulary.data.data() + self.vocabulary.offsets[
+            self.vocabulary.order[self.vocabulary.nodes[node].first]]
+        cdef const uint8_t* text
+        cdef const uint8_t* last = top
+        cdef vector[uint32_t] path
+        path.assign(self.vocabulary.max_token_bytes + 1, DEAD)
+        path[depth] = instance
+        same = depth
+        for k in range(tokens.n):
+            t = tokens.ids[k]
+            text = self.vocabulary.data.data() + self.vocabulary.offsets[t]
+            n = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t]
+            if n <= depth or memcmp(text, top, depth):
+                continue
+            # what was walked last, as far as both begin alike
+            same = common(last, text, depth, min(same, n))
+            while same < n:
+                path[same + 1] = self.arena.step(path[same], text[same]) if path[same] != DEAD else DEAD
+                same += 1
+            last = text
+            if path[n] != DEAD and self.arena.may_end_token(path[n]):
+                ids.push_back(t)
 
     cdef void add_below(
         self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
         """An item's tokens below a node, as ids."""
-        cdef uint32_t like = self.arena.automata.states[item.state].like, fit
+        cdef uint32_t like = self.arena.automata.states[item.state].like
         cdef uint32_t number = self.triple(like or item.state, node), outside = self.outside(instance, &item)
         cdef TriplePtr held = self.triples[number]
-        cdef BoundsC bounds = self.bounds(instance, &item, held.get())
-        fit = fitting(held.get(), bounds)
-        ids.insert(ids.end(), held.get().ids.begin(), held.get().ids.begin() + fit)
-        if bounds.counted:
-            self.add_cut(instance, item, node, held.get(), bounds, ids)
+        cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
+        if bounds.counted or bounds.tokens < CHARACTER_BYTES:
+            self.add_bounded_below(item.state, held.get(), bounds, outside, ids)
         else:
-            list_bits(&held.get().words, ids)
+            accepted_ids(self.vocabulary, held.get(), bounds, ids)
         self.list_closed(item.state, node)
-        if outside != DEAD and held.get().exits.size():
+        if self.is_split(instance, &item, bounds):
+            self.add_split(instance, &item, node, held.get(), bounds, outside, ids)
+        elif outside != DEAD and held.get().exits.size():
             self.add_exits(held.get(), outside, bounds, ids)
         self.add_triggers(instance, node, held.get(), ids)
 
@@ -342,12 +472,10 @@ cdef class Masks:
         cdef uint64_t key = <uint64_t>outside << 32 | number
         cdef uint32_t found = map_get(&self.list_ids, key)
         cdef vector[uint32_t] ids
-        cdef BoundsC bounds
         cdef TriplePtr held = self.triples[number]
         if found != MISSING:
             return found
-        bounds.least, bounds.most, bounds.counted = 0, NO_MAXIMUM, False
-        self.add_exits(held.get(), outside, bounds, &ids)
+        self.add_exits(held.get(), outside, no_bounds(), &ids)
         found = <uint32_t>self.shared.size()
         if self.arena.error == NO_ERROR:
             map_put(&self.list_ids, key, found)
@@ -373,7 +501,7 @@ cdef class Masks:
                 continue
             rest = rest_of(triple, g, self.vocabulary, self.table)
             if rest.get() != NULL:
-                self.add_rest(rest.get(), instance, bounds, &closed, ids)
+                self.add_rest(triple, rest.get(), instance, bounds, &closed, ids)
                 for k in rest.get().large:
                     self.add_exit(triple, k, instance, bounds, &closed, ids)
                 continue
@@ -385,20 +513,20 @@ cdef class Masks:
         vector[uint32_t]* closed, vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below one exit; ``instance`` stands behind the byte of its group."""
-        if bounds.counted and not bounds.least <= triple.exit_counts[number] <= bounds.most:
+        if bounds.counted and not fits(before_exit(self.vocabulary, triple, number, bounds), bounds):
             return
         if contains(closed, triple.exits[2 * number]):
             return
-        self.visit(triple.exits[2 * number + 1], ids)
+        self.visit(instance, triple.exits[2 * number + 1], ids)
         self.go_on(instance, triple.exits[2 * number + 1], ids)
 
     cdef void add_rest(
-        self, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
+        self, TripleC* triple, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
         vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens of a trie of rests; ``instance`` stands behind the byte of its group."""
         cdef RestNodeC* nodes = rest.nodes.data()
-        cdef uint32_t* stack = self.rest_stack.data()
+        cdef uint32_t* stack = self.stack(&self.rest_stack)
         cdef uint32_t node = 0, k, t, x
         while node + 1 < rest.nodes.size():
             if node:
@@ -409,7 +537,9 @@ cdef class Masks:
             stack[nodes[node].depth] = instance
             for k in range(nodes[node].first, nodes[node + 1].first):
                 t = rest.tokens[k]
-                if bounds.counted and not bounds.least <= rest.counts[k] <= bounds.most:
+                if not self.arena.may_end_token(instance):
+                    break
+                if bounds.counted and not fits(self.before_rest(triple, rest, k, nodes[node].depth, bounds), bounds):
                     continue
                 if closed.size():
                     x = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - nodes[node].depth
@@ -417,6 +547,17 @@ cdef class Masks:
                         continue
                 ids.push_back(t)
             node += 1
+
+    cdef uint32_t before_rest(
+        self, TripleC* triple, RestC* rest, uint32_t number, uint32_t length, BoundsC bounds
+    ) noexcept nogil:
+        """How many iterations are over where a token's rest of some bytes begins."""
+        cdef uint32_t t = rest.tokens[number]
+        if not bounds.is_text:
+            return rest.counts[number]
+        return characters(
+            self.vocabulary, t, self.vocabulary.nodes[triple.key.node].depth,
+            self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - length, bounds)
 
     cdef bint is_below(
         self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
@@ -480,24 +621,45 @@ cdef class Masks:
     cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil:
         """Token edges; a stop token only where the text may end behind it."""
         cdef StateC* s = &self.arena.automata.states[state]
+        cdef TokenSetC* tokens
         cdef uint32_t e, t
         cdef vector[uint32_t] ids
         for e in range(s.token_off, s.token_off + s.n_tokens):
-            for t in self.arena.automata.ir.token_sets[self.arena.automata.token_edges[e].symbol]:
-                ids.push_back(t)
+            tokens = &self.arena.automata.ir.token_sets[self.arena.automata.token_edges[e].symbol]
+            if tokens.others:
+                self.add_others(tokens)
+            else:
+                ids.insert(ids.end(), tokens.ids, tokens.ids + tokens.n)
         for t in ids:
             if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
                 self.scratch.ids.push_back(t)
 
+    cdef void add_others(self, TokenSetC* tokens) noexcept nogil:
+        """All tokens but some, into ``scratch``; a stop token is always one of these."""
+        cdef vector[uint32_t] words
+        cdef uint32_t k
+        words.assign(self.vocabulary.texts.begin(), self.vocabulary.texts.end())
+        for k in range(tokens.n):
+            clear_bit(words.data(), tokens.ids[k])
+        self.add_words(&words)
+
+    cdef void add_words(self, vector[uint32_t]* words) noexcept nogil:
+        """A bitset, into ``scratch``."""
+        if self.scratch.words.size():
+            or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
+        else:
+            self.scratch.words.swap(words[0])
+
     cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
         """The tokens below a node that an instance takes, item by item."""
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
-        for k in range(row.item_off, row.item_off + row.n_items):
+        cdef vector[uint32_t] items
+        self.list_items(instance, &items)
+        for k in items:
             item = self.arena.items[k]
-            if self.has_triple(instance, &item):
+            if self.has_triple(instance, &item, node):
                 self.add_below(instance, item, node, ids)
             else:
                 others = True
@@ -517,7 +679,7 @@ cdef class Masks:
             live[k] = 0
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.arena.items[k]
-            if not self.has_triple(instance, &item):
+            if not self.has_triple(instance, &item, node):
                 for j in range(4):
                     live[j] |= self.arena.automata.states[item.state].live[j]
         if node == 0:
@@ -535,7 +697,7 @@ cdef class Masks:
         """The tokens at and below a node, over its byte from the instance above."""
         instance = self.arena.step(instance, self.vocabulary.nodes[node].byte)
         if instance != DEAD:
-            self.visit(node, ids)
+            self.visit(instance, node, ids)
             self.go_on(instance, node, ids)
 
     cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
@@ -543,15 +705,18 @@ cdef class Masks:
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         if nodes[node].end == node + 1:
             return
-        if nodes[node].end - node > LARGE and self.arena.rows[self.arena.instances[instance].row].has_tabled:
+        if (nodes[node].end - node > LARGE and self.nested < MOST_NESTED
+                and self.arena.rows[self.arena.instances[instance].row].has_tabled):
+            self.nested += 1
             self.below(instance, node, ids)
+            self.nested -= 1
         else:
             self.walk(instance, node, ids)
 
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
         """As ``go_on``, over rows; a rejected byte skips a subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef uint32_t* stack = self.walk_stack.data()
+        cdef uint32_t* stack = self.stack(&self.walk_stack)
         cdef uint32_t node = top + 1, end = nodes[top].end
         stack[nodes[top].depth] = instance
         while node < end:
@@ -559,7 +724,7 @@ cdef class Masks:
             if instance == DEAD:
                 node = nodes[node].end
                 continue
-            self.visit(node, ids)
+            self.visit(instance, node, ids)
             if nodes[node].end - node > LARGE:
                 self.go_on(instance, node, ids)
                 node = nodes[node].end
@@ -567,19 +732,21 @@ cdef class Masks:
             stack[nodes[node].depth] = instance
             node += 1
 
-    cdef void visit(self, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """Takes the tokens that end at a node."""
+    cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Takes the tokens that end at a node, if any may."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t k
+        if not self.arena.may_end_token(instance):
+            return
         for k in range(nodes[node].first, nodes[node + 1].first):
             ids.push_back(self.vocabulary.order[k])
 
 
-cdef uint32_t fitting(TripleC* triple, BoundsC bounds) noexcept nogil:
-    """How many of a triple's ids begin at most ``bounds.most`` iterations; all of an uncounted one."""
-    if bounds.counted and <size_t>bounds.most + 1 < triple.need_ends.size():
-        return triple.need_ends[bounds.most]
-    return <uint32_t>triple.ids.size()
+cdef uint32_t common(const uint8_t* one, const uint8_t* other, uint32_t start, uint32_t end) noexcept nogil:
+    """Where two texts begin to differ, from ``start`` on, ``end`` at most."""
+    while start < end and one[start] == other[start]:
+        start += 1
+    return start
 
 
 cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
@@ -588,29 +755,3 @@ cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
         if k == value:
             return True
     return False
-
-
-cdef void or_words(uint32_t* out, const uint32_t* words, uint32_t n) noexcept nogil:
-    cdef uint32_t k
-    for k in range(n):
-        out[k] |= words[k]
-
-
-cdef void set_bits(uint32_t* out, const uint32_t* ids, size_t n) noexcept nogil:
-    cdef size_t k
-    for k in range(n):
-        out[ids[k] >> 5] |= (<uint32_t>1) << (ids[k] & 31)
-
-
-cdef void list_bits(vector[uint32_t]* words, vector[uint32_t]* ids) noexcept nogil:
-    """The numbers of the set bits, ascending."""
-    cdef uint32_t k, word
-    for k in range(<uint32_t>words.size()):
-        word = words[0][k]
-        while word:
-            ids.push_back(32 * k + <uint32_t>__builtin_ctz(word))
-            word &= word - 1
-
-
-cdef extern from *:
-    int __builtin_ctz(unsigned int) noexcept nogil

@@ -132,12 +132,11 @@ cdef class Matcher:
                 found = instance
             return found if self.generation.arena.accepts(found) else DEAD
         found = self.generation.arena.step_token(instance, token)
-        if self.vocabulary.kind[token] != ORDINARY:
-            return found
-        off = self.vocabulary.offsets[token]
-        return self.generation.arena.merge(
-            found,
-            self.after_bytes(instance, &self.vocabulary.data[off], self.vocabulary.offsets[token + 1] - off))
+        if self.vocabulary.kind[token] == ORDINARY:
+            off = self.vocabulary.offsets[token]
+            found = self.generation.arena.merge(found, self.after_bytes(
+                instance, &self.vocabulary.data[off], self.vocabulary.offsets[token + 1] - off))
+        return found if found == DEAD else self.generation.arena.end_token(found)
 
     # -- questions and steps -----------------------------------------------------------------------
     def accept_token(self, Py_ssize_t token):
@@ -164,7 +163,7 @@ cdef class Matcher:
     def accept_bytes(self, const unsigned char[:] data):
         """Takes bytes as text, whatever their tokens. Returns whether they were allowed.
 
-        For ``rollback`` this is one accept.
+        For ``rollback`` this is one accept. Bounds on tokens do not count them.
         """
         cdef uint32_t error, found = self.instance()
         if self.terminated():
@@ -270,7 +269,8 @@ cdef class Matcher:
     def forced_tokens(self):
         """``forced_bytes`` as the tokenizer would write them.
 
-        The last token is left out, since it could merge with what follows.
+        The last token is left out, since it could merge with what follows; so is what a bound on
+        tokens does not allow.
 
         Raises:
             ValueError: the vocabulary has no ``encode``.
@@ -282,7 +282,16 @@ cdef class Matcher:
         ids = list(self.vocabulary.encode(text))[:-1] if text else []
         spelled = b"".join(self.vocabulary.tokens[i] for i in ids)
         ordinary = all(self.vocabulary.kind[i] == ORDINARY for i in ids)
-        return ids if ordinary and data.startswith(spelled) else []
+        return self.allowed(ids) if ordinary and data.startswith(spelled) else []
+
+    cdef list allowed(self, ids):
+        """The first of these tokens, as far as they are allowed."""
+        cdef Matcher at = self.fork()
+        taken = list(ids)
+        for k, token in enumerate(taken):
+            if not at.accept_token(token):
+                return taken[:k]
+        return taken
 
     def place(self, *, bint saturated=False):
         """Identity of the place in the grammar within this generation.

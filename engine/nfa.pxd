@@ -8,7 +8,7 @@ Invariants       I1 `emit(node, s, t)` adds no edge into s and none out of t, so
                  I2 unproductive parts are left out; whoever trims finds no dead reference.
 Cost             linear in the node's weight; nothing is emitted past `limit` edges (overflow is
                  set instead).
-Not here         determinising (automata).
+Not here         determinising (determinise).
 """
 
 from libc.stdint cimport uint32_t

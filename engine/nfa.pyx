@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t
 
 from .flat cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, NO_RULE, OBJECT, OTHER_TEXT,
-    REF, REPEAT, TEXTS, SEQ, TEXT, TOKENS, FlatIR, NodeC,
+    OTHER_TOKENS, REF, REPEAT, TEXTS, SEQ, TEXT, TOKENS, FlatIR, NodeC,
 )
 from .spelling cimport emit_json_char, emit_utf8
 
@@ -66,7 +66,7 @@ cdef void nfa_emit(NfaC* nfa, FlatIR ir, uint32_t number, uint32_t s, uint32_t t
         emit_repeat(nfa, ir, node, s, t)
     elif node.kind == REF:
         nfa_edge(nfa, s, REF_EDGE, node.a, 0, t)
-    elif node.kind == TOKENS:
+    elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
         nfa_edge(nfa, s, TOKEN_EDGE, node.a, 0, t)
     elif node.kind == GRAPH:
         emit_graph(nfa, ir, node, s, t)

@@ -57,6 +57,7 @@ cdef class Parser:
     cdef uint64_t safe
     cdef bint failed                  # whether the automata met a bound
     cdef bint whole
+    cdef size_t most              # threads that there were at once
     cdef uint32_t push_frame(
         self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count
     ) noexcept nogil
@@ -75,6 +76,7 @@ cdef class Parser:
     cdef void expand(self, ThreadC thread) noexcept nogil
     cdef void take_byte(self, uint8_t byte) noexcept nogil
     cdef void take_token(self, uint32_t token) noexcept nogil
+    cdef void end_token(self) noexcept nogil
     cdef void settle(self) noexcept nogil
     cdef ThreadC reading(self, bint* found) noexcept nogil
     cdef ThreadC begun(self) noexcept nogil
@@ -83,5 +85,6 @@ cdef class Parser:
     cdef int emit_bytes(self, uint64_t end) except -1
     cdef int emit_mark(self, MarkC mark) except -1
     cdef void agree(self) noexcept nogil
+    cdef int check_limit(self) except -1
     cdef int progress(self) except -1
     cdef list take_events(self)

@@ -4,7 +4,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .automata cimport NO_ERROR, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
-from .flat cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC
+from .flat cimport (
+    NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC, iterations, tokens, tokens_left,
+)
 from .hashing cimport MISSING, map_get, map_put, mix
 from .pool cimport vector
 
@@ -36,6 +38,7 @@ cdef class Parser:
         self.position = self.base = 0
         self.committed = NO_MARK
         self.whole = False
+        self.most = 0
         self.frames.resize(1)
         self.marks.resize(1)
         self.marks[NO_MARK].depth = 0
@@ -59,6 +62,7 @@ cdef class Parser:
         with nogil:
             self.generation.arena.guard.lock()
             self.take_token(<uint32_t>token)
+            self.end_token()
             stopped = self.vocabulary.kind[token] == STOP and not self.following.size()
             if not stopped:
                 self.kernel.swap(self.following)
@@ -104,6 +108,7 @@ cdef class Parser:
             self.close()
             chosen = self.reading(&found)
             self.generation.arena.guard.unlock()
+        self.check_limit()
         self.whole = found
         self.emit(chosen.mark, self.position)
         if found and self.automata.ir.rules[self.automata.ir.root].role != ROLE_NONE:
@@ -178,11 +183,15 @@ cdef class Parser:
 
     cdef bint may_end(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
-        return s.flags & FINAL_STATE and thread.count >= self.automata.ir.rules[s.rule].minimum
+        cdef RuleC* rule = &self.automata.ir.rules[s.rule]
+        return s.flags & FINAL_STATE and iterations(rule, thread.count) >= rule.minimum
 
     cdef bint may_go_on(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
-        return s.onward == 0 or <uint64_t>thread.count + s.onward <= self.automata.ir.rules[s.rule].maximum
+        cdef RuleC* rule = &self.automata.ir.rules[s.rule]
+        if tokens(rule, thread.count) >= rule.most_tokens:
+            return False
+        return s.onward == 0 or <uint64_t>iterations(rule, thread.count) + s.onward <= rule.maximum
 
     cdef void add(self, vector[ThreadC]* out, ThreadC thread) noexcept nogil:
         """Appends a thread unless one is in the same place already (I3)."""
@@ -198,7 +207,7 @@ cdef class Parser:
         """Follows an edge within the rule."""
         cdef StateC* s = &self.automata.states[target]
         cdef RuleC* rule = &self.automata.ir.rules[s.rule]
-        if s.flags & LOOP_STATE and thread.count == rule.maximum:
+        if s.flags & LOOP_STATE and iterations(rule, thread.count) == rule.maximum:
             return
         if s.flags & LOOP_STATE and (rule.maximum != NO_MAXIMUM or thread.count < rule.minimum):
             thread.count += 1
@@ -244,6 +253,7 @@ cdef class Parser:
         while at < self.closed.size() and self.closed.size() <= self.generation.arena.item_limit:
             self.expand(self.closed[at])
             at += 1
+        self.most = max(self.most, self.closed.size())
 
     cdef void expand(self, ThreadC thread) noexcept nogil:
         cdef StateC s = self.automata.states[thread.state]
@@ -279,7 +289,7 @@ cdef class Parser:
         cdef vector[ThreadC] before, by_edge
         cdef ThreadC thread
         cdef StateC s
-        cdef uint32_t e, k, n, t
+        cdef uint32_t e, k, n
         cdef uint64_t start = self.position
         before = self.kernel
         self.close()
@@ -289,11 +299,9 @@ cdef class Parser:
             if not self.may_go_on(&thread):
                 continue
             for e in range(s.token_off, s.token_off + s.n_tokens):
-                for t in self.automata.ir.token_sets[self.automata.token_edges[e].symbol]:
-                    if t == token:
-                        thread.back = 0
-                        self.move(&self.following, thread, self.automata.token_edges[e].target)
-                        break
+                if self.automata.ir.has_token(self.automata.token_edges[e].symbol, token):
+                    thread.back = 0
+                    self.move(&self.following, thread, self.automata.token_edges[e].target)
         if self.vocabulary.kind[token] != ORDINARY:
             return
         by_edge.swap(self.following)
@@ -309,6 +317,18 @@ cdef class Parser:
             self.add(&self.following, thread)
         self.kernel = before
         self.position = start
+
+    cdef void end_token(self) noexcept nogil:
+        """Counts a token in the text that has a bound on them; a character that can't be finished is no reading."""
+        cdef vector[ThreadC] taken
+        cdef ThreadC thread
+        cdef RuleC* rule
+        taken.swap(self.following)
+        for thread in taken:
+            rule = &self.automata.ir.rules[self.automata.states[thread.state].rule]
+            thread.count += rule.unit
+            if tokens_left(rule, thread.count) >= self.automata.states[thread.state].missing:
+                self.add(&self.following, thread)
 
     cdef void settle(self) noexcept nogil:
         """A lone thread that can only return does so at once, so that regions close early."""
@@ -357,12 +377,17 @@ cdef class Parser:
                 mark = self.marks[mark].parent
             self.safe = min(self.safe, own)
 
+    cdef int check_limit(self) except -1:
+        """Readings that were left out since there were too many make all answers worthless."""
+        if self.most > self.generation.arena.item_limit:
+            raise LimitExceeded("row_items", self.generation.arena.item_limit, self.most)
+        return 0
+
     cdef int progress(self) except -1:
         """Emits what all threads agree on."""
         if self.failed:
             self.compiled.raise_limit(self.generation.arena)
-        if self.closed.size() > self.generation.arena.item_limit:
-            raise LimitExceeded("row_items", self.generation.arena.item_limit, self.closed.size())
+        self.check_limit()
         if self.kernel.size() == 0:
             raise ParseDivergence(f"the text does not fit its grammar at byte {self.position}")
         return self.emit(self.agreed, self.safe)

@@ -75,10 +75,11 @@ cdef class Prefill:
                 live[b] = self.arena.rows[self.arena.instances[todo[at]].row].live[b]
             if not self.escapes and has_others(live, BACKSLASH):
                 live[BACKSLASH >> 6] &= ~(<uint64_t>1 << (BACKSLASH & 63))
-            for b in range(256):
-                if not (live[b >> 6] >> (b & 63)) & 1:
+            # a byte more, or, as number 256, a token's end
+            for b in range(257):
+                if b < 256 and not (live[b >> 6] >> (b & 63)) & 1:
                     continue
-                found = self.arena.step(todo[at], <uint8_t>b)
+                found = self.arena.step(todo[at], <uint8_t>b) if b < 256 else self.arena.end_token(todo[at])
                 if self.arena.error != NO_ERROR:
                     return False
                 if found == DEAD or seen.count(found):

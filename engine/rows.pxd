@@ -22,9 +22,13 @@ Invariants     I1 ids are never reused within one arena; 0 is dead or unknown; i
                   without its registers, but for the next class.
                I5 `rep` of an instance has all its registers saturated: further from both bounds
                   than one token can count. It has the same mask.
+               I6 tokens are counted by `end_token` alone, which stands between a token's last byte
+                  and the next token. Only text that refers to nothing counts them, so that their
+                  registers are those of kernel items.
 Cost           a transition seen before is one look-up; a new one is linear in the items
                concerned, and what it completes.
-Threads        everything happens under the arena's mutex, held by the callers (matcher, masks).
+Threads        everything happens under the arena's mutex, held by the callers (matcher,
+               batch, parser, prefill).
 Sources        J. Earley, CACM 13(2), 1970.
                J. Leo, TCS 82, 1991 (tail references).
                J. Aycock, R. Horspool, The Computer Journal 45(6), 2002 (nullable references
@@ -36,6 +40,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.mutex cimport mutex
 
 from .automata cimport Automata, StateC
+from .flat cimport RuleC
 from .hashing cimport U64MapC
 from .pool cimport vector
 
@@ -70,6 +75,9 @@ cdef struct RowC:
     uint32_t key_off, key_len
     uint16_t n_slots, n_parents
     uint8_t accept, has_tokens, has_tabled      # has_tabled: an item takes bytes in a tabled rule
+    uint8_t repeats                             # two items are in the same state, with other origins
+    uint8_t counts_tokens                       # a kernel item does
+    uint8_t may_not_end                         # all that is there does: perhaps no token may end here
 
 cdef struct InstanceC:
     uint32_t row, frame, rep
@@ -95,7 +103,7 @@ cdef class Arena:
     cdef vector[uint32_t] frame_off
     cdef vector[uint32_t] frame_words
     cdef vector[uint32_t] frame_table
-    cdef U64MapC byte_memo, token_memo, completion_memo
+    cdef U64MapC byte_memo, token_memo, completion_memo, end_memo
     # scratch of one row under construction
     cdef vector[SeedC] seeds
     cdef vector[uint64_t] completed
@@ -105,13 +113,21 @@ cdef class Arena:
     cdef vector[uint32_t] key
     cdef vector[uint32_t] frame
     cdef vector[uint32_t] predicted_at        # by rule: build number of the last row with it
+    cdef vector[uint32_t] seen_at             # by state: build number of the last row with it
     cdef uint32_t build_number
     cdef bint accept
 
+    cdef int open(
+        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
+        size_t byte_limit
+    ) except -1
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil
     cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil
+    cdef uint32_t end_token(self, uint32_t instance) noexcept nogil
+    cdef bint may_end_token(self, uint32_t instance) noexcept nogil
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil
+    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil
     cdef void seed_kernel(self, uint32_t instance) noexcept nogil
     cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil
     cdef uint32_t origin_of(self, uint32_t instance, ItemC* item) noexcept nogil
@@ -122,7 +138,7 @@ cdef class Arena:
     cdef void seed(
         self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value
     ) noexcept nogil
-    cdef bint is_seeded(self, SeedC* seed, bint no_minimum) noexcept nogil
+    cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil
     cdef bint is_completed(self, uint64_t key) noexcept nogil
     cdef void check_bytes(self) noexcept nogil
     cdef void fail(self, uint32_t error, uint32_t got) noexcept nogil
@@ -134,6 +150,7 @@ cdef class Arena:
     cdef void close_seed(self, SeedC seed) noexcept nogil
     cdef void complete(self, uint32_t goal, uint32_t origin) noexcept nogil
     cdef uint32_t finish(self) noexcept nogil
+    cdef uint32_t intern(self) noexcept nogil
     cdef void make_key(self) noexcept nogil
     cdef uint32_t intern_row(self) noexcept nogil
     cdef uint32_t make_row(self, uint64_t hash) noexcept nogil

@@ -6,7 +6,7 @@ from libcpp.algorithm cimport sort
 
 from .automata cimport BYTES_EXCEEDED, NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
 from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
-from .flat cimport NO_MAXIMUM, RuleC
+from .flat cimport CHARACTER_BYTES, NO_MAXIMUM, RuleC, iterations, tokens, tokens_left
 from .hashing cimport MISSING, hash_words, map_clear, map_get, map_put, mix
 from .pool cimport vector
 
@@ -45,13 +45,19 @@ cdef bint waiter_before(const WaiterC& a, const WaiterC& b) noexcept nogil:
     return a.rule < b.rule if a.rule != b.rule else a.item < b.item
 
 
+cdef bint allows(RuleC* rule, uint32_t less, uint32_t more) noexcept nogil:
+    """Whether a count leaves at least as much as another one, where there is no minimum."""
+    return iterations(rule, less) <= iterations(rule, more) and tokens(rule, less) <= tokens(rule, more)
+
+
 cdef class Arena:
     """All rows, frames and instances of one generation of one grammar."""
 
-    def __cinit__(
-        self, Automata automata, *, bint tail_references, uint32_t item_limit, uint32_t row_limit,
+    cdef int open(
+        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
         size_t byte_limit
-    ):
+    ) except -1:
+        """Makes it ready, with the first row: there is no other way."""
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
@@ -64,15 +70,16 @@ cdef class Arena:
         self.instances[BOTTOM].row = 1
         self.instances[BOTTOM].frame = 0
         self.instances[BOTTOM].rep = BOTTOM
-        self.row_table.assign(64, 0)
+        self.row_table.assign(16, 0)
         self.frame_off.assign(2, 0)
-        self.frame_table.assign(64, 0)
+        self.frame_table.assign(16, 0)
         self.predicted_at.assign(automata.ir.rules.size(), 0)
         self.build_number = 0
         with nogil:
             self.begin()
             self.seed(automata.start(automata.ir.root), automata.ir.root, BOTTOM, 0)
             self.root = self.finish()
+        return 0
 
     cdef size_t bytes_held(self) noexcept nogil:
         """About how much memory the arena and its automata take."""
@@ -80,9 +87,9 @@ cdef class Arena:
             self.rows.capacity() * sizeof(RowC) + self.items.capacity() * sizeof(ItemC)
             + self.waiters.capacity() * sizeof(WaiterC) + 4 * self.row_keys.capacity()
             + self.instances.capacity() * sizeof(InstanceC) + 4 * self.frame_words.capacity()
-            + 12 * (self.byte_memo.keys.size() + self.token_memo.keys.size() + self.completion_memo.keys.size())
-            + 12 * self.instance_ids.keys.size() + sizeof(StateC) * self.automata.states.capacity()
-            + 8 * self.automata.byte_edges.capacity()
+            + 12 * (self.byte_memo.keys.size() + self.token_memo.keys.size() + self.completion_memo.keys.size()
+                    + self.end_memo.keys.size())
+            + 12 * self.instance_ids.keys.size() + self.automata.bytes_held()
         )
 
     # -- questions ---------------------------------------------------------------------------------
@@ -161,6 +168,40 @@ cdef class Arena:
             map_put(&self.token_memo, key, found)
         return found
 
+    cdef uint32_t end_token(self, uint32_t instance) noexcept nogil:
+        """The instance once a token has ended here: those that had a part in counted text count it.
+
+        DEAD where that text stops within a character, with too few tokens left for the rest of it.
+        """
+        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef uint32_t k, found, value
+        cdef ItemC item
+        cdef RuleC* rule
+        if not row.counts_tokens:
+            return instance
+        found = map_get(&self.end_memo, instance)
+        if found != MISSING:
+            return found
+        self.begin()
+        self.accept = row.accept
+        for k in range(row.item_off, row.item_off + row.n_kernel):
+            item = self.items[k]
+            rule = &self.automata.ir.rules[self.automata.states[item.state].rule]
+            value = self.value_of(instance, &item) + rule.unit
+            # what the end of the text leads to is there already
+            if tokens_left(rule, value) >= max(<uint32_t>1, <uint32_t>self.automata.states[item.state].missing):
+                self.seed(item.state, item.goal, self.origin_of(instance, &item), value)
+        found = self.intern()
+        if self.error == NO_ERROR:
+            map_put(&self.end_memo, instance, found)
+        return found
+
+    cdef bint may_end_token(self, uint32_t instance) noexcept nogil:
+        """Whether a token may end here."""
+        if not self.rows[self.instances[instance].row].may_not_end:
+            return True
+        return self.end_token(instance) != DEAD
+
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil:
         """The instance that an item with this goal and origin leaves behind when it is completed.
 
@@ -189,6 +230,18 @@ cdef class Arena:
         self.seed_kernel(b)
         return self.finish()
 
+    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil:
+        """The union of several instances."""
+        cdef uint32_t k
+        if instances.size() == 0:
+            return DEAD
+        if instances.size() == 1:
+            return instances[0][0]
+        self.begin()
+        for k in instances[0]:
+            self.seed_kernel(k)
+        return self.finish()
+
     cdef void seed_kernel(self, uint32_t instance) noexcept nogil:
         cdef RowC row = self.rows[self.instances[instance].row]
         cdef uint32_t k
@@ -215,40 +268,42 @@ cdef class Arena:
         """
         cdef SeedC made = SeedC(state, goal, origin, value)
         self.automata.visit(state)
-        if self.is_seeded(&made, self.automata.ir.rules[self.automata.states[state].rule].minimum == 0):
+        if self.is_seeded(&made, &self.automata.ir.rules[self.automata.states[state].rule]):
             return
         if self.seeds.size() >= self.item_limit:
             self.fail(ROW_ITEMS_EXCEEDED, <uint32_t>self.seeds.size() + 1)
             return
         self.seeds.push_back(made)
 
-    cdef bint is_seeded(self, SeedC* seed, bint no_minimum) noexcept nogil:
+    cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil:
         """Whether the item is there. Past a few it is looked up: each by all it is, or where a smaller
         count allows more, the smallest count by all else.
         """
         cdef SeedC* other
         cdef uint32_t k, n = <uint32_t>self.seeds.size(), found
-        cdef bint any_value
+        # counts of tokens beside others are in no order
+        cdef bint any_value, ordered = rule.minimum == 0 and rule.unit == 0
         if n <= FEW:
             for k in range(n):
                 other = &self.seeds[k]
                 if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
-                    if other.value == seed.value or (no_minimum and other.value < seed.value):
+                    if other.value == seed.value or (rule.minimum == 0 and allows(rule, other.value, seed.value)):
                         return True
             return False
         if self.seed_places.used == 0:
             for k in range(n):
                 other = &self.seeds[k]
-                any_value = self.automata.ir.rules[self.automata.states[other.state].rule].minimum == 0
+                rule = &self.automata.ir.rules[self.automata.states[other.state].rule]
+                any_value = rule.minimum == 0 and rule.unit == 0
                 map_put(&self.seed_places, seed_key(other, any_value), k)
-        found = map_get(&self.seed_places, seed_key(seed, no_minimum))
+        found = map_get(&self.seed_places, seed_key(seed, ordered))
         if found != MISSING:
             other = &self.seeds[found]
             if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
-                if other.value == seed.value or (no_minimum and other.value < seed.value):
+                if other.value == seed.value or (ordered and other.value < seed.value):
                     return True
             # two of one hash, by accident: both stand in the row, which is only larger for it
-        map_put(&self.seed_places, seed_key(seed, no_minimum), n)
+        map_put(&self.seed_places, seed_key(seed, ordered), n)
         return False
 
     cdef void fail(self, uint32_t error, uint32_t got) noexcept nogil:
@@ -258,24 +313,24 @@ cdef class Arena:
     cdef void advance(
         self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
     ) noexcept nogil:
-        """Follows an edge; one into a LOOP state ends an iteration."""
+        """Follows an edge; one into a LOOP state counts an iteration, if the bound leaves one."""
         cdef RuleC* rule
         if self.automata.states[target].flags & LOOP_STATE:
             rule = &self.automata.ir.rules[self.automata.states[target].rule]
-            if value == rule.maximum:
+            if iterations(rule, value) == rule.maximum:
                 return
             if rule.maximum != NO_MAXIMUM or value < rule.minimum:
                 value += 1
         self.seed(target, goal, origin, value)
 
     cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil:
-        return state.flags & FINAL_STATE and value >= self.automata.ir.rules[state.rule].minimum
+        cdef RuleC* rule = &self.automata.ir.rules[state.rule]
+        return state.flags & FINAL_STATE and iterations(rule, value) >= rule.minimum
 
     cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil:
         """Whether the bounds leave a way to an end."""
-        if state.onward == 0:
-            return True
-        return <uint64_t>value + state.onward <= self.automata.ir.rules[state.rule].maximum
+        cdef RuleC* rule = &self.automata.ir.rules[state.rule]
+        return state.onward == 0 or <uint64_t>iterations(rule, value) + state.onward <= rule.maximum
 
     cdef void close_seed(self, SeedC seed) noexcept nogil:
         """Completion, empty moves and nullable references of one item."""
@@ -336,7 +391,7 @@ cdef class Arena:
 
     cdef uint32_t finish(self) noexcept nogil:
         """Closes the seeds and interns what remains; DEAD where nothing does."""
-        cdef uint32_t at = 0, n = 0, row
+        cdef uint32_t at = 0, n = 0
         cdef SeedC seed
         cdef StateC* s
         while at < self.seeds.size():
@@ -349,7 +404,12 @@ cdef class Arena:
                 self.seeds[n] = seed
                 n += 1
         self.seeds.resize(n)
-        if self.error != NO_ERROR or (n == 0 and not self.accept):
+        return self.intern()
+
+    cdef uint32_t intern(self) noexcept nogil:
+        """The instance of seeds that are closed."""
+        cdef uint32_t row
+        if self.error != NO_ERROR or (self.seeds.size() == 0 and not self.accept):
             return DEAD
         sort(self.seeds.begin(), self.seeds.end(), &seed_before)
         self.make_key()
@@ -370,7 +430,7 @@ cdef class Arena:
             word = 0
             if self.is_counted_state(seed.state):
                 word = 1 << 18
-                if self.automata.states[seed.state].flags & LOOP_STATE:
+                if self.automata.states[seed.state].flags & FINAL_STATE:
                     word |= (PLENTY if self.may_end(&self.automata.states[seed.state], seed.value)
                              else BELOW_MINIMUM) << 16
                 self.frame.push_back(seed.value)
@@ -423,7 +483,8 @@ cdef class Arena:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = row.has_tabled = 0
+        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = 0
+        row.may_not_end = not row.accept
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
         row.item_off = <uint32_t>self.items.size()
@@ -438,6 +499,10 @@ cdef class Arena:
             if word >> 18 & 1:
                 item.slot = <uint16_t>slot
                 slot += 1
+            if self.automata.ir.rules[self.automata.states[item.state].rule].unit:
+                row.counts_tokens = 1
+            else:
+                row.may_not_end = 0
             self.items.push_back(item)
         row.n_kernel = <uint32_t>self.items.size() - row.item_off
         row.n_slots, row.n_parents = <uint16_t>slot, <uint16_t>parents
@@ -456,6 +521,11 @@ cdef class Arena:
             row.live[k] = 0
         while at < self.items.size():
             self.predict_from(row, at)
+            if self.seen_at.size() <= self.items[at].state:
+                self.seen_at.resize(self.automata.states.size(), 0)
+            if self.seen_at[self.items[at].state] == self.build_number:
+                row.repeats = 1
+            self.seen_at[self.items[at].state] = self.build_number
             s = &self.automata.states[self.items[at].state]
             for k in range(4):
                 row.live[k] |= s.live[k]
@@ -599,9 +669,12 @@ cdef class Arena:
     cdef uint32_t saturate(self, uint32_t rule, uint32_t value) noexcept nogil:
         """The representative of all counts that no single token tells from this one."""
         cdef RuleC* r = &self.automata.ir.rules[rule]
-        cdef uint64_t reach = <uint64_t>value + self.automata.span[rule]
+        cdef uint32_t spent = tokens(r, value)
+        cdef uint64_t reach
+        value = iterations(r, value)
+        reach = <uint64_t>value + self.automata.span[rule]
         if value < r.minimum and reach < r.minimum:
-            return 0
-        if value >= r.minimum and (r.maximum == NO_MAXIMUM or reach < r.maximum):
-            return r.minimum
-        return value
+            value = 0
+        elif value >= r.minimum and (r.maximum == NO_MAXIMUM or reach < r.maximum):
+            value = r.minimum
+        return value if r.most_tokens - spent >= CHARACTER_BYTES else value + spent * r.unit

@@ -4,10 +4,10 @@ Written      depth first, in whole words: a tag with the length of what follows,
              two contents are written alike. Types are told apart by their tags (1 is not 1.0 nor
              true, a list is no tuple), objects keep the order of their keys, texts are written as
              they lie in memory. Values of other types take the long way over marshal or JSON.
-Hash         SipHash-2-4 with 128 bits, under a key drawn at random for each instance: nobody who
-             does not know it can make two specs that collide. It means nothing elsewhere, so that
-             it is no key for a store.
-Cost         one pass, without copies; 15 times as fast as marshal and BLAKE2b.
+Hash         SipHash-1-4 with 128 bits (Python hashes its texts by SipHash-1-3), under a key drawn
+             at random for each instance: nobody who does not know it can make two specs that
+             collide. It means nothing elsewhere, so that it is no key for a store.
+Cost         one pass, without copies: a quarter of marshal and BLAKE2b.
 Bounds       ``Limits.spec_bytes``, of what the content takes as JSON text, about.
 Source       J.-P. Aumasson, D. Bernstein, SipHash: a fast short-input PRF, INDOCRYPT 2012.
 Threads      an instance is used under the GIL; nothing in between calls into Python.

@@ -57,6 +57,7 @@ cdef class TripleMaker:
     cdef vector[uint32_t] differing
     cdef vector[uint32_t] gone            # subtrees that only the hub's walk enters
     cdef vector[uint32_t] hub_tables_at
+    cdef void prepare(self) noexcept nogil
     cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil
     cdef TriplePtr make_like(self, uint32_t state, uint32_t hub, uint32_t node, TripleC* base) noexcept nogil
@@ -72,6 +73,7 @@ cdef class TripleMaker:
     cdef void leave(self, uint32_t node, uint32_t top_depth, TripleC* out) noexcept nogil
     cdef uint32_t slot(self, uint32_t state) noexcept nogil
     cdef uint32_t table(self, uint32_t slot) noexcept nogil
+    cdef uint32_t follow(self, uint32_t slot, uint8_t byte) noexcept nogil
     cdef SafeC safe_of(self, uint32_t state) noexcept nogil
     cdef void pack_by_need(self, TripleC* out) noexcept nogil
 

@@ -5,7 +5,7 @@ from libc.string cimport memset
 from libcpp.algorithm cimport binary_search
 from libcpp.memory cimport make_shared
 
-from .automata cimport Automata, StateC
+from .automata cimport StateC
 from .byteclasses cimport MULTIBYTE
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from .hashing cimport MISSING, map_get, map_put
@@ -27,12 +27,13 @@ cdef uint32_t DIFFERING_WORDS = 64
 cdef class TripleMaker:
     """Makes the triples of one generation's tabled rules."""
 
-    def __cinit__(self, Automata automata, Vocabulary vocabulary):
-        cdef uint32_t depths = vocabulary.max_token_bytes + 2
+    cdef void prepare(self) noexcept nogil:
+        """Room for walks; most grammars are compiled and seldom asked for a triple of their own."""
+        cdef uint32_t depths = self.vocabulary.max_token_bytes + 2
         cdef SlotC nothing
+        if self.slots.size():
+            return
         memset(&nothing, 0, sizeof(nothing))
-        self.automata = automata
-        self.vocabulary = vocabulary
         self.nodes_at.assign(depths, 0)
         self.tables_at.assign(depths, 0)
         self.counts.assign(depths, 0)
@@ -46,6 +47,7 @@ cdef class TripleMaker:
     cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil:
         """The triple of a state below a node; by need (see triples) if ``filtered``."""
         cdef TriplePtr made = make_shared[TripleC]()
+        self.prepare()
         if filtered:
             self.walk_by_need(state, node, made.get())
             self.pack_by_need(made.get())
@@ -312,6 +314,7 @@ cdef class TripleMaker:
         cdef uint32_t found = map_get(&self.slot_ids, state)
         cdef StateC* s = &self.automata.states[state]
         cdef SlotC made
+        self.prepare()
         if found != MISSING:
             return found
         made.state, made.table, made.safe = state, 0, self.safe_of(state)
@@ -339,6 +342,11 @@ cdef class TripleMaker:
             for b in range(self.automata.byte_edges[k].low, self.automata.byte_edges[k].high + 1):
                 self.tables[256 * made + b] = target
         return made
+
+    cdef uint32_t follow(self, uint32_t slot, uint8_t byte) noexcept nogil:
+        """The slot behind a byte, 0 if there is none."""
+        cdef uint32_t table = self.table(slot)
+        return self.tables[256 * table + byte]
 
     cdef SafeC safe_of(self, uint32_t state) noexcept nogil:
         """What a state always takes; that of its whole rule are found the first time."""

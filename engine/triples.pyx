@@ -109,8 +109,9 @@ cdef class TripleTable:
             if not is_sound(made.get(), vocabulary):
                 return False
             all_made.push_back(made)
-        for made in all_made:
-            self.add(made, False)
+        with nogil:
+            for made in all_made:
+                self.add(made, False)
         return True
 
     def stats(self):

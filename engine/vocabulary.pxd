@@ -48,10 +48,19 @@ cdef class Vocabulary:
     cdef vector[uint8_t] data
     cdef vector[uint32_t] offsets
     cdef vector[uint32_t] stops               # stop_token_ids
+    cdef vector[uint32_t] texts               # bitset: tokens that have a text, but stop tokens
+    cdef vector[uint32_t] ragged              # ordinary tokens that may end within a character
+    cdef vector[uint16_t] begun               # by ordinary token: how many characters it begins
+    cdef vector[uint32_t] by_chars            # ordinary tokens in the order of the characters they begin
+    cdef vector[uint32_t] char_offs           # by number of characters: how many tokens begin no more
     cdef vector[uint8_t] kind                 # by token id: ORDINARY, SPECIAL, STOP or EMPTY
     cdef uint32_t max_count[256]              # most occurrences of a byte in one ordinary token
     cdef bint take_order(self, bytes ids)
     cdef bint build_trie(self) noexcept nogil
     cdef void clear_trie(self) noexcept nogil
     cdef void index_nodes(self) noexcept nogil
+    cdef void index_characters(self) noexcept nogil
+    cdef uint32_t of_chars(self, uint32_t most) noexcept nogil
     cdef uint32_t child(self, uint32_t node, uint8_t byte) noexcept nogil
+
+cdef uint32_t lead_bytes(const uint8_t* text, uint32_t n) noexcept nogil

@@ -107,6 +107,7 @@ cdef class Vocabulary:
         cdef bytes token
         cdef const uint8_t* text
         self.kind.assign(self.size, ORDINARY)
+        self.texts.assign(self.words, 0)
         for number in self.special_token_ids:
             self.kind[number] = SPECIAL
         for number in self.stop_token_ids:
@@ -123,6 +124,8 @@ cdef class Vocabulary:
             if self.kind[t] == ORDINARY and not token:
                 self.kind[t] = EMPTY
             self.ordinary += self.kind[t] == ORDINARY
+            if token and self.kind[t] != STOP:
+                self.texts[t >> 5] |= <uint32_t>1 << (t & 31)
         self.offsets.push_back(<uint32_t>self.data.size())
 
     def _load(self, store):
@@ -240,6 +243,7 @@ cdef class Vocabulary:
         node.depth = 0
         self.nodes.push_back(node)
         self.index_nodes()
+        self.index_characters()
         return True
 
     cdef void clear_trie(self) noexcept nogil:
@@ -277,3 +281,52 @@ cdef class Vocabulary:
         self.ordinary_words.assign(self.words, 0)
         for k in self.order:
             self.ordinary_words[k >> 5] |= <uint32_t>1 << (k & 31)
+
+    cdef void index_characters(self) noexcept nogil:
+        """How many characters tokens begin, and which may end within one."""
+        cdef uint32_t t, k, n
+        cdef const uint8_t* text
+        cdef vector[uint32_t] at
+        self.ragged.clear()
+        self.by_chars.resize(self.order.size())
+        self.char_offs.clear()
+        self.begun.assign(self.size, 0)
+        at.assign(self.max_token_bytes + 2, 0)
+        for t in self.order:
+            text = self.data.data() + self.offsets[t]
+            n = self.offsets[t + 1] - self.offsets[t]
+            self.begun[t] = <uint16_t>lead_bytes(text, n)
+            at[self.begun[t] + 1] += 1
+            k = 0
+            while k < min(n, <uint32_t>3) and text[n - 1 - k] >> 6 == 2:
+                k += 1
+            # k bytes go on with a character; 3 of them end any
+            if k < 3 and (k == n or k < continuations(text[n - 1 - k])):
+                self.ragged.push_back(t)
+        for k in range(1, <uint32_t>at.size()):
+            at[k] += at[k - 1]
+            self.char_offs.push_back(at[k])
+        while self.char_offs.size() > 1 and self.char_offs[self.char_offs.size() - 2] == self.order.size():
+            self.char_offs.pop_back()
+        for t in self.order:
+            self.by_chars[at[self.begun[t]]] = t
+            at[self.begun[t]] += 1
+
+    cdef uint32_t of_chars(self, uint32_t most) noexcept nogil:
+        """How many tokens begin at most so many characters: the first ones of ``by_chars``."""
+        return self.char_offs[min(<size_t>most, self.char_offs.size() - 1)]
+
+
+cdef uint32_t lead_bytes(const uint8_t* text, uint32_t n) noexcept nogil:
+    """How many characters begin in a text."""
+    cdef uint32_t k, found = 0
+    for k in range(n):
+        found += text[k] >> 6 != 2
+    return found
+
+
+cdef uint32_t continuations(uint8_t lead) noexcept nogil:
+    """How many bytes follow the first one of a character."""
+    if lead < 0xC0:
+        return 0
+    return 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3

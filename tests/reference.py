@@ -39,12 +39,14 @@ from .reference_letters import (
 
 
 class Machine(Protocol):
-    """One node: where its dot starts, when it is done, what it waits for, which letters move it."""
+    """One node: where its dot starts, when it is done, what it waits for, whether it reads letters
+    at all, and which letters move it."""
 
     start: Position
 
     def done(self, at: Position) -> bool: ...
     def waits(self, at: Position) -> Iterable[tuple[Node, Position]]: ...
+    def reads(self, at: Position) -> bool: ...
     def scan(self, at: Position, letter: int) -> Position | None: ...
 
 
@@ -58,6 +60,9 @@ class Steps:
         moves: Callable[[Position], Iterable[tuple[Node, Position]]],
     ) -> None:
         self.start, self.done, self.waits = start, done, moves
+
+    def reads(self, at: Position) -> bool:
+        return False
 
     def scan(self, at: Position, letter: int) -> Position | None:
         return None
@@ -101,6 +106,10 @@ def graph_machine(edges: Sequence[tuple[int, Node, int]], finals: Sequence[int])
     return Steps(0, lambda at: at in finals, lambda at: leaving.get(at, ()))
 
 
+#: where an object has bytes of its own to come
+READING = ("nothing", "open, space", "in a name", "name, space", "member, space", "comma, space")
+
+
 class ObjectMachine:
     """A JSON object, its listed members tried one by one.
 
@@ -136,6 +145,9 @@ class ObjectMachine:
         if read == "colon, space":
             found.append((self.members[i][1], ("member", i + 1, frozenset())))
         return found
+
+    def reads(self, at: Position) -> bool:
+        return at[0] in READING
 
     def scan(self, at: Position, letter: int) -> Position | None:
         read, i, names = at
@@ -181,6 +193,9 @@ class TextsMachine:
     def waits(self, at: Position) -> Iterable[tuple[Node, Position]]:
         return ()
 
+    def reads(self, at: Position) -> bool:
+        return any(self.machines[k].reads(way) for k, way in at)
+
     def scan(self, at: Position, letter: int) -> Position | None:
         moved = [(k, self.machines[k].scan(way, letter)) for k, way in at]
         return frozenset((k, way) for k, way in moved if way is not None) or None
@@ -223,6 +238,14 @@ class BoundedMachine:
         last = len(self.before) if self.maximum == -1 else self.maximum - count + 1
         first = max(self.minimum - count, 0)
         return any(state in before for before in self.before[first : max(last, first)])
+
+    def reads(self, at: Position) -> bool:
+        count, ways = at
+        return any(
+            self._ends(target, count + 1)
+            for state, _ in ways
+            for _, target in self.leaving.get(state, ())
+        )
 
     def scan(self, at: Position, letter: int) -> Position | None:
         count, ways = at
@@ -312,6 +335,23 @@ class Column:
     def step_token(self, token: int) -> "Column | None":
         return self.step(TOKEN + token)
 
+    def end_token(self) -> "Column | None":
+        """This state once a token has ended here; it is changed, as it is the caller's alone."""
+        kept: list[Item] = []
+        for node, at, origin in self.items:
+            machine = self.recogniser.machines[node]
+            if origin is not self and isinstance(machine, DispatchMachine):
+                at = machine.end_token(at)
+            if at is not None:
+                kept.append((node, at, origin))
+        self.items = kept
+        return self if self._accepts or self._goes_on() else None
+
+    def _goes_on(self) -> bool:
+        """Whether any item waits for a letter."""
+        machines = self.recogniser.machines
+        return any(machines[node].reads(at) for node, at, _ in self.items)
+
 
 class Recogniser:
     """The language of a grammar, letter by letter."""
@@ -334,13 +374,30 @@ class Recogniser:
         column.close()
         return column
 
+    @staticmethod
+    def after_token(states: Sequence[Column], token: int, data: bytes) -> list[Column]:
+        """The states behind a token, by its id or by its bytes; special tokens have none."""
+        found = [state.step_token(token) for state in states]
+        for state in states if data else ():
+            after: Column | None = state
+            for byte in data:
+                after = after and after.step(byte)
+            found.append(after)
+        ended = [state.end_token() for state in found if state is not None]
+        return [state for state in ended if state is not None]
+
     def matches(self, data: bytes) -> bool:
-        return self.matches_symbols(list(data))
+        state: Column | None = self.start()
+        for byte in data:
+            state = state and state.step(byte)
+        return state is not None and state.accepts()
 
     def matches_symbols(self, letters: Iterable[int]) -> bool:
+        """Each letter is a token, also where it is a byte."""
         state: Column | None = self.start()
         for letter in letters:
             state = state and state.step(letter)
+            state = state and state.end_token()
         return state is not None and state.accepts()
 
     # -- nodes ------------------------------------------------------------------------------------
@@ -359,8 +416,8 @@ class Recogniser:
             return char_machine(node[1], read_char if kind == ir.CHARS else read_json_char)
         if kind == ir.OTHER_TEXT:
             return other_text_machine(node[2])
-        if kind == ir.TOKENS:
-            return tokens_machine(node[1])
+        if kind in (ir.TOKENS, ir.OTHER_TOKENS):
+            return tokens_machine(node[1], others=kind == ir.OTHER_TOKENS)
         if kind == ir.TEXTS:
             return TextsMachine(node[1])
         if kind == ir.OBJECT:
@@ -400,7 +457,7 @@ class Recogniser:
             return "" in node[1]
         if kind == ir.BOUNDED:
             return node[2] == 0 and node[1] in nullable
-        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.OBJECT):
+        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.OTHER_TOKENS, ir.OBJECT):
             return False
         return self._is_made_of(node, nullable)
 
@@ -408,7 +465,7 @@ class Recogniser:
         kind = node[0]
         if kind == ir.DISPATCH:
             return node[4] or any(arm[1] in productive and not arm[2] for arm in node[1])
-        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT, ir.TEXTS):
+        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT, ir.TEXTS, ir.OTHER_TOKENS):
             return True
         if kind in (ir.CHARS, ir.JSON_CHARS):
             return bool(meet(node[1], ir.ANY_CHAR))

@@ -27,6 +27,9 @@ class Letters:
     def done(self, at: Position) -> bool:
         return bool(at == self.end)
 
+    def reads(self, at: Position) -> bool:
+        return bool(at != self.end)
+
     def waits(self, at: Position) -> Iterable[tuple[Node, Position]]:
         return ()
 
@@ -68,6 +71,13 @@ def utf8_span(prefix: bytes) -> tuple[int, int, bool] | None:
     low = max(bits << 6 * missing, floor)
     high = min(((bits + 1) << 6 * missing) - 1, 0x10FFFF)
     return (low, high, missing == 0) if low <= high else None
+
+
+def missing_bytes(prefix: bytes) -> int:
+    """How many bytes a character lacks that begins so."""
+    if not prefix:
+        return 0
+    return next(row[2] for row in UTF8_SHAPES if row[0] <= prefix[0] <= row[1]) - len(prefix)
 
 
 def read_char(ranges: Ranges, prefix: bytes) -> bytes | str | None:
@@ -185,17 +195,23 @@ def bytes_machine(data: bytes) -> Letters:
     return Letters(0, len(data), scan)
 
 
-def tokens_machine(ids: Sequence[int]) -> Letters:
-    return Letters("", DONE, lambda at, letter: DONE if not at and letter - TOKEN in ids else None)
+def tokens_machine(ids: Sequence[int], *, others: bool = False) -> Letters:
+    def scan(at: str, letter: int) -> str | None:
+        if at or letter < TOKEN:
+            return None
+        return DONE if (letter - TOKEN in ids) != others else None
+
+    return Letters("", DONE, scan)
 
 
 class DispatchMachine:
     """Free text with triggers, simulated by looking at its last letters again and again.
 
-    Position   (letters, pending, debt, chars) in free text: the letters read since free text began
+    Position   (letters, pending, debt, chars, tokens) in free text: the letters read since it began
                (no more than the longest pattern has), the bytes of a character that is not whole
                yet, how many letters ago the first token came that free text may not hold (1: just
-               now; 0: there was none), and how many characters there were, if they are counted.
+               now; 0: there was none), and how many characters and tokens there were, if they are
+               counted. A token counts when it ends.
                ("arm", ((node, next position), ...)) after a pattern; DONE at the end.
     Meaning    A pattern is whole characters and tokens, so it completes between characters only.
                A token that is a letter of a pattern goes on with it; one that is in ``specials``
@@ -206,11 +222,12 @@ class DispatchMachine:
     """
 
     def __init__(self, node: tuple, usable: Container[Node]) -> None:
-        _, self.arms, self.excludes, self.specials, self.open_end, self.least, self.most = node
+        _, self.arms, self.excludes, self.specials, self.open_end, *bounds = node
+        self.least, self.most, self.most_tokens = bounds
         self.usable = usable
         self.patterns: list[Pattern] = [*(arm[0] for arm in self.arms), *self.excludes]
         self.longest = max(map(len, self.patterns), default=0)
-        self.start: Position = ((), b"", 0, 0)
+        self.start: Position = ((), b"", 0, 0, 0)
 
     def done(self, at: Position) -> bool:
         if at == DONE or at[0] == "arm":
@@ -220,10 +237,13 @@ class DispatchMachine:
     def waits(self, at: Position) -> Iterable[tuple[Node, Position]]:
         return at[1] if at[0] == "arm" else ()
 
+    def reads(self, at: Position) -> bool:
+        return bool(at != DONE and at[0] != "arm")
+
     def scan(self, at: Position, letter: int) -> Position | None:
         if at == DONE or at[0] == "arm":
             return None
-        letters, pending, debt, chars = at
+        letters, pending, debt, chars, tokens = at
         if letter < TOKEN:
             if not pending and chars == self.most:
                 return None
@@ -238,15 +258,24 @@ class DispatchMachine:
             return None
         elif debt or letter - TOKEN not in self.specials:
             debt += 1
-        return self._settle((*letters, letter), pending, debt, chars)
+        return self._settle((*letters, letter), pending, debt, (chars, tokens))
 
-    def _settle(self, letters: Pattern, pending: bytes, debt: int, chars: int) -> Position | None:
+    def end_token(self, at: Position) -> Position | None:
+        """A token that had a part in the text ends; None where the text can't go on."""
+        if self.most_tokens < 0 or at == DONE or at[0] == "arm":
+            return at
+        left = self.most_tokens - at[4] - 1
+        return (*at[:4], at[4] + 1) if left >= max(1, missing_bytes(at[1])) else None
+
+    def _settle(
+        self, letters: Pattern, pending: bytes, debt: int, counts: tuple[int, int]
+    ) -> Position | None:
         whole = [p for p in self.patterns if letters[-len(p) :] == p and not pending]
         if whole:
             return self._trigger(whole, debt)
         if debt and not self._is_payable(letters, debt):
             return None
-        return letters[-self.longest :] if self.longest else (), pending, debt, chars
+        return letters[-self.longest :] if self.longest else (), pending, debt, *counts
 
     def _trigger(self, whole: list[Pattern], debt: int) -> Position | None:
         longest = max(whole, key=len)

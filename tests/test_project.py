@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted(
     str(path.relative_to(ROOT))
-    for pattern in ("*.md", "docs/**/*.md", "bench/**/*.md", "k6/**/*.md")
+    for pattern in ("*.md", "docs/**/*.md", "bench/**/*.md", "k6/**/*.md", "engine/*.md")
     for path in ROOT.glob(pattern)
 )
 

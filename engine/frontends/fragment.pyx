@@ -11,6 +11,9 @@ from threading import Lock
 
 from ..errors import InternalError
 
+# what a key and its entry take without their texts
+cdef Py_ssize_t KEY_WORDS = 100
+
 
 cdef Fragment fragment_of(Grammar grammar, uint32_t node):
     """What lies below a node."""
@@ -75,28 +78,35 @@ cdef class Fragment:
 
     cdef uint32_t put_into(self, Grammar grammar) except? 0xFFFFFFFF:
         cdef vector[uint32_t] numbers
-        cdef NodeC node
-        cdef uint32_t k, step, off, a
-        for node in self.nodes:
+        cdef NodeC* node
+        cdef uint32_t* words
+        cdef uint32_t j, k, step, off, a, n
+        numbers.resize(self.nodes.size())
+        for j in range(<uint32_t>self.nodes.size()):
             # equal content is met by its own node: what was composed once is composed as it stands
+            node = &self.nodes[j]
             off, a, step = <uint32_t>grammar.pool.size(), node.a, child_step(node.kind)
+            # the final states of a graph lie behind its edges
+            n = node.n + (node.c if node.kind == GRAPH else 0)
+            if n:
+                words = &self.pool[node.off]
+                grammar.pool.insert(grammar.pool.end(), words, words + n)
+                words = &grammar.pool[off]
+                k = step >> 1
+                while step and k < node.n:
+                    words[k] = numbers[words[k]]
+                    k += step
             if node.kind == REPEAT or node.kind == BOUNDED:
                 a = numbers[node.a]
-            for k in range(node.n):
-                grammar.pool.push_back(self.pool[node.off + k])
-            k = 1 if step == 3 else 0
-            while step and k < node.n:
-                grammar.pool[off + k] = numbers[self.pool[node.off + k]]
-                k += step
-            if node.kind == GRAPH:
-                for k in range(node.c):
-                    grammar.pool.push_back(self.pool[node.b + k])
-            numbers.push_back(grammar.intern(node.kind, a, 0 if node.kind == GRAPH else node.b, node.c, off))
+            numbers[j] = grammar.intern(node.kind, a, 0 if node.kind == GRAPH else node.b, node.c, off)
         return numbers.back()
+
+    cdef bint is_nothing(self) noexcept:
+        return self.nodes.size() == 0
 
     cdef Py_ssize_t words(self):
         """About how much room it takes."""
-        return 6 * self.nodes.size() + self.pool.size()
+        return 6 * self.nodes.size() + self.pool.size() + self.key_words
 
 
 cdef inline uint32_t child_step(uint32_t kind) noexcept nogil:
@@ -116,8 +126,9 @@ cdef class Fragments:
                 self.known.move_to_end(key)
             return found
 
-    cdef int keep(self, key, Fragment fragment) except -1:
+    cdef int keep(self, key, Fragment fragment, Py_ssize_t key_chars) except -1:
         """One that is too large by itself is not kept."""
+        fragment.key_words = KEY_WORDS + key_chars
         if fragment.words() * 8 > self.most:
             return 0
         with self.guard:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from ..errors import LimitExceeded
 from ..ir import Grammar, Node
 from .char_automaton import Bound, CharAutomaton, from_tree
+from .regex_emit import emit
 from .regex_syntax import parse
 from .regex_tree import (
     ANYTHING,
@@ -49,7 +50,7 @@ def build_regex(
     tree = parse(pattern, pointer=pointer, limits=grammar.limits)
     plain = whole(tree, search=False)
     if plain is not None:
-        return emit(grammar, plain, inside_json=inside_json)
+        return emit(grammar, plain, inside_json)
     bound = Bound(grammar.limits.pattern_states, pointer)
     return from_tree(tree, bound, search=False).to_node(grammar, inside_json=inside_json)
 
@@ -68,7 +69,7 @@ def build_search(grammar: Grammar, pattern: str, *, pointer: str = "") -> Node:
 def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
     plain = whole(tree, search=True)
     if plain is not None and not _floats(plain):
-        return emit(grammar, plain, inside_json=True)
+        return emit(grammar, plain, True)
     limit = grammar.limits.pattern_states
     try:
         small = min(limit, SEARCH_STATES) if plain is not None else limit
@@ -78,7 +79,7 @@ def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
             raise
         for each in (plain, factored(plain)):
             if _places(each) <= SEARCH_PLACES:
-                return emit(grammar, each, inside_json=True)
+                return emit(grammar, each, True)
         return search_automaton(tree, Bound(limit, pointer)).to_node(grammar)
 
 
@@ -162,40 +163,3 @@ def _begin_apart(tree: Alt) -> bool:
     return all(isinstance(first, Chars) for first in firsts) and all(
         left[1] < right[0] for left, right in pairwise(ranges)
     )
-
-
-# -- emission ------------------------------------------------------------------------------------
-
-
-def emit(grammar: Grammar, tree: Tree, *, inside_json: bool) -> Node:
-    """A tree without anchors -> IR; inside a JSON string every character in any spelling."""
-    if isinstance(tree, Chars):
-        return grammar.json_chars(tree.ranges) if inside_json else grammar.chars(tree.ranges)
-    if isinstance(tree, Repeat):
-        body = emit(grammar, tree.body, inside_json=inside_json)
-        return grammar.repeat(body, tree.minimum, tree.maximum)
-    assert isinstance(tree, Cat | Alt)
-    nodes: list[Node] = []
-    literal = ""
-    for part in (*tree.parts, None):
-        c = _only(part) if isinstance(tree, Cat) else None
-        if c is not None:
-            literal += c
-            continue
-        if literal:
-            nodes.append(grammar.text(literal) if inside_json else grammar.bytes(literal.encode()))
-            literal = ""
-        if part is not None:
-            nodes.append(emit(grammar, part, inside_json=inside_json))
-    return grammar.seq(*nodes) if isinstance(tree, Cat) else grammar.alt(*nodes)
-
-
-def _only(tree: Tree | None) -> str | None:
-    """The one character that the tree matches, if there is just one."""
-    if (
-        not isinstance(tree, Chars)
-        or len(tree.ranges) != 1
-        or tree.ranges[0][0] != tree.ranges[0][1]
-    ):
-        return None
-    return chr(tree.ranges[0][0])

@@ -1,8 +1,12 @@
 """The fields of one JSON object: see the header file."""
 
+cimport cython
+
 from ..errors import SpecError, UnsupportedSchema
 
 
+@cython.no_gc
+@cython.freelist(8)
 cdef class Fields:
     """``taken`` counts the fields of ``value`` that were asked for; none is asked for twice."""
 

@@ -1,155 +1,237 @@
-"""The formats of structural tags, as checked objects: what the parser makes and the builder reads.
+"""The formats of structural tags: see the header file."""
 
-``pointer`` is a format's JSON pointer in the document that the caller sent. A mark (what begins,
-ends or triggers a tag) is a ``str``, a literal text, or an ``int``, a token id.
-
-Invariants   I1 every text is encodable in UTF-8; triggers, patterns of arms and excludes are not
-             empty.
-             I2 elements, tags, triggers, ends and arms are not empty.
-             I3 the begin of every tag in Triggered starts with a trigger, and every trigger starts
-             some begin.
-             I4 free text in a tag has excludes or a bound, or the tag an end that is not empty.
-Cost         extension types, since each is made once for every tag of every request.
-"""
-
-import cython
+cimport cython
 
 Mark = str | int
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class ConstString:
-    pointer: str
-    value: str
+@cython.no_gc
+cdef class Format:
+    """What every format has."""
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class JsonSchema:
-    pointer: str
-    schema: object
-    place: str  # the JSON pointer of the schema itself
-    extra_keys: str = "anywhere"  # where additional keys may stand, see frontends.json_schema
-    loose: bint = False  # for reading only: any JSON, however badly written
-    style: str = "json"
-    any_order: bint = False
-    whitespace: str = "flexible"
+@cython.no_gc
+cdef class ConstString(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class Regex:
-    pointer: str
-    pattern: str
+@cython.no_gc
+cdef class JsonSchema(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class Ebnf:
-    pointer: str
-    text: str
+@cython.no_gc
+cdef class Regex(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class AnyText:
-    pointer: str
-    excludes: tuple
-    max_chars: object = None
+@cython.no_gc
+cdef class Ebnf(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class Token:
-    pointer: str
-    token: object
+@cython.no_gc
+cdef class AnyText(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class OtherTokens:
+@cython.no_gc
+cdef class Token(Format):
+    pass
+
+
+@cython.no_gc
+cdef class OtherTokens(Format):
     """Tokens that are not among the excluded ones, ``minimum`` to ``maximum`` of them."""
 
-    pointer: str
-    excludes: tuple
-    minimum: object
-    maximum: object
+
+@cython.no_gc
+cdef class Sequence(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class Sequence:
-    pointer: str
-    elements: tuple
+@cython.no_gc
+cdef class Or(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class Or:
-    pointer: str
-    elements: tuple
+@cython.no_gc
+cdef class Repeat(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class Repeat:
-    pointer: str
-    content: object
-    minimum: object
-    maximum: object
+@cython.no_gc
+cdef class Tag(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class Tag:
-    pointer: str
-    begin: object
-    content: object
-    ends: tuple
+@cython.no_gc
+cdef class Triggered(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class Triggered:
-    pointer: str
-    triggers: tuple
-    tags: tuple
-    excludes: tuple
-    at_least_one: bint
-    stop_after_first: bint
-
-
-@cython.dataclasses.dataclass(eq=False)
-cdef class Dispatch:
+@cython.no_gc
+cdef class Dispatch(Format):
     """Free text in which a pattern wants its format; then the text goes on, if ``loop``."""
 
-    pointer: str
-    arms: tuple
-    excludes: tuple
-    loop: bint
+
+@cython.no_gc
+cdef class TagsWithSeparator(Format):
+    pass
 
 
-@cython.dataclasses.dataclass(eq=False)
-cdef class TagsWithSeparator:
-    pointer: str
-    tags: tuple
-    separator: str
-    at_least_one: bint
-    stop_after_first: bint
+cdef ConstString new_const_string(str pointer, str value):
+    cdef ConstString made = ConstString.__new__(ConstString)
+    made.pointer = pointer
+    made.value = value
+    return made
 
 
-Format = (
-    ConstString | JsonSchema | Regex | Ebnf | AnyText | Token | OtherTokens
-    | Sequence | Or | Repeat | Tag | Triggered | Dispatch | TagsWithSeparator
-)
+cdef JsonSchema new_json_schema(str pointer, object schema, str place):
+    cdef JsonSchema made = JsonSchema.__new__(JsonSchema)
+    made.pointer = pointer
+    made.schema = schema
+    made.place = place
+    made.extra_keys = "anywhere"
+    made.loose = False
+    made.style = "json"
+    made.any_order = False
+    made.whitespace = "flexible"
+    made.indent = 20
+    return made
 
 
-def is_endless(made):
-    """Whether the format holds text that nothing but the end of the tag around it bounds."""
-    if isinstance(made, (Sequence, Or)):
-        return any(is_endless(element) for element in made.elements)
-    if isinstance(made, Repeat):
-        return is_endless(made.content)
-    if isinstance(made, OtherTokens):
-        return made.maximum is None
-    if isinstance(made, AnyText) and made.max_chars is not None:
+cdef Regex new_regex(str pointer, str pattern):
+    cdef Regex made = Regex.__new__(Regex)
+    made.pointer = pointer
+    made.pattern = pattern
+    return made
+
+
+cdef Ebnf new_ebnf(str pointer, str text):
+    cdef Ebnf made = Ebnf.__new__(Ebnf)
+    made.pointer = pointer
+    made.text = text
+    return made
+
+
+cdef AnyText new_any_text(str pointer, tuple excludes, object max_chars, object max_tokens):
+    cdef AnyText made = AnyText.__new__(AnyText)
+    made.pointer = pointer
+    made.excludes = excludes
+    made.max_chars = max_chars
+    made.max_tokens = max_tokens
+    return made
+
+
+cdef Token new_token(str pointer, object token):
+    cdef Token made = Token.__new__(Token)
+    made.pointer = pointer
+    made.token = token
+    return made
+
+
+cdef OtherTokens new_other_tokens(str pointer, tuple excludes, object minimum, object maximum):
+    cdef OtherTokens made = OtherTokens.__new__(OtherTokens)
+    made.pointer = pointer
+    made.excludes = excludes
+    made.minimum = minimum
+    made.maximum = maximum
+    return made
+
+
+cdef Sequence new_sequence(str pointer, tuple elements):
+    cdef Sequence made = Sequence.__new__(Sequence)
+    made.pointer = pointer
+    made.elements = elements
+    return made
+
+
+cdef Or new_or(str pointer, tuple elements):
+    cdef Or made = Or.__new__(Or)
+    made.pointer = pointer
+    made.elements = elements
+    return made
+
+
+cdef Repeat new_repeat(str pointer, Format content, object minimum, object maximum):
+    cdef Repeat made = Repeat.__new__(Repeat)
+    made.pointer = pointer
+    made.content = content
+    made.minimum = minimum
+    made.maximum = maximum
+    return made
+
+
+cdef Tag new_tag(str pointer, object begin, Format content, tuple ends):
+    cdef Tag made = Tag.__new__(Tag)
+    made.pointer = pointer
+    made.begin = begin
+    made.content = content
+    made.ends = ends
+    return made
+
+
+cdef Triggered new_triggered(
+    str pointer, tuple triggers, tuple tags, tuple excludes, bint at_least_one, bint stop_after_first
+):
+    cdef Triggered made = Triggered.__new__(Triggered)
+    made.pointer = pointer
+    made.triggers = triggers
+    made.tags = tags
+    made.excludes = excludes
+    made.at_least_one = at_least_one
+    made.stop_after_first = stop_after_first
+    return made
+
+
+cdef Dispatch new_dispatch(str pointer, tuple arms, tuple excludes, bint loop):
+    cdef Dispatch made = Dispatch.__new__(Dispatch)
+    made.pointer = pointer
+    made.arms = arms
+    made.excludes = excludes
+    made.loop = loop
+    return made
+
+
+cdef TagsWithSeparator new_tags_with_separator(
+    str pointer, tuple tags, str separator, bint at_least_one, bint stop_after_first
+):
+    cdef TagsWithSeparator made = TagsWithSeparator.__new__(TagsWithSeparator)
+    made.pointer = pointer
+    made.tags = tags
+    made.separator = separator
+    made.at_least_one = at_least_one
+    made.stop_after_first = stop_after_first
+    return made
+
+
+cdef bint is_endless(Format made) except -1:
+    kind = type(made)
+    if kind is Sequence or kind is Or:
+        for element in (<Sequence>made).elements if kind is Sequence else (<Or>made).elements:
+            if is_endless(element):
+                return True
         return False
-    return isinstance(made, (AnyText, Triggered, Dispatch)) and not made.excludes
+    if kind is Repeat:
+        return is_endless((<Repeat>made).content)
+    if kind is OtherTokens:
+        return (<OtherTokens>made).maximum is None
+    if kind is AnyText:
+        return not is_counted(<AnyText>made) and not (<AnyText>made).excludes
+    if kind is Triggered:
+        return not (<Triggered>made).excludes
+    return kind is Dispatch and not (<Dispatch>made).excludes
 
 
-def is_text(made):
-    """Whether the format is free text without a bound, so that repeating it adds nothing to it."""
-    if isinstance(made, Triggered):
-        return not made.at_least_one and not made.stop_after_first
-    if isinstance(made, Dispatch):
-        return made.loop
-    return isinstance(made, AnyText) and made.max_chars is None
+cdef bint is_text(Format made) except -1:
+    kind = type(made)
+    if kind is Triggered:
+        return not (<Triggered>made).at_least_one and not (<Triggered>made).stop_after_first
+    if kind is Dispatch:
+        return (<Dispatch>made).loop
+    return kind is AnyText and not is_counted(<AnyText>made)
+
+
+cdef bint is_counted(AnyText made) noexcept:
+    return made.max_chars is not None or made.max_tokens is not None

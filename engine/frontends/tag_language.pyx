@@ -17,34 +17,21 @@ Cost         linear; places are written out only where something is wrong.
 import json
 
 from .tag_fields cimport Fields, as_schema, as_text, as_texts
+from .tag_formats cimport (
+    AnyText, Format, JsonSchema, Tag, is_endless, is_text, new_any_text, new_const_string, new_dispatch,
+    new_ebnf, new_json_schema, new_or, new_other_tokens, new_regex, new_repeat, new_sequence, new_tag,
+    new_tags_with_separator, new_token, new_triggered,
+)
+from .tag_spelling cimport sizes_of
+from .tag_vocabulary cimport TagVocabulary
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
-from .tag_formats import (
-    AnyText,
-    ConstString,
-    Dispatch,
-    Ebnf,
-    JsonSchema,
-    Or,
-    OtherTokens,
-    Regex,
-    Repeat,
-    Sequence,
-    Tag,
-    TagsWithSeparator,
-    Token,
-    Triggered,
-    is_endless,
-    is_text,
-)
 from .tag_styles import STYLES
 
 # What a "switchyard" field must name: additions of our own, which other engines refuse by name.
 EXTENSION_VERSION = 1
 # The largest count; the engine's registers hold 32 bits.
 MOST = 2**31 - 1
-# Blanks that follow one another in the white space between JSON tokens: a newline and 20 more.
-BLANKS = 21
 
 # By type: the fields of a format.
 cdef dict FIELDS = {
@@ -79,7 +66,12 @@ cdef dict FIELDS = {
 cdef tuple TAG_FIELDS = FIELDS["tag"]
 
 
-def parse_structural_tag(document, vocabulary, limits):
+cdef Format parse_structural_tag(document, TagVocabulary vocabulary, limits):
+    """The format of a document in either spelling.
+
+    Raises:
+        SpecError, UnsupportedSchema or LimitExceeded with the place in the document.
+    """
     cdef Fields fields
     cdef Reader reader
     try:
@@ -124,10 +116,11 @@ cdef class Reader:
     the document is looked at as a whole when one comes near to the limit.
     """
 
-    cdef object document, limits, vocabulary
+    cdef object document, limits
+    cdef TagVocabulary vocabulary
     cdef Py_ssize_t careful
 
-    def __cinit__(self, document, vocabulary, limits):
+    def __cinit__(self, document, TagVocabulary vocabulary, limits):
         self.document = document
         self.limits = limits
         self.vocabulary = vocabulary
@@ -135,7 +128,7 @@ cdef class Reader:
         if self.careful < 2:
             check_depth(document, limits)
 
-    cdef object format(self, value, str pointer, Py_ssize_t depth):
+    cdef Format format(self, value, str pointer, Py_ssize_t depth):
         cdef Fields fields
         if depth > self.careful:
             check_depth(self.document, self.limits)
@@ -151,7 +144,7 @@ cdef class Reader:
         fields.finish(known)
         return made
 
-    cdef object composed(self, str kind, Fields fields, Py_ssize_t depth):
+    cdef Format composed(self, str kind, Fields fields, Py_ssize_t depth):
         """Formats that hold others; most of what there is stands first."""
         if kind == "json_schema":
             return self.json_schema(fields)
@@ -161,9 +154,9 @@ cdef class Reader:
             triggers = as_texts(fields.items("triggers"), f"{fields.pointer}/triggers")
             return self.triggered(fields, triggers, excluded(fields), "triggers", depth)
         if kind == "sequence":
-            return Sequence(fields.pointer, self.elements(fields, depth))
+            return new_sequence(fields.pointer, self.elements(fields, depth))
         if kind == "or":
-            return Or(fields.pointer, self.elements(fields, depth))
+            return new_or(fields.pointer, self.elements(fields, depth))
         if kind == "optional":
             return self.repeat(fields, 0, 1, depth)
         if kind == "star":
@@ -181,32 +174,35 @@ cdef class Reader:
         if kind == "token_dispatch":
             return self.token_dispatch(fields, depth)
         if kind == "tags_with_separator":
-            return TagsWithSeparator(
+            return new_tags_with_separator(
                 fields.pointer, self.tags(fields, depth), fields.text("separator"),
                 fields.flag("at_least_one", False), fields.flag("stop_after_first", False))
         return self.leaf(kind, fields)
 
-    cdef object leaf(self, str kind, Fields fields):
+    cdef Format leaf(self, str kind, Fields fields):
+        cdef JsonSchema made
         if kind == "any_text":
             return any_text(fields)
         if kind == "const_string":
-            return ConstString(fields.pointer, fields.text("value"))
+            return new_const_string(fields.pointer, fields.text("value"))
         if kind == "regex":
-            return Regex(fields.pointer, fields.text("pattern"))
+            return new_regex(fields.pointer, fields.text("pattern"))
         if kind == "grammar":
-            return Ebnf(fields.pointer, fields.text("grammar"))
+            return new_ebnf(fields.pointer, fields.text("grammar"))
         if kind == "token":
-            return Token(fields.pointer, self.token(fields.item("token"), fields, "token"))
+            return new_token(fields.pointer, self.token(fields.item("token"), fields, "token"))
         if kind == "exclude_token":
-            return OtherTokens(fields.pointer, self.tokens(fields, "exclude_tokens"), 1, 1)
+            return new_other_tokens(fields.pointer, self.tokens(fields, "exclude_tokens"), 1, 1)
         if kind == "any_tokens":
-            return OtherTokens(
+            return new_other_tokens(
                 fields.pointer, self.tokens(fields, "exclude_tokens"), 0, fields.bound("max_tokens", MOST))
         place = f"{fields.pointer}/json_schema"
         schema = as_schema(fields.item("json_schema"), place)
-        return JsonSchema(fields.pointer, schema, place, style="qwen_xml")
+        made = new_json_schema(fields.pointer, schema, place)
+        made.style = "qwen_xml"
+        return made
 
-    cdef object legacy(self, Fields fields):
+    cdef Format legacy(self, Fields fields):
         """The older spelling: triggered tags around schemas, at the root of the document."""
         cdef Fields inner
         cdef list tags = []
@@ -216,12 +212,12 @@ cdef class Reader:
             place = f"{inner.pointer}/schema"
             if isinstance(schema, str):
                 schema = schema_text(schema, place)
-            content = JsonSchema(place, as_schema(schema, place), place)
-            tags.append(Tag(inner.pointer, inner.text("begin"), content, (inner.text("end"),)))
+            content = new_json_schema(place, as_schema(schema, place), place)
+            tags.append(new_tag(inner.pointer, inner.text("begin"), content, (inner.text("end"),)))
             inner.finish(("begin", "schema", "end"))
         triggers = as_texts(fields.items("triggers"), "/triggers")
-        made = Triggered("", triggers, tuple(tags), (), False, False)
-        check_triggers(triggers, tags, "/triggers")
+        made = new_triggered("", triggers, tuple(tags), (), False, False)
+        check_triggers(triggers, tuple(tags), "/triggers")
         return made
 
     # -- leaves ------------------------------------------------------------------------------------
@@ -251,9 +247,10 @@ cdef class Reader:
     cdef tuple specials(self, Fields fields, str name, list items):
         return tuple([self.special(v, fields, name, f"{name}/{k}") for k, v in enumerate(items)])
 
-    cdef object json_schema(self, Fields fields):
+    cdef Format json_schema(self, Fields fields):
+        cdef JsonSchema made
         place = f"{fields.pointer}/json_schema"
-        made = JsonSchema(fields.pointer, as_schema(fields.item("json_schema"), place), place)
+        made = new_json_schema(fields.pointer, as_schema(fields.item("json_schema"), place), place)
         if len(fields.value) > 2:
             add_options(fields, made)
         return made
@@ -264,29 +261,29 @@ cdef class Reader:
         items = fields.items("elements")
         return tuple([self.format(v, f"{place}{k}", depth + 2) for k, v in enumerate(items)])
 
-    cdef object content(self, Fields fields, Py_ssize_t depth):
+    cdef Format content(self, Fields fields, Py_ssize_t depth):
         return self.format(fields.item("content"), f"{fields.pointer}/content", depth + 1)
 
-    cdef object repeat_counted(self, Fields fields, Py_ssize_t depth):
+    cdef Format repeat_counted(self, Fields fields, Py_ssize_t depth):
         minimum, maximum = fields.count("min", 0, MOST), fields.count("max", -1, MOST)
         if -1 < maximum < minimum:
             raise fields.fault("max", "must not be below min, unless it is -1, no upper bound")
         return self.repeat(fields, minimum, None if maximum == -1 else maximum, depth)
 
-    cdef object repeat(self, Fields fields, minimum, maximum, Py_ssize_t depth):
+    cdef Format repeat(self, Fields fields, minimum, maximum, Py_ssize_t depth):
+        cdef AnyText text
         content = self.content(fields, depth)
         if maximum == 0:
-            return Repeat(fields.pointer, content, 0, 0)
+            return new_repeat(fields.pointer, content, 0, 0)
         # Text after text is text: so its triggers, excludes and the tag's end hold for the whole.
         if is_text(content):
             return content
         if isinstance(content, AnyText):
-            bound = None if maximum is None else content.max_chars * maximum
-            if content.max_chars == 0:
-                bound = 0
-            if bound is None or bound <= MOST:
-                return AnyText(content.pointer, content.excludes, bound)
-        return Repeat(fields.pointer, content, minimum, maximum)
+            text = content
+            chars, tokens = times(text.max_chars, maximum), times(text.max_tokens, maximum)
+            if (chars is None or chars <= MOST) and (tokens is None or tokens <= MOST):
+                return new_any_text(text.pointer, text.excludes, chars, tokens)
+        return new_repeat(fields.pointer, content, minimum, maximum)
 
     # -- tags --------------------------------------------------------------------------------------
     cdef object mark(self, Fields fields, str name):
@@ -301,7 +298,7 @@ cdef class Reader:
         inner.finish(("type", "token"))
         return token
 
-    cdef object tag(self, Fields fields, Py_ssize_t depth):
+    cdef Tag tag(self, Fields fields, Py_ssize_t depth):
         cdef tuple ends
         begin = self.mark(fields, "begin")
         content = self.content(fields, depth)
@@ -312,7 +309,7 @@ cdef class Reader:
             ends = (self.mark(fields, "end"),)
         if ends.count("") == len(ends) and is_endless(content):
             raise fields.fault("end", "must not be empty after free text, or the text never ends")
-        return Tag(fields.pointer, begin, content, ends)
+        return new_tag(fields.pointer, begin, content, ends)
 
     cdef tuple tags(self, Fields fields, Py_ssize_t depth):
         cdef Fields inner
@@ -332,30 +329,30 @@ cdef class Reader:
         excludes = self.specials(fields, name, fields.optional_items(name))
         return tuple([token for token in excludes if token not in triggers])
 
-    cdef object triggered(
+    cdef Format triggered(
         self, Fields fields, tuple triggers, tuple excludes, str name, Py_ssize_t depth
     ):
         tags = self.tags(fields, depth)
-        made = Triggered(
+        made = new_triggered(
             fields.pointer, triggers, tags, excludes,
             fields.flag("at_least_one", False), fields.flag("stop_after_first", False))
         check_triggers(triggers, tags, f"{fields.pointer}/{name}")
         return made
 
-    cdef object dispatch(self, Fields fields, Py_ssize_t depth):
+    cdef Format dispatch(self, Fields fields, Py_ssize_t depth):
         arms = [
             (as_text(pattern, f"{fields.pointer}/rules/{k}", 0, True), made)
             for k, (pattern, made) in enumerate(self.rules(fields, depth))
         ]
-        return Dispatch(fields.pointer, tuple(arms), excluded(fields), fields.flag("loop", True))
+        return new_dispatch(fields.pointer, tuple(arms), excluded(fields), fields.flag("loop", True))
 
-    cdef object token_dispatch(self, Fields fields, Py_ssize_t depth):
+    cdef Format token_dispatch(self, Fields fields, Py_ssize_t depth):
         arms = [
             (self.special(pattern, fields, "rules", f"rules/{k}/0"), made)
             for k, (pattern, made) in enumerate(self.rules(fields, depth))
         ]
         kept = self.kept_excludes(fields, {token for token, _ in arms})
-        return Dispatch(fields.pointer, tuple(arms), kept, fields.flag("loop", True))
+        return new_dispatch(fields.pointer, tuple(arms), kept, fields.flag("loop", True))
 
     cdef list rules(self, Fields fields, Py_ssize_t depth):
         """Pairs of a pattern and a format."""
@@ -366,6 +363,13 @@ cdef class Reader:
                 raise SpecError("must be a pair of a pattern and a format", place)
             made.append((rule[0], self.format(rule[1], f"{place}/1", depth + 3)))
         return made
+
+
+cdef object times(bound, maximum):
+    """The bound of a text that is repeated; None is no bound."""
+    if bound is None or bound == 0:
+        return bound
+    return None if maximum is None else bound * maximum
 
 
 cdef object schema_text(str text, str pointer):
@@ -381,15 +385,12 @@ cdef tuple excluded(Fields fields):
     return as_texts(fields.optional_items("excludes"), f"{fields.pointer}/excludes")
 
 
-cdef object any_text(Fields fields):
-    excludes = excluded(fields)
-    if fields.get("max_tokens", None) is not None:
-        message = "the engine counts characters of free text, not its tokens: use max_chars"
-        raise UnsupportedSchema(fields.pointer, "max_tokens", message)
-    return AnyText(fields.pointer, excludes, fields.bound("max_chars", MOST))
+cdef Format any_text(Fields fields):
+    return new_any_text(
+        fields.pointer, excluded(fields), fields.bound("max_chars", MOST), fields.bound("max_tokens", MOST))
 
 
-cdef int add_options(Fields fields, made) except -1:
+cdef int add_options(Fields fields, JsonSchema made) except -1:
     """The fields of a json_schema that are seldom there."""
     cdef Fields own
     style = fields.get("style", "json")
@@ -398,11 +399,11 @@ cdef int add_options(Fields fields, made) except -1:
     made.style = style
     made.any_order = fields.flag("any_order", False)
     blanks = fields.bound("max_whitespace_cnt", MOST)
-    if blanks is not None and blanks < BLANKS:
-        if blanks:
-            message = f"white space is bounded by {BLANKS} anyway, or left out with 0"
-            raise UnsupportedSchema(fields.pointer, "max_whitespace_cnt", message)
+    if blanks == 0:
         made.whitespace = "compact"
+    elif blanks is not None and blanks <= made.indent:
+        # a newline is the first of them
+        made.indent = blanks - 1
     if fields.get("excludes", []) != []:
         raise UnsupportedSchema(fields.pointer, "excludes")
     if "switchyard" not in fields.value:
@@ -419,21 +420,28 @@ cdef int add_options(Fields fields, made) except -1:
     return 0
 
 
-cdef int check_triggers(tuple triggers, tags, str place) except -1:
+cdef int check_triggers(tuple triggers, tuple tags, str place) except -1:
     """I3, linear in the tags: a begin is looked up once for each length that a trigger has."""
     cdef dict used = dict.fromkeys(triggers, False)
     cdef bint literal = isinstance(triggers[0], str), met
-    cdef list sizes = sorted({len(trigger) for trigger in triggers}) if literal else []
+    cdef list sizes = sizes_of(triggers)
+    cdef Tag tag
     for tag in tags:
         begin = tag.begin
         if isinstance(begin, str) != literal:
             what = "a text" if literal else "a token"
             message = f"the begin of this tag must be {what}, as the triggers are"
             raise SpecError(message, f"{tag.pointer}/begin")
-        met = False
-        for head in [begin[:n] for n in sizes] if literal else [begin]:
-            if head in used:
-                used[head] = met = True
+        if literal:
+            met = False
+            for size in sizes:
+                head = (<str>begin)[:size]
+                if head in used:
+                    used[head] = met = True
+        else:
+            met = begin in used
+            if met:
+                used[begin] = True
         if not met:
             raise SpecError("the begin of this tag starts with no trigger", f"{tag.pointer}/begin")
     for number, trigger in enumerate(triggers):

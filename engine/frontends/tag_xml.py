@@ -10,7 +10,9 @@ Text       a raw string never holds the text that ends its element, nor a specia
 Keys       the listed ones in their order, then the required ones that are not listed, then
            additional ones, which are names of letters, digits and _. Where a key closes its own
            element there can be no additional ones; left open, an object with listed keys has none.
-Refused    any_order; keywords beside ``properties``, ``required`` and ``additionalProperties`` in
+Order      any_order: as JSON has it, every listed key once at most, the required ones all;
+           additional ones stand behind them.
+Refused    keywords beside ``properties``, ``required`` and ``additionalProperties`` in
            an object that is written as elements; constants that hold the end of their element.
 """
 
@@ -53,6 +55,8 @@ APPLY_TO = {
 }  # fmt: skip
 #: the largest count; the engine's registers hold 32 bits
 MOST = 2**31 - 1
+#: listed keys that may stand in any order; the automaton has a state for each set of them
+ANY_ORDER_KEYS = 8
 #: references that lead to references
 FOLLOWED = 32
 
@@ -88,8 +92,6 @@ class XmlBuilder:
     def build(self) -> Node:
         """The elements of the whole schema, which must be that of an object."""
         place = self.made.place
-        if self.made.any_order:
-            raise UnsupportedSchema(self.made.pointer, "any_order")
         schema, place = self._followed({} if self.root is True else self.root, place)
         if schema is False or schema.get("type", "object") != "object":
             raise UnsupportedSchema(place, "type", "arguments in XML must be an object")
@@ -111,13 +113,16 @@ class XmlBuilder:
             raise SpecError("must be a list of strings", f"{place}/required")
         extra = schema.get("additionalProperties", not (self._is_closed_by_key and listed))
         rest = {key: extra for key in dict.fromkeys(required) if key not in listed}
-        parts = []
+        members: list[tuple[Node, bool]] = []
         for key, value in {**listed, **rest}.items():
             step = str(key).replace("~", "~0").replace("/", "~1")
             name = f"properties/{step}" if key in listed else "additionalProperties"
             element = self._element(self._key(key, place), value, f"{place}/{name}")
             member = g.seq(self._space(), element)
-            parts.append(member if key in required else g.optional(member))
+            members.append((member, key in required))
+        parts = [member if needed else g.optional(member) for member, needed in members]
+        if self.made.any_order:
+            parts = [self._in_any_order(members, place)]
         if extra is not False:
             if self._is_closed_by_key:
                 message = "an additional element would have to be closed by its own name"
@@ -126,6 +131,23 @@ class XmlBuilder:
             element = self._element(names, extra, f"{place}/additionalProperties")
             parts.append(g.repeat(g.seq(self._space(), element), 0, None))
         return g.seq(*parts, self._space())
+
+    def _in_any_order(self, members: list[tuple[Node, bool]], place: str) -> Node:
+        """Each at most once; state s has written those in the bits of s."""
+        count = len(members)
+        if count > ANY_ORDER_KEYS:
+            message = f"{count} keys in any order can't be enforced; {ANY_ORDER_KEYS} can"
+            raise UnsupportedSchema(f"{place}/properties", "properties", message)
+        required = sum(1 << k for k, (_, needed) in enumerate(members) if needed)
+        rules = [self.g.ref(self.g.rule("element", member)) for member, _ in members]
+        edges = [
+            (seen, rule, seen | 1 << k)
+            for seen in range(1 << count)
+            for k, rule in enumerate(rules)
+            if not seen >> k & 1
+        ]
+        whole = [seen for seen in range(1 << count) if seen & required == required]
+        return self.g.graph(1 << count, edges, whole)
 
     def _element(self, key: Node | str, schema: Any, place: str, opening: str = "") -> Node:
         g = self.g
@@ -180,7 +202,7 @@ class XmlBuilder:
             return self.g.empty()
         if self._gap < 0:
             g = self.g
-            indent = g.repeat(g.chars(((9, 9), (32, 32))), 0, 20)
+            indent = g.repeat(g.chars(((9, 9), (32, 32))), 0, self.made.indent)
             node = g.alt(g.empty(), g.bytes(b" "), g.seq(g.bytes(b"\n"), indent))
             self._gap = g.ref(g.rule("white space between elements", node))
         return self._gap
@@ -274,7 +296,7 @@ class XmlBuilder:
                 schema = {**schema, word: self.root[word]}
         return self.build_schema(
             self.g, schema, pointer=place, extra_keys=self.made.extra_keys,
-            whitespace=self.made.whitespace,
+            any_order=self.made.any_order, whitespace=self.made.whitespace, indent=self.made.indent,
         )  # fmt: skip
 
     def _container(self, schema: dict[str, Any], kind: str, place: str) -> Node:

@@ -121,7 +121,7 @@ class Inspection:
         lines = ["rules"]
         for rule in self.rules:
             bounds = ""
-            if rule.kind == "counted":
+            if rule.kind in ("counted", "bounded"):
                 bounds = f" {rule.minimum}..{'' if rule.maximum is None else rule.maximum}"
             size = f", {sizes[rule.number]} states" if rule.number in sizes else ""
             lines.append(f"  {rule.name}: {rule.kind}{bounds}, {rule.automaton}{size}")

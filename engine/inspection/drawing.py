@@ -1,8 +1,8 @@
 """Graphviz drawings of a snapshot: the graph of rows, and the automaton of a rule.
 
 A row is a box: what it holds itself, under a line what that predicts. A double border: the text may
-end here. Rows with one byte in and one byte out are not drawn; their bytes stand together on the
-edge that replaces them.
+end here. Rows with one byte in and one byte out, in which nothing began that is still open, are not
+drawn; their bytes stand together on the edge that replaces them.
 """
 
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def draw_automaton(snapshot: Snapshot, rule: Rule, wording: Wording) -> str:
     for state in snapshot.states.values():
         if state.rule != rule.number:
             continue
-        border = 2 if state.is_final or state.is_loop else 1
+        border = 2 if state.is_final else 1
         style = "solid" if state.is_built else "dashed"
         lines.append(
             f'  s{state.number} [shape=circle, label="{state.number - rule.start}",'
@@ -73,6 +73,8 @@ def move_text(move: Move, wording: Wording | None = None) -> str:
         parts.append(byte_class(move.ranges))
     if move.tokens and wording:
         parts.append(wording.tokens(move.tokens))
+    if move.ends_token:
+        parts.append("end of a token")
     text = " | ".join(parts)
     pairs = [f"{registers(a)}→{registers(b)}" for a, b in move.registers[:PAIRS]]
     if len(move.registers) > PAIRS:
@@ -116,10 +118,14 @@ def _join_chains(snapshot: Snapshot) -> tuple[list[tuple[int, int, str]], set[in
     for move in snapshot.moves:
         out.setdefault(move.source, []).append(move)
         into.setdefault(move.target, []).append(move)
+    origins = {
+        item.origin for row in snapshot.rows for item in row.kernel if item.origin != row.number
+    }
     inner = {
         row.number
         for row in snapshot.rows[1 : snapshot.reached]
         if not row.accepts
+        and row.number not in origins
         and not (snapshot.here and snapshot.here[0] == row.number)
         and _is_one_byte(out.get(row.number, []))
         and _is_one_byte(into.get(row.number, []))
@@ -140,7 +146,7 @@ def _join_chains(snapshot: Snapshot) -> tuple[list[tuple[int, int, str]], set[in
 
 
 def _is_one_byte(moves: Sequence[Move]) -> bool:
-    if len(moves) != 1 or moves[0].tokens or moves[0].registers:
+    if len(moves) != 1 or moves[0].tokens or moves[0].ends_token or moves[0].registers:
         return False
     ranges = moves[0].ranges
     return len(ranges) == 1 and ranges[0][0] == ranges[0][1]

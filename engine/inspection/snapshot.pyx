@@ -6,15 +6,14 @@ Threads  the copy is made without the GIL; what is shared with other grammars (t
 Not here words and drawings (wording, drawing).
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
 from ..automata cimport Automata, StateC
 from ..compiled cimport Compiled, Generation
-from ..digests cimport DigestC, is_none
 from ..draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
 from ..flat cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, NO_RULE, OBJECT_RULE, OTHER_TEXT_RULE, TEXTS_RULE,
-    ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, FlatIR, RuleC,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE,
+    ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, TEXTS_RULE, FlatIR, RuleC, TokenSetC, iterations, tokens,
 )
 from ..hashing cimport U64MapC
 from ..masks cimport MaskC, Masks
@@ -22,9 +21,9 @@ from ..matcher cimport Matcher
 from ..pool cimport vector
 from ..prefill cimport Prefill
 from ..rows cimport (
-    BELOW_MINIMUM, DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, PLENTY, Arena, InstanceC, ItemC, RowC,
+    DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, InstanceC, ItemC, RowC,
 )
-from ..triples cimport ExitGroupC, TripleC, TriplePtr
+from ..triples cimport TripleC, TriplePtr
 from ..vocabulary cimport TrieNode, Vocabulary
 
 from . import values
@@ -46,13 +45,13 @@ cdef class _Copy:
     cdef vector[SymbolEdgeC] ref_edges, token_edges
     cdef vector[uint32_t] empty_edges, first, lazy_starts
     cdef vector[unsigned char] tabled
-    cdef vector[vector[uint32_t]] token_sets
+    cdef vector[TokenSetC] token_sets
     # rows
     cdef vector[RowC] rows
     cdef vector[ItemC] items
     cdef vector[InstanceC] instances
     cdef vector[uint32_t] frame_off, frame_words
-    cdef U64MapC byte_memo, token_memo
+    cdef U64MapC byte_memo, token_memo, end_memo
     # masks
     cdef U64MapC mask_ids, triple_ids
     cdef vector[TriplePtr] triples
@@ -79,7 +78,7 @@ cdef class _Copy:
             self.lazy_starts.push_back(automata.objects[k].states[0])
         self.rows, self.items, self.instances = arena.rows, arena.items, arena.instances
         self.frame_off, self.frame_words = arena.frame_off, arena.frame_words
-        self.byte_memo, self.token_memo = arena.byte_memo, arena.token_memo
+        self.byte_memo, self.token_memo, self.end_memo = arena.byte_memo, arena.token_memo, arena.end_memo
         self.mask_ids, self.triple_ids = masks.mask_ids, masks.triple_ids
         self.triples, self.kept = masks.triples, masks.kept
         for k in range(<uint32_t>masks.shared.size()):
@@ -115,6 +114,8 @@ cdef class _Copy:
             automaton = "nondeterministic"
             if self.first[k] == 0:
                 automaton = "unvisited"
+            elif rule.kind == OTHER_TEXT_RULE:
+                automaton = "lazy"
             elif self.tabled[k]:
                 automaton = "tabled"
             elif self.first[k] in starts:
@@ -128,16 +129,21 @@ cdef class _Copy:
         """The front end's names, and for rules made behind them what they are; then made unique."""
         cdef uint32_t k
         cdef RuleC rule
-        names = list(self.names)
+        names, bodies = list(self.names), {}
+        for k in range(<uint32_t>len(names)):
+            bodies.setdefault(self.ir.rules[k].node, names[k])
         for k in range(<uint32_t>len(names), <uint32_t>self.ir.rules.size()):
             rule = self.ir.rules[k]
-            if rule.kind == COUNTED_RULE:
+            if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
                 high = "" if rule.maximum == NO_MAXIMUM else rule.maximum
-                name = f"{self.body_name(self.ir.nodes[rule.node].a)}{{{rule.minimum},{high}}}"
+                body = "repeat" if rule.kind == COUNTED_RULE else "pattern"
+                name = f"{bodies.get(self.ir.nodes[rule.node].a, body)}{{{rule.minimum},{high}}}"
             elif rule.kind == DISPATCH_RULE:
                 name = "free text"
             elif rule.kind == OTHER_TEXT_RULE:
                 name = "other text"
+            elif rule.kind == OBJECT_RULE:
+                name = "object"
             elif rule.kind == TEXTS_RULE:
                 name = "texts"
             elif rule.role in ROLES:
@@ -151,14 +157,6 @@ cdef class _Copy:
             if seen[name] > 1:
                 names[k] = f"{name} #{seen[name]}"
         return names
-
-    cdef str body_name(self, uint32_t node):
-        """What is repeated, where it has a name."""
-        cdef uint32_t k
-        for k in range(<uint32_t>len(self.names)):
-            if self.ir.rules[k].node == node:
-                return self.names[k]
-        return "repeat"
 
     cdef dict read_states(self):
         return {k: self.read_state(k) for k in range(1, <uint32_t>self.states.size())}
@@ -176,7 +174,8 @@ cdef class _Copy:
             edges.append(values.Edge("rule", self.ref_edges[k].symbol, 0, (), self.ref_edges[k].target))
         for k in range(s.token_off, s.token_off + s.n_tokens):
             edges.append(values.Edge(
-                "tokens", 0, 0, listed(&self.token_sets[self.token_edges[k].symbol]), self.token_edges[k].target))
+                "other tokens" if self.token_sets[self.token_edges[k].symbol].others else "tokens",
+                0, 0, ids_of(&self.token_sets[self.token_edges[k].symbol]), self.token_edges[k].target))
         for k in range(s.empty_off, s.empty_off + s.n_empty):
             edges.append(values.Edge("empty", 0, 0, (), self.empty_edges[k]))
         return values.State(
@@ -185,7 +184,10 @@ cdef class _Copy:
 
     # -- rows --------------------------------------------------------------------------------------
     cdef dict transitions(self):
-        """(source row, target row) -> bytes, tokens, pairs of registers; rows as in the arena."""
+        """(source row, target row, at a token's end) -> bytes, tokens, pairs of registers.
+
+        Rows as in the arena.
+        """
         cdef size_t k
         cdef uint32_t source, target
         found = {}
@@ -193,16 +195,20 @@ cdef class _Copy:
             target = self.byte_memo.values[k] if self.byte_memo.keys[k] else DEAD
             if target != DEAD:
                 source = <uint32_t>(self.byte_memo.keys[k] >> 8)
-                self.transition(found, source, target)[0].add(self.byte_memo.keys[k] & 255)
+                self.transition(found, source, target, False)[0].add(self.byte_memo.keys[k] & 255)
         for k in range(self.token_memo.keys.size()):
             target = self.token_memo.values[k] if self.token_memo.keys[k] else DEAD
             if target != DEAD:
                 source = <uint32_t>(self.token_memo.keys[k] >> 32)
-                self.transition(found, source, target)[1].add(self.token_memo.keys[k] & 0xFFFFFFFF)
+                self.transition(found, source, target, False)[1].add(self.token_memo.keys[k] & 0xFFFFFFFF)
+        for k in range(self.end_memo.keys.size()):
+            target = self.end_memo.values[k] if self.end_memo.keys[k] else DEAD
+            if target != DEAD:
+                self.transition(found, <uint32_t>self.end_memo.keys[k], target, True)
         return found
 
-    cdef tuple transition(self, dict found, uint32_t source, uint32_t target):
-        key = (self.instances[source].row, self.instances[target].row)
+    cdef tuple transition(self, dict found, uint32_t source, uint32_t target, bint ends_token):
+        key = (self.instances[source].row, self.instances[target].row, bool(ends_token))
         if key not in found:
             found[key] = (set(), set(), set())
         before, after = self.registers(source), self.registers(target)
@@ -211,18 +217,27 @@ cdef class _Copy:
         return found[key]
 
     cdef tuple registers(self, uint32_t instance):
-        cdef uint32_t k, off = self.frame_off[self.instances[instance].frame]
-        if self.instances[instance].frame == 0:
-            return ()
-        return tuple([
-            self.frame_words[off + k] for k in range(self.rows[self.instances[instance].row].n_slots)])
+        cdef uint32_t k, value, off = self.frame_off[self.instances[instance].frame]
+        cdef RowC row = self.rows[self.instances[instance].row]
+        cdef RuleC* rule
+        out = []
+        for k in range(row.item_off, row.item_off + row.n_kernel):
+            if self.instances[instance].frame == 0 or self.items[k].slot == NO_SLOT:
+                continue
+            value = self.frame_words[off + self.items[k].slot]
+            rule = &self.ir.rules[self.states[self.items[k].state].rule]
+            if rule.iterates or rule.unit == 0:
+                out.append(iterations(rule, value))
+            if rule.unit:
+                out.append(tokens(rule, value))
+        return tuple(out)
 
     cdef void number_rows(self, dict transitions):
         """Breadth first from the start, in the order of bytes; then those that nothing leads to."""
         cdef uint32_t k, start = self.instances[self.root].row
         ways = {}
-        for (source, target), (bytes_taken, tokens, _) in transitions.items():
-            ways.setdefault(source, []).append((sorted(bytes_taken), sorted(tokens), target))
+        for (source, target, _), (bytes_taken, ids, _) in transitions.items():
+            ways.setdefault(source, []).append((sorted(bytes_taken), sorted(ids), target))
         self.order, self.numbers = [start], {start: 0}
         for row in self.order:
             for _, _, target in sorted(ways.get(row, ()), key=first_way):
@@ -265,12 +280,12 @@ cdef class _Copy:
 
     cdef tuple read_moves(self, dict transitions):
         out = []
-        for (source, target), (bytes_taken, tokens, registers) in transitions.items():
+        for (source, target, ends_token), (bytes_taken, ids, registers) in transitions.items():
             if source in self.numbers and target in self.numbers:
                 out.append(values.Move(
                     self.numbers[source], self.numbers[target], merged(sorted(bytes_taken)),
-                    tuple(sorted(tokens)), tuple(sorted(registers))))
-        return tuple(sorted(out, key=lambda move: (move.source, move.ranges, move.tokens, move.target)))
+                    tuple(sorted(ids)), ends_token, tuple(sorted(registers))))
+        return tuple(sorted(out, key=place_of))
 
     # -- masks -------------------------------------------------------------------------------------
     cdef tuple read_triples(self):
@@ -340,13 +355,22 @@ cdef uint32_t count_rests(TripleC* triple) noexcept nogil:
     return total
 
 
+cdef tuple ids_of(const TokenSetC* allowed):
+    return tuple([allowed.ids[k] for k in range(allowed.n)])
+
+
 cdef tuple listed(vector[uint32_t]* words):
     return tuple([word for word in words[0]])
 
 
 cdef tuple first_way(way):
     """What a row's ways are ordered by: bytes before tokens."""
-    return (way[0] or [256], way[1])
+    return (way[0] or [256], way[1], way[2])
+
+
+cdef tuple place_of(move):
+    """What moves are ordered by: those at a token's end come last."""
+    return (move.source, move.ends_token, move.ranges, move.tokens, move.target)
 
 
 cdef tuple merged(list numbers):

@@ -7,17 +7,18 @@ keep the numbers they have in their grammar.
 
 from typing import Literal, NamedTuple
 
-#: one after the other: the values of a row's counters
+#: one after the other: the values of a row's counters; text with a bound on its tokens has one for
+#: its characters, if they are counted, and one for its tokens
 Registers = tuple[int, ...]
 
 
 class Edge(NamedTuple):
     """An edge of a rule's automaton."""
 
-    kind: Literal["bytes", "rule", "tokens", "empty"]
+    kind: Literal["bytes", "rule", "tokens", "other tokens", "empty"]
     low: int  #: of "bytes": the range's first byte; of "rule": the rule's number
     high: int  #: of "bytes": the range's last byte
-    tokens: tuple[int, ...]
+    tokens: tuple[int, ...]  #: of "other tokens": those it does not take
     target: int
 
 
@@ -26,8 +27,8 @@ class State(NamedTuple):
 
     number: int
     rule: int
-    is_final: bool
-    is_loop: bool  #: an edge that leads here ends an iteration
+    is_final: bool  #: the rule may end here, if its count has reached the minimum
+    is_loop: bool  #: an edge that leads here counts
     is_trigger: bool  #: a pattern of free text was completed here
     is_built: bool  #: edges are made when something visits the state
     like: int  #: 0, or the state that takes all bytes without an edge here
@@ -74,6 +75,7 @@ class Move(NamedTuple):
     target: int
     ranges: tuple[tuple[int, int], ...]  #: bytes, ascending and disjoint
     tokens: tuple[int, ...]  #: special tokens
+    ends_token: bool  #: where a token ends, if tokens are counted; then bytes and tokens are empty
     registers: tuple[tuple[Registers, Registers], ...]  #: before and after, where they differ
 
 

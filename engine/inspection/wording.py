@@ -65,11 +65,13 @@ class Wording:
             return edge.low if edge.low == edge.high else byte_class([(edge.low, edge.high)])
         if edge.kind == "rule":
             return f"<{self._rules[edge.low].name}>"
+        if edge.kind == "other tokens":
+            return f"any token but {self.tokens(edge.tokens)}" if edge.tokens else "any token"
         return self.tokens(edge.tokens) if edge.kind == "tokens" else "nothing"
 
     def tokens(self, ids: Sequence[int]) -> str:
         """A set of special tokens, the first few by their text."""
-        named = [self._tokens[token].decode("utf-8", "backslashreplace") for token in ids[:TOKENS]]
+        named = [_readable(self._tokens[token]) for token in ids[:TOKENS]]
         if len(ids) > TOKENS:
             named.append(f"{len(ids) - TOKENS} more tokens")
         return " | ".join(named)
@@ -107,8 +109,7 @@ class Wording:
             if not state.is_built:
                 return [*out, "…"]
             targets = {edge.target for edge in state.edges}
-            ends = state.is_final or state.is_loop
-            if ends or state.like or len(targets) != 1 or targets & seen:
+            if state.is_final or state.like or len(targets) != 1 or targets & seen:
                 return [*out, *self._choice(state)]
             out.append(self._alternatives(state.edges))
             seen |= targets
@@ -125,7 +126,7 @@ class Wording:
             shown.append(f"as {self._rules[self._states[state.like].rule].name}")
         if len(shown) > ALTERNATIVES:
             shown = [*shown[: ALTERNATIVES - 1], "…"]
-        if state.is_final or state.is_loop:
+        if state.is_final:
             shown.append("end")
         return [shown[0] if len(shown) == 1 else f"({' | '.join(shown)})"]
 

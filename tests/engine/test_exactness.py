@@ -85,9 +85,9 @@ def test_reference_agrees_byte_by_byte(case: Case) -> None:
                     byte,
                 )
             tokens = {
-                t: after
+                t: after[0]
                 for t in vocabulary.special_token_ids
-                if (after := state.step_token(t)) is not None
+                if (after := reference.after_token([state], t, b""))
             }
             allowed = [b for b, after in followers.items() if after is not None] or [
                 b for b in range(256) if matcher.fork().accept_bytes(bytes([b]))
@@ -111,6 +111,33 @@ def test_reference_agrees_byte_by_byte(case: Case) -> None:
             else:
                 assert state.accepts()
                 break
+
+
+@BY_NAME
+def test_reference_agrees_token_by_token(case: Case) -> None:
+    """On random walks over whole tokens, which is what bounds on tokens count."""
+    compiled = compile_case(small_compiler(), case)
+    reference = Recogniser(compiled.grammar)
+    vocabulary, rng = compiled.vocabulary, random.Random(f"tokens {case.name}")
+    special = {*vocabulary.special_token_ids, *vocabulary.stop_token_ids}
+    for _ in range(2):
+        matcher, states = engine.Matcher(compiled), [reference.start()]
+        for _ in range(12):
+            taken = []
+            for token in rng.sample(range(vocabulary.size), 60):
+                data = b"" if token in special else vocabulary.tokens[token]
+                after = reference.after_token(states, token, data)
+                if token in vocabulary.stop_token_ids:
+                    after = [state for state in after or states if state.accepts()]
+                wanted = bool(after) and bool(vocabulary.tokens[token])
+                assert matcher.fork().accept_token(token) == wanted, (case.name, token)
+                if wanted and token not in vocabulary.stop_token_ids:
+                    taken.append((token, after))
+            if not taken:
+                break
+            token, states = rng.choice(taken)
+            assert matcher.accept_token(token)
+            assert matcher.can_stop() == any(state.accepts() for state in states)
 
 
 @BY_NAME

@@ -286,4 +286,4 @@ class _Parser:
     def _tokens(self, ids: list[int], *, other: bool) -> Node:
         if not other:
             return self.g.tokens(ids)
-        return self.g.tokens(self.vocabulary.other_tokens(tuple(sorted(set(ids)))))
+        return self.vocabulary.other_tokens(self.g, ids)

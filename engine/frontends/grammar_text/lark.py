@@ -401,7 +401,7 @@ class _Reader:
 
     def _token_set(self, negated: bool, text: str, at: int) -> Emit:
         if text == "*" and not negated:
-            return self._terminal(lambda: self.g.tokens(self.vocabulary.other_tokens(())))
+            return self._terminal(lambda: self.vocabulary.other_tokens(self.g, ()))
         ids: list[int] = []
         for part in text.split(","):
             ends = [end.strip() for end in part.split("-")]
@@ -413,8 +413,7 @@ class _Reader:
             ids.extend(range(low, high + 1))
         if not negated:
             return self._terminal(lambda: self.g.tokens(ids))
-        rest = tuple(sorted(set(ids)))
-        return self._terminal(lambda: self.g.tokens(self.vocabulary.other_tokens(rest)))
+        return self._terminal(lambda: self.vocabulary.other_tokens(self.g, ids))
 
     def _inline(self, at: int) -> Emit:
         self.s.at += 1

@@ -11,6 +11,7 @@ def build_json_schema(
     whitespace: str = "flexible",
     unknown_formats: str = "annotate",
     extra_keys: str = "anywhere",
+    indent: int = 20,
 ) -> Node:
     """A JSON value that the schema accepts, without white space around it.
 
@@ -22,6 +23,7 @@ def build_json_schema(
         extra_keys: where additional keys may stand, "anywhere" or "last", that is, behind all
             listed ones. "last" is for generation: it is what models write, and a text can't put off
             a required key for ever.
+        indent: most spaces or tabs behind a newline.
 
     Raises:
         UnsupportedSchema: a keyword that can't be enforced; SpecError: an ill-formed schema, or one

@@ -1,22 +1,27 @@
 """Places -> rules: see the header file."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from .arrays cimport build_array
 from .document cimport check_document
+from .evaluate cimport has_surrogate
+from .keywords cimport ENUM, TYPE, KeywordsC, one_type, scan
 from .numbers cimport any_integer, any_number, build_integer, build_number
 from .objects cimport build_object
 from .places cimport Places
 from .productive cimport is_productive
-from .reader cimport Reader
-from .references cimport References
+from .reader cimport new_reader
+from .references cimport new_references
 from .shapes cimport (
-    ANYTHING, ANYTHING_ONLY, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING,
-    Arrays, Located, Objects, Shape, root_place,
+    ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING,
+    Arrays, Located, Objects, Shape, located,
+    root_place,
 )
 from .strings cimport build_string
-from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, NO_NODE, text_of
-from .values cimport add_values
+from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, INDENT, NO_NODE, text_of
+from .values cimport add_values, once
+from ...hashing cimport map_get, map_put
+from ...ir cimport Grammar
 from ...pool cimport vector
 
 from ...errors import SpecError
@@ -31,6 +36,7 @@ def build_json_schema(
     str whitespace="flexible",
     str unknown_formats="annotate",
     str extra_keys="anywhere",
+    int indent=INDENT,
 ):
     cdef Builder builder
     cdef uint32_t node
@@ -42,11 +48,11 @@ def build_json_schema(
         raise ValueError(f"extra_keys must be 'anywhere' or 'last', not {extra_keys!r}")
     schema = check_document(schema, grammar.limits.spec_depth, pointer)
     builder = Builder.__new__(Builder)
-    builder.reader = Reader(
-        References(schema, pointer), grammar.limits, refuse_unknown=unknown_formats == "refuse")
-    builder.text = text_of(grammar, whitespace)
+    builder.reader = new_reader(
+        new_references(schema, pointer), grammar.limits, unknown_formats == "refuse")
+    builder.text = text_of(<Grammar?>grammar, whitespace == "flexible", indent)
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
-    node = builder.place((root_place(schema, pointer),))
+    node = builder.one_place(root_place(schema, pointer))
     builder.finish()
     doubtful = builder.reader.followed or builder.failed
     if node == builder.text.fail or (doubtful and not is_productive(grammar, node)):
@@ -56,25 +62,80 @@ def build_json_schema(
 
 cdef class Builder(Places):
     def __cinit__(self):
-        self.failed, self.several, self.queue, self.defined = False, {}, [], 0
+        self.failed, self.queue, self.named, self.defined = False, [], [], 0
 
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:
-        cdef Located where
-        cdef uint32_t made
         if not place:
             return self.any_value()
         if len(place) == 1:
-            where = self.reader.target(<Located>place[0])
-            if self.single.count(<size_t><void*>where.schema):
-                return self.single[<size_t><void*>where.schema]
-            made = self.node(self.reader.read(where), where)
-            self.single[<size_t><void*>where.schema] = made
-            return made
+            return self.one_place(<Located>place[0])
         place = tuple([self.reader.target(<Located>each) for each in place])
         key = tuple([<size_t><void*>(<Located>each).schema for each in place])
+        if self.several is None:
+            self.several = {}
         if key not in self.several:
             self.several[key] = self.node(self.reader.shapes_at(place), <Located>place[0])
         return self.several[key]
+
+    cdef uint32_t schema(self, schema, Located above, str keyword, key) except? 0xFFFFFFFF:
+        cdef KeywordsC found
+        cdef uint32_t body, made
+        if schema is True:
+            return self.any_value()
+        if isinstance(schema, dict):
+            scan(<dict>schema, &found)
+            body = self.plain(&found)
+            if body != NO_NODE:
+                made = self.text.rule_of(body)
+                return made if made != NO_NODE else self.new_rule(located(schema, above, keyword, key), body)
+        return self.one_place(located(schema, above, keyword, key))
+
+    cdef uint32_t one_place(self, Located where) except? 0xFFFFFFFF:
+        """As ``place``, for one schema."""
+        cdef uint32_t made
+        where = self.reader.target(where)
+        made = map_get(&self.single, <uint64_t><size_t><void*>where.schema)
+        if made == NO_NODE:
+            made = self.node(self.reader.read_target(where), where)
+            map_put(&self.single, <uint64_t><size_t><void*>where.schema, made)
+        return made
+
+    cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF:
+        """What a schema comes to that says nothing but one type of scalars, lists strings, or says
+        nothing at all. NO_NODE: it says more.
+        """
+        cdef int types = one_type(<object>found.value[TYPE]) if found.seen >> TYPE & 1 else 0
+        if found.seen == 0:
+            return self.any_value()
+        if found.seen & ~(1 << TYPE) == 1 << ENUM and found.seen >> TYPE & 1 == (types == STRING):
+            return self.strings(<object>found.value[ENUM], types == STRING)
+        if found.seen != 1 << TYPE:
+            return NO_NODE
+        if types == STRING:
+            return self.text.any_string()
+        if types == INTEGER:
+            return any_integer(self.text)
+        if types == NUMBER:
+            return any_number(self.text)
+        if types == BOOLEAN:
+            return self.text.any_boolean()
+        return NO_NODE
+
+    cdef uint32_t strings(self, values, bint is_checked) except? 0xFFFFFFFF:
+        """The strings that an enum lists, beside their type if they are checked for it. NO_NODE: it
+        takes a closer look.
+        """
+        cdef Py_ssize_t n = <Py_ssize_t>len(<list>values) if isinstance(values, list) else 0
+        if n == 0 or n > self.reader.limits.enum_values:
+            return NO_NODE
+        for value in <list>values:
+            if not isinstance(value, str) or has_surrogate(<str>value):
+                return NO_NODE
+        if is_checked:
+            if self.reader.checks + n > self.reader.checks_limit:
+                return NO_NODE
+            self.reader.checks += n
+        return self.text.quoted(self.text.grammar.add_texts(once(values)))
 
     cdef uint32_t node(self, tuple shapes, Located where) except? 0xFFFFFFFF:
         cdef Shape shape
@@ -83,16 +144,23 @@ cdef class Builder(Places):
             return self.any_value()
         for shape in shapes:
             if shape.types & (ARRAY | OBJECT) and shape.values is None:
-                rule = self.text.grammar.declare(where.pointer() or "/")
+                self.named.append(where)
+                rule = self.text.grammar.new_rule((where,), NO_NODE)
                 self.queue.append((rule, shapes, where))
-                return self.text.grammar.ref(rule)
+                return self.text.grammar.add_ref(rule)
         body = self.alternatives(shapes, where)
         rule = self.text.rule_of(body)
-        return rule if rule != NO_NODE else self.text.new_rule(where.pointer() or "/", body)
+        return rule if rule != NO_NODE else self.new_rule(where, body)
+
+    cdef uint32_t new_rule(self, Located where, uint32_t body) except? 0xFFFFFFFF:
+        """Named for a place; the name is made when somebody asks for it."""
+        self.named.append(where)
+        return self.text.new_rule((where,), body)
 
     cdef int finish(self) except -1:
         """Defines all rules that wait."""
         cdef uint32_t node
+        cdef Located where
         while self.defined < <size_t>len(self.queue):
             rule, shapes, where = self.queue[self.defined]
             self.queue[self.defined] = None
@@ -100,14 +168,20 @@ cdef class Builder(Places):
             node = self.alternatives(shapes, where)
             self.failed = self.failed or node == self.text.fail
             self.text.define(rule, node)
+        for where in self.named:
+            where.release()
         return 0
 
     cdef uint32_t any_value(self) except? 0xFFFFFFFF:
         """Any JSON value; one rule for the whole grammar."""
         cdef uint32_t rule
+        cdef uint32_t[6] nodes
         if self.text.shared[ANY_VALUE] == NO_NODE:
             rule = self.text.declare_shared(ANY_VALUE)
-            self.text.define(rule, self.alternatives(ANYTHING_ONLY, None))
+            nodes = [
+                self.object(None), self.array(None), self.text.any_string(), any_number(self.text),
+                self.text.any_boolean(), self.text.null()]
+            self.text.define(rule, self.text.alt(nodes, 6))
         return self.text.shared[ANY_VALUE]
 
     # -- alternatives -----------------------------------------------------------------------------
@@ -119,6 +193,11 @@ cdef class Builder(Places):
         cdef vector[uint32_t] nodes
         cdef list free = [], values = [], objects
         cdef int types = 0
+        if len(shapes) == 1:
+            shape = <Shape>shapes[0]
+            if shape.values is None and is_single(shape.types):
+                shape.check(shape.types)
+                return self.one(shape)
         for shape in shapes:
             shape.check(shape.types)
             if shape.values is None:
@@ -139,10 +218,9 @@ cdef class Builder(Places):
             nodes.push_back(build_string(self.text, facet, self.reader))
         self.add_numbers(free, &nodes)
         if types & BOOLEAN:
-            nodes.push_back(self.text.bytes(b"true"))
-            nodes.push_back(self.text.bytes(b"false"))
+            nodes.push_back(self.text.any_boolean())
         if types & NULL_TYPE:
-            nodes.push_back(self.text.bytes(b"null"))
+            nodes.push_back(self.text.null())
         add_values(self.text, values, &nodes)
         return self.text.alt(nodes.data(), nodes.size())
 

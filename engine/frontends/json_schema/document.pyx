@@ -1,15 +1,22 @@
 """A look at the whole document: see the header file."""
 
-from cpython.dict cimport PyDict_CheckExact, PyDict_Next
-from cpython.float cimport PyFloat_CheckExact
-from cpython.list cimport PyList_CheckExact, PyList_GET_ITEM, PyList_GET_SIZE
-from cpython.long cimport PyLong_CheckExact
 from cpython.ref cimport PyObject
-from cpython.unicode cimport PyUnicode_CheckExact
 
 from .keywords cimport escape
 
 from ...errors import LimitExceeded, SpecError
+
+cdef extern from "Python.h":
+    # without counting references
+    bint is_str "PyUnicode_CheckExact"(PyObject*) noexcept
+    bint is_bool "PyBool_Check"(PyObject*) noexcept
+    bint is_int "PyLong_CheckExact"(PyObject*) noexcept
+    bint is_float "PyFloat_CheckExact"(PyObject*) noexcept
+    bint is_dict "PyDict_CheckExact"(PyObject*) noexcept
+    bint is_list "PyList_CheckExact"(PyObject*) noexcept
+    bint next_item "PyDict_Next"(PyObject*, Py_ssize_t*, PyObject**, PyObject**) noexcept
+    Py_ssize_t list_size "PyList_GET_SIZE"(PyObject*) noexcept
+    PyObject* list_item "PyList_GET_ITEM"(PyObject*, Py_ssize_t) noexcept
 
 # levels that the quick look takes C's stack down to
 cdef Py_ssize_t QUICK_LEVELS = 500
@@ -28,29 +35,32 @@ cdef check_document(root, Py_ssize_t maximum, str pointer):
     return root
 
 
-cdef bint is_plain(PyObject* item, Py_ssize_t levels):
+cdef bint is_plain(PyObject* item, Py_ssize_t levels) noexcept:
     """Whether the document is certainly fine. Looks at everything once and makes nothing."""
     cdef PyObject *key
     cdef PyObject *value
     cdef Py_ssize_t at = 0
-    cdef object value_of = <object>item
-    if PyUnicode_CheckExact(value_of) or value_of is None or value_of is True or value_of is False:
-        return True
-    if PyDict_CheckExact(value_of):
+    if is_dict(item):
         if levels == 0:
             return False
-        while PyDict_Next(value_of, &at, &key, &value):
-            if not PyUnicode_CheckExact(<object>key) or not is_plain(value, levels - 1):
+        while next_item(item, &at, &key, &value):
+            if not is_str(key) or not (is_scalar(value) or is_plain(value, levels - 1)):
                 return False
         return True
-    if PyList_CheckExact(value_of):
+    if is_list(item):
         if levels == 0:
             return False
-        for at in range(PyList_GET_SIZE(value_of)):
-            if not is_plain(<PyObject*>PyList_GET_ITEM(value_of, at), levels - 1):
+        for at in range(list_size(item)):
+            value = list_item(item, at)
+            if not (is_scalar(value) or is_plain(value, levels - 1)):
                 return False
         return True
-    return PyLong_CheckExact(value_of) or PyFloat_CheckExact(value_of)
+    return is_scalar(item)
+
+
+cdef inline bint is_scalar(PyObject* item) noexcept:
+    return (
+        is_str(item) or is_bool(item) or is_int(item) or is_float(item) or item == <PyObject*>None)
 
 
 cdef plain(item):

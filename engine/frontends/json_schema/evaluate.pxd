@@ -14,6 +14,7 @@ cdef class Evaluator(Judge):
     cdef Located where          # the place at which values are judged: a schema, or a keyword of it
     cdef str keyword
     cdef Py_ssize_t depth       # of the part of a value that is judged now
+    # None as long as they are empty
     cdef dict _automata
     # by the identity of a shape's values, which are kept so that it stays theirs
     cdef dict _listed

@@ -59,10 +59,8 @@ class CircularReference(SpecError):
 
 
 cdef class Evaluator(Judge):
-    def __init__(self, limits):
-        self.limits, self.checks_limit = limits, limits.value_checks
+    def __cinit__(self):
         self.checks = self.depth = 0
-        self._automata, self._listed = {}, {}
 
     cdef tuple shapes_at(self, tuple place):
         """The alternatives of a place."""
@@ -143,6 +141,8 @@ cdef class Evaluator(Judge):
 
     cdef frozenset identities(self, tuple values):
         key = <size_t><void*>values
+        if self._listed is None:
+            self._listed = {}
         if key not in self._listed:
             self._listed[key] = values, frozenset([identity(value) for value in values])
         return self._listed[key][1]
@@ -193,6 +193,8 @@ cdef class Evaluator(Judge):
         return self.automaton((formats.SHORT if short else formats.PATTERNS)[named.text], named)
 
     cdef automaton(self, str pattern, Named named):
+        if self._automata is None:
+            self._automata = {}
         if pattern not in self._automata:
             pointer = named.pointer()
             tree = parse(pattern, pointer=pointer, limits=self.limits)
@@ -255,7 +257,7 @@ cdef class Evaluator(Judge):
         """A name that either side requires, and at which both sides have nothing in common, tells
         them apart.
         """
-        cdef Objects nothing = new_objects({}, (), (), 0, None, None)
+        cdef Objects nothing = new_objects({}, True, (), None, (), 0, None, None)
         if distance == 0:
             return False
         a, b = a or nothing, b or nothing

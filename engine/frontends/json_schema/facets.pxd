@@ -5,12 +5,8 @@ goes into the shape as a refusal, which is raised only where it would matter.
 """
 
 from .keywords cimport KeywordsC
+from .references cimport References
 from .shapes cimport Located, Shape
 
 
-cdef class Dialect:
-    """``is_older``: the document names a draft before 2020-12. ``refuse_unknown``: formats."""
-    cdef bint is_older, refuse_unknown
-
-
-cdef Shape own_shape(KeywordsC* found, Located where, Dialect dialect)
+cdef Shape own_shape(KeywordsC* found, Located where, References references, bint refuse_unknown)

@@ -6,10 +6,11 @@ from .keywords cimport (
     OF_NUMBERS, OF_OBJECTS, OF_STRINGS, PATTERN, PREFIX_ITEMS, PROPERTIES, REFUSABLE, REFUSED,
     REQUIRED, TYPE, KeywordsC, count, decimal, is_vacuous, names_of, types_of,
 )
+from .references cimport References
 from .shapes cimport (
     ALL, ANYTHING, ARRAY, FRACTION, NUMBER, OBJECT, STRING, Arrays, Located, Numbers, Objects,
-    Refusal, Shape, Strings, located, named, new_arrays, new_numbers, new_objects, new_shape,
-    new_strings, refusal,
+    Refusal, Shape, Strings, named, new_arrays, new_numbers, new_objects, new_shape, new_strings,
+    place_at, refusal,
 )
 
 from ...errors import SpecError
@@ -17,19 +18,17 @@ from . import formats
 
 cdef object PATTERNS = formats.PATTERNS
 cdef object REFUSED_FORMATS = formats.REFUSED
-
-
-cdef class Dialect:
-    def __init__(self, bint is_older, bint refuse_unknown):
-        self.is_older, self.refuse_unknown = is_older, refuse_unknown
+cdef list NOTHING = []
 
 
 cdef inline object value_of(KeywordsC* found, int keyword, other):
     return <object>found.value[keyword] if found.seen >> keyword & 1 else other
 
 
-cdef Shape own_shape(KeywordsC* found, Located where, Dialect dialect):
+cdef Shape own_shape(KeywordsC* found, Located where, References references, bint refuse_unknown):
     """The shape of a schema's own keywords; enum, const and composition are left to the reader.
+
+    ``refuse_unknown``: formats.
 
     Raises:
         SpecError: a keyword's value is ill-formed.
@@ -54,12 +53,12 @@ cdef Shape own_shape(KeywordsC* found, Located where, Dialect dialect):
     # facets of types that are not allowed are read, too: their keywords must be well-formed
     if seen & OF_STRINGS:
         refused = refused or []
-        strings = string_facet(found, where, dialect, refused)
+        strings = string_facet(found, where, refuse_unknown, refused)
     if seen & OF_NUMBERS:
         numbers = number_facet(found, where)
     if seen & OF_ARRAYS:
         refused = refused or []
-        arrays = array_facet(found, where, dialect, refused)
+        arrays = array_facet(found, where, references, refused)
     if seen & OF_OBJECTS:
         objects = object_facet(found, where)
     if refused:
@@ -97,7 +96,7 @@ cdef list refusals(KeywordsC* found, Located where):
     return made
 
 
-cdef Strings string_facet(KeywordsC* found, Located where, Dialect dialect, list refused):
+cdef Strings string_facet(KeywordsC* found, Located where, bint refuse_unknown, list refused):
     cdef tuple patterns = (), known = ()
     if found.seen >> PATTERN & 1:
         patterns = (named(text_of(found, PATTERN, where, "pattern"), where, "pattern"),)
@@ -105,7 +104,7 @@ cdef Strings string_facet(KeywordsC* found, Located where, Dialect dialect, list
         name = text_of(found, FORMAT, where, "format")
         if name in PATTERNS:
             known = (named(name, where, "format"),)
-        elif name in REFUSED_FORMATS or dialect.refuse_unknown:
+        elif name in REFUSED_FORMATS or refuse_unknown:
             refused.append(refusal(STRING, where, "format", f"the format {name!r} can't be enforced"))
     return new_strings(
         count(found, MIN_LENGTH, where) or 0, count(found, MAX_LENGTH, where), patterns, known)
@@ -145,10 +144,10 @@ cdef tuple tightest_bound(
     return value, is_open
 
 
-cdef Arrays array_facet(KeywordsC* found, Located where, Dialect dialect, list refused):
+cdef Arrays array_facet(KeywordsC* found, Located where, References references, list refused):
     cdef list prefix, places = []
     cdef Py_ssize_t n
-    given = value_of(found, PREFIX_ITEMS, [])
+    given = value_of(found, PREFIX_ITEMS, NOTHING)
     items = value_of(found, ITEMS, True)
     if not isinstance(given, list):
         raise SpecError("prefixItems must be an array", where.at("prefixItems"))
@@ -157,39 +156,37 @@ cdef Arrays array_facet(KeywordsC* found, Located where, Dialect dialect, list r
         message = "items as an array can't be enforced; use prefixItems"
         refused.append(refusal(ARRAY, where, "items", message))
         items = True
-    if prefix and found.seen >> ITEMS & 1 and dialect.is_older:
+    if prefix and found.seen >> ITEMS & 1 and references.is_older():
         message = "prefixItems beside items means something else in this dialect"
         refused.append(refusal(ARRAY, where, "prefixItems", message))
     for n in range(len(prefix)):
-        places.append(place_of(prefix[n], where, "prefixItems", n))
+        places.append(place_at(prefix[n], where, "prefixItems", n))
     return new_arrays(
         tuple(places),
-        place_of(items, where, "items", None),
+        place_at(items, where, "items", None),
         count(found, MIN_ITEMS, where) or 0,
         count(found, MAX_ITEMS, where),
     )
 
 
 cdef Objects object_facet(KeywordsC* found, Located where):
-    cdef dict places = {}
     cdef tuple required = ()
+    cdef set wanted = None
+    cdef Py_ssize_t least
     properties = value_of(found, PROPERTIES, None)
     if found.seen >> PROPERTIES & 1 and not isinstance(properties, dict):
         raise SpecError("properties must be an object", where.at("properties"))
     if found.seen >> REQUIRED & 1:
-        required = names_of(<object>found.value[REQUIRED], where)
-    if properties is not None:
-        for name, schema in (<dict>properties).items():
-            places[name] = place_of(schema, where, "properties", name)
+        wanted = names_of(<object>found.value[REQUIRED], where)
+        required = tuple(<list>found.value[REQUIRED])
+    least = count(found, MIN_PROPERTIES, where) or 0
     return new_objects(
-        places,
+        {} if properties is None else <dict>properties,
+        False,
         required,
-        place_of(value_of(found, ADDITIONAL, True), where, "additionalProperties", None),
-        max(count(found, MIN_PROPERTIES, where) or 0, <Py_ssize_t>len(required)),
+        wanted,
+        place_at(value_of(found, ADDITIONAL, True), where, "additionalProperties", None),
+        max(least, len(required)),
         count(found, MAX_PROPERTIES, where),
         where,
     )
-
-
-cdef inline tuple place_of(schema, Located where, str keyword, key):
-    return () if schema is True else (located(schema, where, keyword, key),)

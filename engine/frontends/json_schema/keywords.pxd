@@ -61,6 +61,7 @@ cdef struct KeywordsC:
 cdef dict REFUSED   # keyword -> the types it constrains
 
 cdef int scan(dict schema, KeywordsC* found) except -1
+cdef int one_type(value) except -1
 cdef bint is_reference(schema) except -1
 cdef bint is_true(value) except -1
 cdef bint is_vacuous(dict schema, str keyword) except -1
@@ -70,4 +71,4 @@ cdef int types_of(value, Located where) except -1
 cdef count(KeywordsC* found, int keyword, Located where)
 cdef decimal(value, Located where, str keyword, tightest)
 cdef decimal_at(value, str pointer, tightest)
-cdef tuple names_of(value, Located where)
+cdef set names_of(value, Located where)

@@ -1,6 +1,6 @@
 """Keywords and the forms of their values: see the header file."""
 
-from cpython.dict cimport PyDict_GetItem, PyDict_Next
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.ref cimport PyObject
 
 from .shapes cimport ALL, ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located
@@ -54,7 +54,7 @@ cdef int scan(dict schema, KeywordsC* found) except -1:
     cdef int number
     found.seen = 0
     while PyDict_Next(schema, &at, &key, &value):
-        slot = PyDict_GetItem(SLOT_OF, <object>key)
+        slot = PyDict_GetItemWithError(SLOT_OF, <object>key)
         if slot != NULL:
             number = <object>slot
             found.seen |= 1u << number
@@ -65,7 +65,7 @@ cdef int scan(dict schema, KeywordsC* found) except -1:
 cdef bint is_reference(schema) except -1:
     """Whether a schema is nothing but a reference to another one."""
     cdef KeywordsC found
-    if not isinstance(schema, dict) or PyDict_GetItem(schema, "$ref") == NULL:
+    if not isinstance(schema, dict) or PyDict_GetItemWithError(schema, "$ref") == NULL:
         return False
     scan(<dict>schema, &found)
     return found.seen == 1u << REFERENCE
@@ -92,6 +92,8 @@ cdef bint is_vacuous(dict schema, str keyword) except -1:
 
 cdef str escape(str key):
     """One reference token of a JSON pointer (RFC 6901)."""
+    if "~" not in key and "/" not in key:
+        return key
     return key.replace("~", "~0").replace("/", "~1")
 
 
@@ -106,14 +108,20 @@ cdef str kind_of(value):
     return names.get(type(value).__name__, "a number")
 
 
+cdef int one_type(value) except -1:
+    """The bits of the keyword ``type`` where it names one type; 0 otherwise."""
+    cdef PyObject* bits
+    if not isinstance(value, str):
+        return 0
+    bits = PyDict_GetItemWithError(TYPES, value)
+    return 0 if bits == NULL else <int><object>bits
+
+
 cdef int types_of(value, Located where) except -1:
     """The bits of the keyword ``type``."""
-    cdef PyObject* bits
-    cdef int types = 0
-    if isinstance(value, str):
-        bits = PyDict_GetItem(TYPES, value)
-        if bits != NULL:
-            return <object>bits
+    cdef int types = one_type(value)
+    if types:
+        return types
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not names:
         raise SpecError("type must be a name or a list of names", where.at("type"))
@@ -134,6 +142,8 @@ cdef count(KeywordsC* found, int keyword, Located where):
     if not found.seen >> keyword & 1:
         return None
     value = <object>found.value[keyword]
+    if type(value) is int and 0 <= value < COUNTLESS:
+        return value
     name = NAMES[keyword]
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -147,13 +157,13 @@ cdef count(KeywordsC* found, int keyword, Located where):
 
 
 cdef decimal(value, Located where, str keyword, tightest):
-    """A number of the schema as it is written.
+    """A number of the schema as it is written: an int if it is small, or a Decimal.
 
     ``tightest`` (min, max or None) decides where readers may take it for the number as written or for
     the double next to it, which for whole numbers beyond 2**53 are not the same.
     """
     if type(value) is int and -(1 << 60) < value < (1 << 60):
-        return Decimal(value)
+        return value
     return decimal_at(value, where.at(keyword), tightest)
 
 
@@ -172,10 +182,15 @@ cdef decimal_at(value, str pointer, tightest):
     return number
 
 
-cdef tuple names_of(value, Located where):
+cdef set names_of(value, Located where):
     """The value of ``required``."""
-    if not isinstance(value, list) or not all([isinstance(name, str) for name in value]):
+    cdef set names
+    if not isinstance(value, list):
         raise SpecError("required must be an array of strings", where.at("required"))
-    if len(set(value)) < len(value):
+    for name in <list>value:
+        if not isinstance(name, str):
+            raise SpecError("required must be an array of strings", where.at("required"))
+    names = set(<list>value)
+    if len(names) < len(<list>value):
         raise SpecError("a name is required twice", where.at("required"))
-    return tuple(value)
+    return names

@@ -27,24 +27,27 @@ cdef Fragments KEPT = Fragments(KEPT_WORDS)
 
 
 cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
-    key = whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open, text.grammar.limits.ir_nodes
-    cdef Fragment fragment = KEPT.get(key)
-    if fragment is None:
-        grammar = Grammar(text.grammar.limits)
-        fragment = fragment_of(grammar, whole_between(grammar, numbers) if whole else between(grammar, numbers))
-        KEPT.keep(key, fragment)
-    return fragment.put_into(text.grammar)
+    cdef Fragment fragment
+    cdef tuple key = (
+        whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open, text.grammar.most)
+    made = text.kept.get(key)
+    if made is None:
+        fragment = KEPT.get(key)
+        if fragment is None:
+            grammar = Grammar(text.grammar.limits)
+            fragment = fragment_of(
+                grammar, whole_between(grammar, numbers) if whole else between(grammar, numbers))
+            KEPT.keep(key, fragment, 0)
+        made = text.kept[key] = fragment.put_into(text.grammar)
+    return made
 
 
 # -- integers ------------------------------------------------------------------------------------
 
 
 cdef uint32_t any_integer(Text text) except? 0xFFFFFFFF:
-    cdef uint32_t rule
     if text.shared[ANY_INTEGER] == NO_NODE:
-        g = text.grammar
-        rule = text.declare_shared(ANY_INTEGER)
-        text.define(rule, g.seq(g.optional(g.bytes(b"-")), natural(g, 0, None)))
+        text.define_shared(ANY_INTEGER, unbounded(True))
     return text.shared[ANY_INTEGER]
 
 
@@ -173,11 +176,8 @@ cdef magnitude(g, bint whole, least, most):
 
 
 cdef uint32_t any_number(Text text) except? 0xFFFFFFFF:
-    cdef uint32_t rule
     if text.shared[ANY_NUMBER] == NO_NODE:
-        g = text.grammar
-        rule = text.declare_shared(ANY_NUMBER)
-        text.define(rule, g.seq(g.optional(g.bytes(b"-")), without_sign(g)))
+        text.define_shared(ANY_NUMBER, unbounded(False))
     return text.shared[ANY_NUMBER]
 
 
@@ -204,8 +204,9 @@ cdef between(g, Numbers numbers):
 
 
 cdef tuple closed(Numbers numbers):
-    """The bounds as included ones."""
-    low, high = numbers.low, numbers.high
+    """The bounds as included ones, all of them Decimals."""
+    low = None if numbers.low is None else Decimal(numbers.low)
+    high = None if numbers.high is None else Decimal(numbers.high)
     if low is not None and numbers.low_open:
         low = negative(below(negative(low)))
     if high is not None and numbers.high_open:
@@ -348,3 +349,13 @@ cdef by_exponent(g, low, high):
     digit = g.chars(DIGIT if first is None else ((0x31, 0x39),))
     fraction = g.optional(g.seq(g.bytes(b"."), some))
     return g.seq(digit, fraction, g.chars(((0x45, 0x45), (0x65, 0x65))), g.alt(*parts))
+
+
+cdef Fragment unbounded(bint whole):
+    cdef Fragment fragment = KEPT.get(whole)
+    if fragment is None:
+        g = Grammar()
+        fragment = fragment_of(
+            g, g.seq(g.optional(g.bytes(b"-")), natural(g, 0, None) if whole else without_sign(g)))
+        KEPT.keep(whole, fragment, 0)
+    return fragment

@@ -6,7 +6,7 @@ from ...flat cimport EXTRA_LAST, MAY_BE_EMPTY
 from .evaluate cimport has_surrogate
 from .places cimport Places
 from .shapes cimport Objects
-from .text cimport NO_NODE, Text
+from .text cimport Text
 from ...pool cimport vector
 
 from ...errors import UnsupportedSchema
@@ -63,36 +63,49 @@ cdef bint listed_members(
     """
     cdef Text text = places.text
     cdef vector[uint32_t] values
-    cdef dict properties = objects.properties
-    cdef set required = set(objects.required) if objects.required else None
-    cdef list unlisted = []
+    cdef set wanted = objects.wanted
+    cdef list unlisted
     cdef str name
     cdef size_t n = 0
     cdef bint is_required
-    for place in properties.values():
-        values.push_back(places.place(<tuple>place))
+    values.reserve(len(objects.properties))
+    for name, property in objects.properties.items():
+        values.push_back(
+            places.place(<tuple>property) if objects.has_met
+            else places.schema(property, objects.where, "properties", name))
     extra[0] = places.place(objects.rest)
-    for name in objects.required:
-        if name not in properties:
-            unlisted.append(name)
-            values.push_back(extra[0])
-    # nothing is made for an object that has no value at all
-    for name in properties:
-        if required is not None and name in required and (values[n] == text.fail or has_surrogate(name)):
-            return False
-        n += 1
-    for name in unlisted:
-        if extra[0] == text.fail or has_surrogate(name):
-            return False
-    n = 0
-    for name in [*properties, *unlisted] if unlisted else properties:
-        is_required = required is not None and name in required
-        if not has_surrogate(name):
+    unlisted = unlisted_of(objects)
+    members.nodes.reserve(<size_t>(len(objects.properties) + len(unlisted)))
+    members.required.reserve(<size_t>(len(objects.properties) + len(unlisted)))
+    for name in objects.properties:
+        is_required = wanted is not None and name in wanted
+        if has_surrogate(name):
+            if is_required:
+                return False
+        else:
+            if is_required and values[n] == text.fail:
+                return False
             names.append(name)
             members.nodes.push_back(values[n])
             members.required.push_back(is_required)
         n += 1
+    for name in unlisted:
+        if extra[0] == text.fail or has_surrogate(name):
+            return False
+        names.append(name)
+        members.nodes.push_back(extra[0])
+        members.required.push_back(True)
     return True
+
+
+cdef list unlisted_of(Objects objects):
+    """The required keys that are not listed."""
+    cdef list found = []
+    cdef str name
+    for name in objects.required:
+        if name not in objects.properties:
+            found.append(name)
+    return found
 
 
 cdef Py_ssize_t count_members(Text text, MembersC* members):
@@ -155,16 +168,13 @@ cdef tuple member_bounds(Objects objects, most):
 
 
 cdef uint32_t listed_member(Text text, str name, uint32_t value) except? 0xFFFFFFFF:
-    cdef uint32_t node = text.pair(text.text(name), value)
-    cdef uint32_t rule = text.rule_of(node)
-    return rule if rule != NO_NODE else text.new_rule("member " + name, node)
+    return text.rule_by(("member ", name), text.pair(text.text(name), value))
 
 
 cdef uint32_t additional_member(Text text, list listed, uint32_t value) except? 0xFFFFFFFF:
     """A member whose key is not listed. The key is a rule, so that its masks are made once."""
-    cdef uint32_t node = text.pair(text.other_body(listed) if listed else text.any_body(), value)
-    cdef uint32_t rule = text.rule_of(node)
-    return rule if rule != NO_NODE else text.new_rule("additional member", node)
+    cdef uint32_t key = text.other_body(listed) if listed else text.any_body()
+    return text.rule_by("additional member", text.pair(key, value))
 
 
 cdef inline void add_edge(vector[uint32_t]* edges, uint32_t s, uint32_t node, uint32_t t):

@@ -6,6 +6,7 @@ Not here   how places become nodes (builder).
 from libc.stdint cimport uint32_t
 
 from .reader cimport Reader
+from .shapes cimport Located
 from .text cimport Text
 
 
@@ -17,3 +18,4 @@ cdef class Places:
     cdef bint extra_last    # additional keys stand behind them
 
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF
+    cdef uint32_t schema(self, schema, Located above, str keyword, key) except? 0xFFFFFFFF

@@ -12,25 +12,37 @@ Cost         linear in the schema, but for meetings of several anyOf at one plac
              at most ``SHAPES``.
 """
 
+from ...hashing cimport U64MapC
 from .evaluate cimport Evaluator
-from .facets cimport Dialect
 from .keywords cimport KeywordsC
 from .references cimport References
 from .shapes cimport Located
 
 
+cdef Reader new_reader(References references, limits, bint refuse_unknown)
+
+
 cdef class Reader(Evaluator):
     cdef References references
     cdef Py_ssize_t depth_limit
-    cdef Dialect dialect
-    cdef readonly bint followed     # whether a $ref was met
-    cdef dict _read, _open, _targets
+    cdef bint refuse_unknown        # formats
+    cdef bint followed              # whether a $ref was met
+    # by the identities of schemas: what was read, as numbers in a list, and what is being read, where
+    # that may lead back to itself
+    cdef U64MapC _read
+    cdef list _shapes
+    cdef dict _open
+    # None as long as they are empty
+    cdef dict _targets
     # places are remembered by identity: what merging made must live as long
     cdef dict _places
 
     cdef Located target(self, Located where)
+    cdef Located end_of_chain(self, Located where)
     cdef tuple read(self, Located where)
+    cdef tuple read_target(self, Located where)
     cdef tuple schema(self, Located where)
+    cdef tuple composition(self, KeywordsC* found, Located where, tuple shapes)
     cdef tuple composed(self, KeywordsC* found, Located where, tuple shapes)
     cdef list branches(self, KeywordsC* found, int slot, str keyword, Located where)
     cdef tuple negated(self, schema, Located where, tuple shapes)

@@ -1,10 +1,10 @@
 """Schemas -> shapes: see the header file."""
 
-from cpython.dict cimport PyDict_GetItem
-from cpython.ref cimport PyObject
+from libc.stdint cimport uint32_t, uint64_t
 
+from ...hashing cimport MISSING, map_get, map_put
 from .evaluate cimport Evaluator, has_surrogate
-from .facets cimport Dialect, own_shape
+from .facets cimport own_shape
 from .keywords cimport (
     ALL_OF, ANY_OF, BASE, COMPOSED, CONST, ENUM, LISTED, NOT, ONE_OF, REFERENCE, KeywordsC,
     is_reference, is_true, kind_of, scan,
@@ -21,14 +21,15 @@ from .evaluate import CircularReference
 cdef long SAFE = 1 << 53
 
 
-cdef class Reader(Evaluator):
-    def __init__(self, References references, limits, *, bint refuse_unknown):
-        Evaluator.__init__(self, limits)
-        self.references, self.depth_limit = references, limits.spec_depth
-        self.dialect = Dialect(references.is_older, refuse_unknown)
-        self.followed = False
-        self._read, self._open, self._targets, self._places = {}, {}, {}, {}
+cdef Reader new_reader(References references, limits, bint refuse_unknown):
+    cdef Reader made = Reader.__new__(Reader)
+    made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
+    made.references, made.refuse_unknown = references, refuse_unknown
+    made._shapes, made._open = [], {}
+    return made
 
+
+cdef class Reader(Evaluator):
     cdef tuple shapes_at(self, tuple place):
         """The alternatives of a place.
 
@@ -42,6 +43,8 @@ cdef class Reader(Evaluator):
         if len(place) == 1:
             return self.read(<Located>place[0])
         key = tuple([<size_t><void*>(<Located>each).schema for each in place])
+        if self._places is None:
+            self._places = {}
         if key not in self._places:
             shapes = ANYTHING_ONLY
             for each in place:
@@ -51,46 +54,53 @@ cdef class Reader(Evaluator):
 
     cdef Located target(self, Located where):
         """Where a schema leads that is nothing but a reference; so all such places are one."""
-        cdef dict passed
+        cdef Located found
         if not is_reference(where.schema):
             return where
-        passed = {}
+        self.followed = True
+        found = self.references.resolve((<dict>where.schema)["$ref"], where)
+        return self.end_of_chain(where) if is_reference(found.schema) else found
+
+    cdef Located end_of_chain(self, Located where):
+        """Of references that lead to nothing but references."""
+        cdef dict passed = {}
+        if self._targets is None:
+            self._targets = {}
         while is_reference(where.schema):
             key = <size_t><void*>where.schema
             if key in passed:
                 raise CircularReference("the reference leads back here", where.pointer())
             passed[key] = None
-            self.followed = True
             if key not in self._targets:
-                self._targets[key] = self.references.resolve(where.schema["$ref"], where.at("$ref"))
+                self._targets[key] = self.references.resolve(where.schema["$ref"], where)
             where = self._targets[key]
         self._targets.update(dict.fromkeys(passed, where))
         return where
 
     cdef tuple read(self, Located where):
-        cdef PyObject* known
+        return self.read_target(self.target(where))
+
+    cdef tuple read_target(self, Located where):
+        """As ``read``, of what is more than a reference."""
+        cdef uint32_t known
         cdef tuple shapes
-        where = self.target(where)
         schema = where.schema
         if isinstance(schema, bool):
             return ANYTHING_ONLY if schema else ()
         if not isinstance(schema, dict):
             raise SpecError(f"a schema must be an object or a boolean, not {kind_of(schema)}", where.pointer())
-        key = <size_t><void*>schema
-        known = PyDict_GetItem(self._read, key)
-        if known != NULL:
-            return <tuple>known
-        if key in self._open:
+        known = map_get(&self._read, <uint64_t><size_t><void*>schema)
+        if known != MISSING:
+            return <tuple>self._shapes[known]
+        if self._open and <size_t><void*>schema in self._open:
             raise CircularReference("the reference leads back here", where.pointer())
         # a value that is judged may lead to schemas that nobody has read yet
-        depth = len(self._open) + self.depth + 1
+        depth = <Py_ssize_t>len(self._open) + self.depth + 1
         if depth > self.depth_limit:
             raise LimitExceeded("spec_depth", self.limits.spec_depth, depth, where.pointer())
-        self._open[key] = None
-        try:
-            shapes = self._read[key] = self.schema(where)
-        finally:
-            del self._open[key]
+        shapes = self.schema(where)
+        map_put(&self._read, <uint64_t><size_t><void*>schema, <uint32_t>len(self._shapes))
+        self._shapes.append(shapes)
         return shapes
 
     cdef tuple schema(self, Located where):
@@ -99,14 +109,24 @@ cdef class Reader(Evaluator):
         scan(<dict>where.schema, &found)
         if found.seen >> BASE & 1:
             self.references.check_base(where.schema, where)
-        shapes = (own_shape(&found, where, self.dialect),)
+        if found.seen & (COMPOSED | LISTED) == 0:
+            return (own_shape(&found, where, self.references, self.refuse_unknown),)
+        key = <size_t><void*>where.schema
+        self._open[key] = None
+        try:
+            shapes = (own_shape(&found, where, self.references, self.refuse_unknown),)
+            return self.composition(&found, where, shapes)
+        finally:
+            del self._open[key]
+
+    cdef tuple composition(self, KeywordsC* found, Located where, tuple shapes):
+        """What is left of them by the keywords that may lead back to the schema itself."""
         if found.seen & COMPOSED:
-            shapes = self.composed(&found, where, shapes)
-        if found.seen & LISTED:
-            if found.seen >> ENUM & 1:
-                shapes = self.listed_values(<object>found.value[ENUM], "enum", where, shapes)
-            if found.seen >> CONST & 1:
-                shapes = self.listed_values(<object>found.value[CONST], "const", where, shapes)
+            shapes = self.composed(found, where, shapes)
+        if found.seen >> ENUM & 1:
+            shapes = self.listed_values(<object>found.value[ENUM], "enum", where, shapes)
+        if found.seen >> CONST & 1:
+            shapes = self.listed_values(<object>found.value[CONST], "const", where, shapes)
         return shapes
 
     # -- composition ------------------------------------------------------------------------------
@@ -118,7 +138,7 @@ cdef class Reader(Evaluator):
         cdef tuple group
         if found.seen >> REFERENCE & 1:
             self.followed = True
-            branch = self.references.resolve(<object>found.value[REFERENCE], where.at("$ref"))
+            branch = self.references.resolve(<object>found.value[REFERENCE], where)
             shapes = self.meetings(shapes, self.read(branch), where, "$ref")
         if found.seen >> NOT & 1:
             shapes = self.negated(<object>found.value[NOT], where, shapes)

@@ -3,14 +3,21 @@
 from .shapes cimport Located
 
 
+cdef References new_references(root, str pointer)
+
+
 cdef class References:
     """The document that references point into. ``pointer`` is where its root stands in what the
     caller sent.
     """
     cdef object root
-    cdef str pointer, base, dialect
-    cdef bint is_older      # whether the document says that it is of a draft before 2020-12
+    cdef str pointer
+    cdef dict resolved      # reference -> what it names
 
-    cdef Located resolve(self, reference, str pointer)
+    cdef bint is_older(self) except -1
+    cdef str dialect(self)
+    cdef str base(self)
+    cdef Located resolve(self, reference, Located where)
+    cdef Located follow(self, str reference, Located where)
     cdef str local(self, str reference)
     cdef int check_base(self, schema, Located where) except -1

@@ -12,7 +12,8 @@ each for the types it constrains: they are raised when a text of such a type wou
 described, and not where the type is ruled out anyway.
 
 Pointers are for errors and names only: a ``Located`` knows the schema that it stands in, and its
-pointer is written when somebody asks for it.
+pointer is written when somebody asks for it. So are the places of an object's properties: they are
+made where somebody asks for them, and most have a meaning that is seen without (``plain``).
 
 Invariants   I1 meet() is exact: a value fits the meeting if and only if it fits both.
              I2 a facet is kept only while its type is allowed.
@@ -45,6 +46,7 @@ cdef class Located:
 
     cdef str pointer(self)
     cdef str at(self, str keyword)
+    cdef void release(self) noexcept
 
 
 cdef class Named:
@@ -69,7 +71,7 @@ cdef class Strings:
 
 
 cdef class Numbers:
-    """Bounds (Decimal or None), each with whether it is excluded itself."""
+    """Bounds (int, Decimal or None), each with whether it is excluded itself."""
     cdef object low, high
     cdef bint low_open, high_open
 
@@ -81,13 +83,17 @@ cdef class Arrays:
 
 
 cdef class Objects:
-    cdef dict properties    # name -> place
+    # name -> its schema, one of those at ``where``; or its place, once two objects have met
+    cdef dict properties
+    cdef bint has_met
     cdef tuple required
+    cdef set wanted         # the same names; None: none
     cdef tuple rest         # the place of what is not listed
     cdef object minimum, maximum
     cdef Located where
 
     cdef tuple place_of(self, name)
+    cdef tuple place_in(self, name, property)
 
 
 cdef class Shape:
@@ -112,12 +118,14 @@ cdef tuple ANYTHING_ONLY
 
 cdef Located root_place(schema, str pointer)
 cdef Located located(schema, Located above, str keyword, key)
+cdef tuple place_at(schema, Located above, str keyword, key)
 cdef Named named(str text, Located where, str keyword)
 cdef Refusal refusal(int types, Located where, str keyword, str message)
 cdef Strings new_strings(minimum, maximum, tuple patterns, tuple formats)
 cdef Numbers new_numbers(low, bint low_open, high, bint high_open)
 cdef Arrays new_arrays(tuple prefix, tuple rest, minimum, maximum)
-cdef Objects new_objects(dict properties, tuple required, tuple rest, minimum, maximum, Located where)
+cdef Objects new_objects(
+    dict properties, bint has_met, tuple required, set wanted, tuple rest, minimum, maximum, Located where)
 cdef Shape new_shape(
     int types, tuple values, Strings strings, Numbers numbers, Arrays arrays, Objects objects, tuple refused)
 cdef Shape listed(tuple values)

@@ -5,6 +5,8 @@ garbage collector, which would otherwise take most of the time that large schema
 """
 
 cimport cython
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.ref cimport PyObject
 
 from ...errors import UnsupportedSchema
 
@@ -25,6 +27,17 @@ cdef class Located:
         """The pointer of one of the schema's keywords."""
         return self.pointer() + "/" + keyword
 
+    def __str__(self):
+        """As the name of a rule, which outlives the schema."""
+        return self.pointer() or "/"
+
+    cdef void release(self) noexcept:
+        """Lets go of the schema and of those above it."""
+        cdef Located at = self
+        while at is not None and at.schema is not None:
+            at.schema = None
+            at = at.above
+
 
 cdef Located root_place(schema, str pointer):
     cdef Located made = Located.__new__(Located)
@@ -36,6 +49,10 @@ cdef Located located(schema, Located above, str keyword, key):
     cdef Located made = Located.__new__(Located)
     made.schema, made.above, made.keyword, made.key = schema, above, keyword, key
     return made
+
+
+cdef tuple place_at(schema, Located above, str keyword, key):
+    return () if schema is True else (located(schema, above, keyword, key),)
 
 
 @cython.final
@@ -105,12 +122,20 @@ cdef Arrays new_arrays(tuple prefix, tuple rest, minimum, maximum):
 @cython.no_gc
 cdef class Objects:
     cdef tuple place_of(self, name):
-        return self.properties.get(name, self.rest)
+        cdef PyObject* property = PyDict_GetItemWithError(self.properties, name)
+        return self.rest if property == NULL else self.place_in(name, <object>property)
+
+    cdef tuple place_in(self, name, property):
+        """The place of a listed name, from what is listed."""
+        return <tuple>property if self.has_met else place_at(property, self.where, "properties", name)
 
 
-cdef Objects new_objects(dict properties, tuple required, tuple rest, minimum, maximum, Located where):
+cdef Objects new_objects(
+    dict properties, bint has_met, tuple required, set wanted, tuple rest, minimum, maximum, Located where
+):
     cdef Objects made = Objects.__new__(Objects)
-    made.properties, made.required, made.rest = properties, required, rest
+    made.properties, made.has_met, made.required, made.wanted = properties, has_met, required, wanted
+    made.rest = rest
     made.minimum, made.maximum, made.where = minimum, maximum, where
     return made
 
@@ -278,14 +303,17 @@ cdef Objects meet_objects(Objects a, Objects b):
     cdef dict properties = {}
     if a is None or b is None:
         return b if a is None else a
-    for name in a.properties:
-        properties[name] = both(a.properties[name], b.place_of(name))
-    for name in b.properties:
+    for name, property in a.properties.items():
+        properties[name] = both(a.place_in(name, property), b.place_of(name))
+    for name, property in b.properties.items():
         if name not in properties:
-            properties[name] = both(a.rest, b.properties[name])
+            properties[name] = both(a.rest, b.place_in(name, property))
+    required = dict.fromkeys(a.required + b.required)
     return new_objects(
         properties,
-        tuple(dict.fromkeys(a.required + b.required)),
+        True,
+        tuple(required),
+        set(required) if required else None,
         both(a.rest, b.rest),
         max(a.minimum, b.minimum),
         least(a.maximum, b.maximum),

@@ -7,7 +7,7 @@ from .evaluate cimport Evaluator
 from .shapes cimport Named, Strings, least
 from .text cimport Text
 
-from ...ir import ANY_CHAR, Grammar
+from ...ir import Grammar
 from ..char_automaton import Bound, bounded_node, intersection
 from ..regex import emit_search, whole
 from ..regex_syntax import parse
@@ -34,33 +34,60 @@ cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator) exce
 cdef uint32_t any_of_length(Text text, minimum, maximum) except? 0xFFFFFFFF:
     if minimum == 0 and maximum is None:
         return text.any_string()
-    return text.quoted(text.repeat(text.grammar.json_chars(ANY_CHAR), minimum, maximum))
+    return text.quoted(text.repeat(text.any_char(), minimum, maximum))
 
 
 cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
-    cdef Named each
     cdef Fragment fragment
-    cdef list asked = []
-    limits = text.grammar.limits
-    key = (
+    cdef tuple key = (
         strings.minimum,
         strings.maximum,
-        tuple([each.text for each in strings.patterns]),
-        tuple([each.text for each in strings.formats]),
-        (limits.pattern_chars, limits.pattern_states, limits.spec_depth, limits.ir_nodes),
+        texts_of(strings.patterns),
+        texts_of(strings.formats),
+        text.limits(),
     )
-    fragment = KEPT.get(key)
-    if fragment is None:
-        for each in strings.patterns:
-            add_tree(each.text, each, limits, asked)
-        for each in strings.formats:
-            add_tree(formats.PATTERNS[each.text], each, limits, asked)
-        if not asked:
-            return any_of_length(text, strings.minimum, strings.maximum)
-        grammar = Grammar(limits)
-        fragment = fragment_of(grammar, body(grammar, strings, asked, evaluator))
-        KEPT.keep(key, fragment)
-    return text.quoted(fragment.put_into(text.grammar))
+    made = text.kept.get(key)
+    if made is None:
+        fragment = KEPT.get(key)
+        if fragment is None:
+            fragment = inside(text, strings, evaluator)
+            KEPT.keep(key, fragment, chars_of(strings.patterns))
+        made = text.kept[key] = (
+            any_of_length(text, strings.minimum, strings.maximum) if fragment.is_nothing()
+            else text.quoted(fragment.put_into(text.grammar)))
+    return made
+
+
+cdef tuple texts_of(tuple of):
+    cdef Named each
+    if not of:
+        return ()
+    if len(of) == 1:
+        return ((<Named>of[0]).text,)
+    return tuple([each.text for each in of])
+
+
+cdef Py_ssize_t chars_of(tuple patterns) except -1:
+    cdef Named each
+    cdef Py_ssize_t n = 0
+    for each in patterns:
+        n += len(each.text)
+    return n
+
+
+cdef Fragment inside(Text text, Strings strings, Evaluator evaluator):
+    """Nothing at all, where no more is asked for than a length."""
+    cdef Named each
+    cdef list asked = []
+    limits = text.grammar.limits
+    for each in strings.patterns:
+        add_tree(each.text, each, limits, asked)
+    for each in strings.formats:
+        add_tree(formats.PATTERNS[each.text], each, limits, asked)
+    if not asked:
+        return Fragment.__new__(Fragment)
+    grammar = Grammar(limits)
+    return fragment_of(grammar, body(grammar, strings, asked, evaluator))
 
 
 cdef int add_tree(str pattern, Named named, limits, list asked) except -1:

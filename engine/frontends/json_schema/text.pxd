@@ -2,13 +2,15 @@
 whole grammar.
 
 All nodes of schemas are made through a ``Text``. A part that nobody has asked for is not there:
-``shared`` holds the references to the rules made so far, ``ruled`` those by their bodies.
+``shared`` holds the references to the rules made so far, ``ruled`` those by their bodies, and ``kept``
+the nodes of what was put in from elsewhere (patterns, formats, bounds).
 """
 
 from libc.stdint cimport uint32_t
-from libcpp.unordered_map cimport unordered_map
 
 from ...ir cimport Grammar
+from ...pool cimport vector
+from ..fragment cimport Fragment
 
 cdef enum:
     # in place of a node: none
@@ -26,13 +28,20 @@ cdef enum:
     SHARED_RULES
 
 
+cdef enum:
+    # most spaces or tabs behind a newline; more would let a model run away in white space
+    INDENT = 20
+
 cdef class Text:
     """The shared rules of one grammar for one way of writing white space; see ``text_of``."""
     cdef readonly Grammar grammar
     cdef bint flexible
+    cdef int indent
     cdef uint32_t empty, fail
     cdef uint32_t shared[SHARED_RULES]
-    cdef unordered_map[uint32_t, uint32_t] ruled
+    cdef vector[uint32_t] ruled     # by node, NO_NODE: none
+    cdef dict kept                  # by a key of whoever keeps it
+    cdef tuple _limits
     cdef uint32_t body_rule      # the number of the rule STRING_BODY, once it is there
     cdef uint32_t _quote, _comma, _colon
 
@@ -51,10 +60,17 @@ cdef class Text:
     cdef uint32_t declare_shared(self, int which) except? NO_NODE
     cdef int define(self, uint32_t rule, uint32_t node) except -1
     cdef uint32_t rule_of(self, uint32_t node) except? NO_NODE
-    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE
+    # ``name`` as in ir.Grammar
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
+    cdef uint32_t rule_by(self, name, uint32_t node) except? NO_NODE
+    cdef int define_shared(self, int which, Fragment body) except -1
+
+    # what is kept
+    cdef tuple limits(self)
 
     # parts of JSON
     cdef uint32_t space(self) except? NO_NODE
+    cdef int make_space(self) except -1
     cdef uint32_t comma(self) except? NO_NODE
     cdef uint32_t colon(self) except? NO_NODE
     cdef uint32_t quote(self) except? NO_NODE
@@ -63,9 +79,12 @@ cdef class Text:
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE
     cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE
+    cdef uint32_t any_char(self) except? NO_NODE
     cdef uint32_t any_body(self) except? NO_NODE
     cdef uint32_t other_body(self, list texts) except? NO_NODE
     cdef uint32_t any_string(self) except? NO_NODE
+    cdef uint32_t any_boolean(self) except? NO_NODE
+    cdef uint32_t null(self) except? NO_NODE
 
 
-cdef Text text_of(grammar, str whitespace)
+cdef Text text_of(Grammar grammar, bint flexible, int indent)

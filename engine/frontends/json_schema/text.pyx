@@ -2,15 +2,14 @@
 
 from libc.stdint cimport uint32_t
 
-from ...flat cimport BYTES, EMPTY, FAIL, JSON_CHARS, REF
+from ...flat cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, NO_MAXIMUM, REF
 from ...ir cimport Grammar
+from ..fragment cimport Fragment
 from .evaluate cimport has_surrogate
 
-from ... import ir
-
-#: spaces or tabs behind a newline; more would let a model run away in white space
-cdef int INDENT = 20
-cdef tuple SPACE_OR_TAB = ((0x09, 0x09), (0x20, 0x20))
+cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
+#: every Unicode scalar value
+cdef uint32_t[4] ANY_CHAR = [0, 0xD7FF, 0xE000, 0x10FFFF]
 
 #: by number, for people
 cdef tuple NAMES = (
@@ -19,10 +18,10 @@ cdef tuple NAMES = (
 
 
 cdef class Text:
-    def __init__(self, grammar, *, bint flexible):
+    def __cinit__(self, Grammar grammar, bint flexible, int indent):
         cdef int k
-        self.grammar, self.flexible = grammar, flexible
-        self.empty, self.fail = grammar.empty(), grammar.fail()
+        self.grammar, self.flexible, self.indent, self.kept = grammar, flexible, indent, {}
+        self.empty, self.fail = grammar.empty_node, grammar.fail_node
         self._quote = self._comma = self._colon = NO_NODE
         for k in range(SHARED_RULES):
             self.shared[k] = NO_NODE
@@ -61,36 +60,58 @@ cdef class Text:
         return rule
 
     cdef int define(self, uint32_t rule, uint32_t node) except -1:
-        self.grammar.define(rule, node)
-        return 0
+        return self.grammar.set_rule(rule, node)
 
     cdef uint32_t rule_of(self, uint32_t node) except? NO_NODE:
         """A reference to the rule with this body, NO_NODE if there is none; literals need none."""
-        cdef int kind
-        if self.ruled.count(node):
+        cdef uint32_t kind
+        if node < self.ruled.size() and self.ruled[node] != NO_NODE:
             return self.ruled[node]
         kind = self.grammar.kind_of(node)
         return node if kind in (EMPTY, FAIL, BYTES, REF) else NO_NODE
 
-    cdef uint32_t new_rule(self, str name, uint32_t node) except? NO_NODE:
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
         cdef uint32_t made = self.grammar.add_ref(self.grammar.new_rule(name, node))
+        if self.ruled.size() <= node:
+            self.ruled.resize(max(2 * <size_t>node, <size_t>64), NO_NODE)
         self.ruled[node] = made
         return made
 
+    cdef uint32_t rule_by(self, name, uint32_t node) except? NO_NODE:
+        """The rule with this body, if need be a new one."""
+        cdef uint32_t rule = self.rule_of(node)
+        return rule if rule != NO_NODE else self.new_rule(name, node)
+
+    cdef int define_shared(self, int which, Fragment body) except -1:
+        cdef uint32_t rule = self.declare_shared(which)
+        return self.define(rule, body.put_into(self.grammar))
+
+    cdef tuple limits(self):
+        """What a kept pattern's meaning depends on, beside the pattern."""
+        if self._limits is None:
+            limits = self.grammar.limits
+            self._limits = (
+                limits.pattern_chars, limits.pattern_states, limits.spec_depth, limits.ir_nodes)
+        return self._limits
+
     # -- parts of JSON ----------------------------------------------------------------------------
     cdef uint32_t space(self) except? NO_NODE:
-        """Between JSON tokens: nothing, one space, or a newline with at most ``INDENT`` spaces or
+        """Between JSON tokens: nothing, one space, or a newline with at most ``indent`` spaces or
         tabs.
         """
-        cdef uint32_t rule
         if not self.flexible:
             return self.empty
         if self.shared[WHITE_SPACE] == NO_NODE:
-            g = self.grammar
-            rule = self.declare_shared(WHITE_SPACE)
-            indent = g.repeat(g.chars(SPACE_OR_TAB), 0, INDENT)
-            self.define(rule, g.alt(self.empty, g.bytes(b" "), g.seq(g.bytes(b"\n"), indent)))
+            self.make_space()
         return self.shared[WHITE_SPACE]
+
+    cdef int make_space(self) except -1:
+        cdef uint32_t rule = self.declare_shared(WHITE_SPACE)
+        cdef uint32_t[3] parts = [self.empty, self.bytes(b" "), self.bytes(b"\n")]
+        cdef uint32_t[2] line = [
+            parts[2], self.grammar.add_repeat(self.grammar.add_set(CHARS, SPACE_OR_TAB, 2), 0, self.indent)]
+        parts[2] = self.seq(line, 2)
+        return self.define(rule, self.alt(parts, 3))
 
     cdef uint32_t comma(self) except? NO_NODE:
         """The byte alone."""
@@ -133,20 +154,21 @@ cdef class Text:
         cdef uint32_t[4] parts = [space, self.comma(), space, node]
         return self.seq(parts, 4)
 
+    cdef uint32_t any_char(self) except? NO_NODE:
+        """One character of a JSON string."""
+        return self.json_chars(ANY_CHAR, 2)
+
     cdef uint32_t any_body(self) except? NO_NODE:
         """The inside of any JSON string."""
         if self.shared[STRING_BODY] == NO_NODE:
             self.body_rule = self.declare_shared(STRING_BODY)
-            self.define(self.body_rule, self.repeat(self.grammar.json_chars(ir.ANY_CHAR), 0, None))
+            self.define(self.body_rule, self.grammar.add_repeat(self.any_char(), 0, NO_MAXIMUM))
         return self.shared[STRING_BODY]
 
     cdef uint32_t other_body(self, list texts) except? NO_NODE:
         """The inside of a JSON string that is none of these."""
-        cdef uint32_t node, made
         self.any_body()
-        node = self.grammar.other_text(self.body_rule, texts)
-        made = self.rule_of(node)
-        return made if made != NO_NODE else self.new_rule("key", node)
+        return self.rule_by("key", self.grammar.add_other_text(self.body_rule, texts))
 
     cdef uint32_t any_string(self) except? NO_NODE:
         cdef uint32_t rule
@@ -155,13 +177,20 @@ cdef class Text:
             self.define(rule, self.quoted(self.any_body()))
         return self.shared[ANY_STRING]
 
+    cdef uint32_t any_boolean(self) except? NO_NODE:
+        """No rule: who asks names it."""
+        cdef uint32_t[2] parts = [self.bytes(b"true"), self.bytes(b"false")]
+        return self.alt(parts, 2)
 
-cdef Text text_of(grammar, str whitespace):
+    cdef uint32_t null(self) except? NO_NODE:
+        return self.bytes(b"null")
+
+
+cdef Text text_of(Grammar grammar, bint flexible, int indent):
     """The one ``Text`` of a grammar and a way of writing white space, so that all schemas of the
     grammar share it.
     """
-    cdef dict known = (<Grammar>grammar).shared
-    key = ("json text", whitespace)
-    if key not in known:
-        known[key] = Text(grammar, flexible=whitespace == "flexible")
-    return known[key]
+    cdef tuple key = ("json text", flexible, indent)
+    if key not in grammar.shared:
+        grammar.shared[key] = Text.__new__(Text, grammar, flexible, indent)
+    return grammar.shared[key]

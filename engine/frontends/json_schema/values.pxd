@@ -9,4 +9,5 @@ from libc.stdint cimport uint32_t
 from .text cimport Text
 from ...pool cimport vector
 
+cdef list once(list texts)
 cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) except -1

@@ -27,7 +27,12 @@ cdef list unique(list values):
     for value in values:
         if not isinstance(value, str):
             return list({identity(value): value for value in values}.values())
-    return list(dict.fromkeys(values))
+    return once(values)
+
+
+cdef list once(list texts):
+    """Without repetitions."""
+    return list(dict.fromkeys(texts)) if len(texts) > 1 else texts
 
 
 cdef uint32_t value_node(Text text, value) except? 0xFFFFFFFF:

@@ -10,6 +10,7 @@ from .tag_specs import (
     NO_CHARACTERS,
     REPEATED_TOKEN,
     TRIG,
+    WHOLE_BUDGET,
     WHOLE_CHARACTERS,
     WHOLE_TEXT,
     A,
@@ -22,6 +23,7 @@ from .tag_specs import (
     either,
     exclude_token,
     grammar,
+    limited,
     repeat,
     seq,
     some,
@@ -65,6 +67,39 @@ COUNTED = (
     Case("star of counted text", some("star", bounded(2)), ("", "abc", "abcde"), (b"\xc3",)),
     Case("counted text repeated", repeat(bounded(2), 1, 2), ("", "abcd"), ("abcde",)),
     Case("counted excludes repeated", repeat(bounded(2, "bb"), 1, 2), ("abab", "b"), ("babab",), theirs=("abba",), reason=WHOLE_TEXT),
+)  # fmt: skip
+
+LIMITED = (
+    Case("max tokens", limited(3), ("", "abc", "é", "éa", (A, "b", TRIG)), ("abcd", "ééé", (A, B, A, A), b"\xc3", "abc" + "é")),
+    Case("no tokens", limited(0), ("",), ("a", (A,))),
+    Case("one token", limited(1), ("", "a", (A,)), ("ab", (A, B), b"\xff"), theirs=("é",), reason=WHOLE_BUDGET),
+    Case("a character at the bound", limited(3), ("€", "aé", "éa"), ("abcd",), theirs=("abé", "é€", "ab€", "\U0001f600"), reason=WHOLE_BUDGET),
+    Case("max tokens and excludes", limited(4, "bb"), ("abab", "b", "bab"), ("abba", "abcde", "bb")),
+    Case("max tokens and excluded special", limited(3, "<|a|>"), ((B,), "<|a"), ((A,), ("a", A))),
+    Case(
+        "limited tag",
+        tag("<t>", limited(3), "</t>"),
+        ("<t></t>", "<t>abc</t>", "<t></</t>", "<t></t</t>", "<t>é</t>", ("<t>", A, B, A, "</t>")),
+        ("<t>abcd</t>", "<t>a", "<t>abc</t", "<t></t></t>", "abc</t>", ("<t>", A, B, A, A, "</t>")),
+    ),
+    Case(
+        "limited tag that a token ends",
+        tag("<t>", limited(2), token(B)),
+        (("<t>", B), ("<t>ab", B), ("<t>", A, A, B)),
+        ("<t>abc", ("<t>abc", B)),
+        theirs=(("<t>", B, B),),
+        reason=FIRST_END,
+    ),
+    Case("limited text and more", seq(limited(3), const("END")), ("END", "abcEND", "ENDEND"), ("abcdEND", "xENDEND", "EN")),
+    Case("limited text twice", seq(limited(2), const("-"), limited(1)), ("-", "ab-c", "--", "---"), ("abc-", "ab-cd")),
+    Case("star of limited text", some("star", limited(2)), ("", "abc", "abcde"), (b"\xc3",)),
+    Case("limited tags repeated", repeat(tag("(", limited(1), ")"), 1, 3), ("(a)", "()(b)(c)"), ("", "(ab)", "(a)(b)(c)(d)")),
+    Case("limited text repeated", repeat(limited(2), 1, 2), ("", "abcd", "ab"), ("abcde",)),
+    Case("limited text that may be missing", some("optional", limited(2)), ("", "ab"), ("abc",)),
+    Case("no tokens repeated", some("plus", limited(0)), ("",), ("a",)),
+    Case("limited text repeated in a tag", tag("(", repeat(limited(2, max_chars=3), 0, 2), ")"), ("()", "(abcd)"), ("(abcde)", "(abcdefg)")),
+    Case("tokens and characters", tag("<t>", limited(3, max_chars=2), "</t>"), ("<t>ab</t>", "<t>éa</t>", "<t></t>"), ("<t>abc</t>", "<t>éé</t>")),
+    Case("limited text or text", either(limited(1), const("abc")), ("", "a", "abc"), ("ab", "abcd")),
 )  # fmt: skip
 
 TOKENS = (
@@ -196,4 +231,4 @@ GRAMMARS = (
     Case("grammar after text", tag("<", seq(text("|"), const("|"), grammar("root ::= [0-9]+")), ">"), ("<a|12>",), ("<a12>", "<a|>")),
 )  # fmt: skip
 
-CASES = (*COUNTED, *TOKENS, *REPEATS, *DISPATCHES, *GRAMMARS)
+CASES = (*COUNTED, *LIMITED, *TOKENS, *REPEATS, *DISPATCHES, *GRAMMARS)

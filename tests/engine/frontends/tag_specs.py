@@ -28,7 +28,9 @@ EMPTY_END = "separated tags are no free text, so an empty end is as good as any"
 NO_CHARACTERS = "text with a bound is characters; xgrammar counts those of a special token's text"
 REPEATED_TOKEN = "xgrammar forgets what is excluded where a token is repeated"
 WHOLE_CHARACTERS = "a text is over between characters; xgrammar forgets that here"
+WHOLE_BUDGET = "a character that began must be over within the bound; xgrammar goes past it"
 BOUNDED_END = "text with a bound needs no end; xgrammar takes it for endless"
+EACH_ONCE = "every key once, and the required ones all; xgrammar looks at neither"
 WHITE_SPACE = "white space between elements is that of JSON text, xgrammar's has no bound"
 RAW_SPACE = "a string is raw, so white space around it would be part of it"
 ELEMENT_END = "a string is over at the first occurrence of its end, whatever its schema says"
@@ -81,6 +83,10 @@ def text(*excludes: str) -> Spec:
 
 def bounded(max_chars: int, *excludes: str) -> Spec:
     return {"type": "any_text", "max_chars": max_chars, "excludes": list(excludes)}
+
+
+def limited(max_tokens: int, *excludes: str, **more: Any) -> Spec:
+    return {"type": "any_text", "max_tokens": max_tokens, "excludes": list(excludes), **more}
 
 
 def repeat(content: Spec, low: int, high: int) -> Spec:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .tag_specs import (
+    EACH_ONCE,
     ELEMENT_END,
     KEYWORDS,
     NUMBER_NAMES,
@@ -36,6 +37,7 @@ def styled(style: str, schema: Any) -> Spec:
     return {"type": "json_schema", "json_schema": schema, "style": style}
 
 
+LIST = {"type": "array", "items": INTEGER}
 NAME_AGE = closed({"name": STRING, "age": INTEGER}, ["name"])
 DEEP = closed({"o": closed({"k": STRING}), "l": {"type": "array", "items": STRING}}, [])
 P, END = "<parameter=", "</parameter>"
@@ -155,4 +157,54 @@ OTHERS = (
     ),
 )  # fmt: skip
 
-CASES = (*QWEN, *OTHERS)
+ANY_ORDER = (
+    Case(
+        "any order",
+        {**styled("qwen_xml", NAME_AGE), "any_order": True},
+        (
+            f"{P}name>Bob{END}",
+            f"{P}age>7{END}{P}name>Bob{END}",
+            f"{P}name>Bob{END}\n{P}age>7{END}",
+        ),
+        ("", f"{P}age>x{END}{P}name>Bob{END}", f"{P}name>Bob{END}{P}other>x{END}"),
+        theirs=(f"{P}age>7{END}", f"{P}name>Bob{END}{P}name>Bob{END}"),
+        reason=EACH_ONCE,
+    ),
+    Case(
+        "any order in JSON",
+        {"type": "json_schema", "json_schema": NAME_AGE, "any_order": True},
+        ('{"name": "Bob"}', '{"age": 7, "name": "Bob"}', '{"name": "Bob", "age": 7}'),
+        ("{}", '{"age": "x", "name": "Bob"}'),
+        theirs=('{"age": 7}', '{"name": "Bob", "name": "Bob"}'),
+        reason=EACH_ONCE,
+    ),
+)
+
+BLANKS = (
+    Case(
+        "one blank",
+        {"type": "json_schema", "json_schema": LIST, "max_whitespace_cnt": 1},
+        ("[1,2]", "[1, 2]", "[1,\n2]"),
+        ("[1,  2]", "[1,\n 2]"),
+        theirs=("[1,\t2]",),
+        reason=WHITE_SPACE,
+    ),
+    Case(
+        "three blanks",
+        {"type": "json_schema", "json_schema": LIST, "max_whitespace_cnt": 3},
+        ("[1,2]", "[1, 2]", "[1,\n  2]", "[1,\n\t 2]", "[\n1\n]"),
+        ("[1,\n   2]", "[1,    2]"),
+        theirs=("[1,  2]", "[1,\n\n2]"),
+        reason=WHITE_SPACE,
+    ),
+    Case(
+        "blanks between elements",
+        {**styled("qwen_xml", NAME_AGE), "max_whitespace_cnt": 2},
+        (f"{P}name>Bob{END}\n{P}age>7{END}", f"{P}name>Bob{END}\n {P}age>\n 7{END}"),
+        (f"{P}name>Bob{END}\n  {P}age>7{END}", f"{P}name>Bob{END}{P}age>   7{END}"),
+        theirs=(f"{P}name>Bob{END}\n\n{P}age>7{END}",),
+        reason=WHITE_SPACE,
+    ),
+)
+
+CASES = (*QWEN, *OTHERS, *ANY_ORDER, *BLANKS)
