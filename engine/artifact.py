@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 MAGIC = b"SYM1"
 #: part of every key; raised whenever automata are numbered or triples are made differently
-VERSION = 3
+VERSION = 4
 _HEAD = struct.Struct("<4sHIII")
 _TRIPLE = struct.Struct("<II")
 _LENGTH = struct.Struct("<I")

@@ -4,11 +4,13 @@ Representation   states of all built rules lie in one array; state 0 is unused (
                  A state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
                  token_edges, empty_edges likewise. `live` has a bit for every byte that some
                  byte edge takes.
-                 An edge that leads to a LOOP state ends an iteration. A counted rule has one, its
-                 start; counted free text, and bounded patterns, have one for every boundary between
-                 characters. Where such a state is FINAL, too, the count must have reached the
-                 minimum. `onward` is the fewest iterations that must end yet if the text goes on
-                 here: in a bounded pattern what the way to the nearest end takes.
+                 An edge that leads to a LOOP state counts an iteration. A counted rule has one, its
+                 start, where an iteration has ended; where one may go on after it could have ended
+                 (the b of `(a+b+){0,9}`), it is counted as soon as it could. Counted free
+                 text, and bounded patterns, have one for every boundary between characters. In a
+                 FINAL state the rule ends once the count has reached the minimum. `onward` is the
+                 fewest iterations that must be counted yet if the text goes on here: in a bounded
+                 pattern what the way to the nearest end takes.
                  A state that is `like` another has only the edges that differ (other_text).
                  A state that is UNBUILT has no edges yet: `visit` makes them. Its rule was read by
                  `lazies`, `objects` or `texts`, as its kind says.
@@ -57,7 +59,7 @@ cdef struct StateC:
     uint32_t empty_off, n_empty
     uint32_t rule
     uint32_t held
-    uint32_t onward         # 0: nothing is counted
+    uint32_t onward         # 0: no more need be counted, or nothing is
     uint32_t lazy, place    # of an UNBUILT state: which of the rules read, and the place in it
     uint32_t like           # 0, or: bytes without an edge here do what they do there (other_text)
     uint64_t live[4]
@@ -110,6 +112,7 @@ cdef class Automata:
     cdef bint build(self, uint32_t rule) noexcept nogil
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil
     cdef void measure(self, uint32_t rule) noexcept nogil
+    cdef bint is_by_bytes(self, uint32_t rule) noexcept nogil
     cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil
     cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil
     cdef void append(self, uint32_t rule, const vector[DraftC]* drafts) noexcept nogil

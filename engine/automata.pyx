@@ -2,9 +2,10 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
+from libcpp.algorithm cimport sort
 
 from .determinise cimport (
-    copy_nfa, determinise, lazy_start, lazy_state, minimise, trim,
+    copy_nfa, determinise, lazy_start, lazy_state, merge_ways, minimise, trim,
 )
 from .digests cimport DigestC, Digests, is_none
 from .dispatch cimport build_dispatch
@@ -12,7 +13,7 @@ from .draft cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, ByteEdgeC, DraftC, S
 from .drafttable cimport AutomatonPtr, DraftTable
 from .flat cimport (
     BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE,
-    TEXTS_RULE, WIDE_CHARS, FlatIR,
+    TEXTS_RULE, FlatIR,
 )
 from .names cimport read_texts, texts_state
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_emit_counted, nfa_start, nfa_state
@@ -25,6 +26,9 @@ from .vocabulary cimport Vocabulary
 # past it the rule stays nondeterministic. People's patterns stay below 2.
 cdef uint32_t GROWTH = 8
 cdef uint32_t GROWTH_FREE = 1024
+
+# A class of more characters than digits has passes through so much of a vocabulary that tables pay.
+cdef uint32_t NARROW_CHARS = 16
 
 # A rule may take this many times the edges that were estimated for it.
 cdef uint32_t SLACK = 4
@@ -84,7 +88,7 @@ cdef class Automata:
 
     cdef bint build(self, uint32_t rule) noexcept nogil:
         cdef NfaC nfa
-        cdef vector[DraftC] drafts
+        cdef vector[DraftC] drafts, loop
         cdef uint32_t node = self.ir.rules[rule].node
         cdef uint8_t kind = self.ir.rules[rule].kind
         cdef AutomatonPtr known
@@ -155,36 +159,46 @@ cdef class Automata:
         if shared:
             self.table.add(digest.high, digest.low, &drafts)
         if kind == COUNTED_RULE:
-            self.make_counted(&drafts)
-            self.span[rule] = self.iteration_span(rule, &drafts)
+            loop = drafts
+            self.make_counted(&loop)
+            self.span[rule] = self.iteration_span(rule, &loop)
+            if not count_early(&drafts):
+                drafts.swap(loop)
         self.append(rule, &drafts)
         self.measure(rule)
         return True
 
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil:
-        """The fewest iterations that must end yet, the one under way included."""
+        """The fewest iterations that must be counted yet, so that the rule may end."""
         return 0 if self.states[state].flags & FINAL_STATE else self.states[state].onward
 
     cdef void measure(self, uint32_t rule) noexcept nogil:
         """Fills ``onward`` of a counted rule's states, and what begins its iterations."""
         cdef uint32_t s, k, first = self.first[rule], n = <uint32_t>self.states.size() - first
-        cdef bint bounded = self.ir.rules[rule].kind == BOUNDED_RULE
         cdef vector[uint32_t] onward
         cdef uint32_t farthest = 0
         if not self.ir.rules[rule].iterates:
             return
         onward.assign(n, 1)
-        if bounded:
+        if self.ir.rules[rule].kind != DISPATCH_RULE and self.is_by_bytes(rule):
             measure_ways(self, first, &onward)
         for s in range(n):
             self.states[first + s].onward = onward[s]
             if onward[s] != NO_MAXIMUM:
                 farthest = max(farthest, onward[s])
-            if self.states[first + s].flags & LOOP_STATE:
+            if self.states[first + s].flags & FINAL_STATE:
                 for k in range(4):
                     self.begins[4 * rule + k] |= self.states[first + s].live[k]
-        if bounded:
+        if self.ir.rules[rule].kind == BOUNDED_RULE:
             self.span[rule] = self.vocabulary.max_token_bytes + farthest
+
+    cdef bint is_by_bytes(self, uint32_t rule) noexcept nogil:
+        """Whether a rule that was built last has no other edges than those over bytes."""
+        cdef uint32_t s
+        for s in range(self.first[rule], <uint32_t>self.states.size()):
+            if self.states[s].n_refs + self.states[s].n_tokens + self.states[s].n_empty:
+                return False
+        return True
 
     cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil:
         """Makes the automaton of a body a loop: what ended it now leads to the start as well."""
@@ -253,7 +267,7 @@ cdef class Automata:
     cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil:
         """Whether a rule only puts others together, or spells out literals."""
         cdef uint32_t widest = self.ir.widest(node)
-        return widest <= WIDE_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
+        return widest <= NARROW_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
 
     cdef uint32_t unbuilt(
         self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
@@ -359,8 +373,65 @@ cdef class Automata:
         )
 
 
+cdef bint count_early(vector[DraftC]* drafts) noexcept nogil:
+    """Makes the automaton of a body a loop in which an iteration is counted when it could end for the
+    first time. False, and nothing is done, where that is no better than counting its end, or takes
+    more than bytes, or where a text could have ended more or fewer iterations, so that one state would
+    not do.
+
+    Of each state there are three: not counted yet, just counted, counted before.
+    """
+    cdef uint32_t n = <uint32_t>drafts.size(), s, k
+    cdef bint any_goes_on = False
+    cdef vector[DraftC] out
+    cdef DraftC* d
+    for s in range(n):
+        d = &drafts[0][s]
+        if d.refs.size() + d.tokens.size() + d.empty.size() or (s == 0 and d.flags & FINAL_STATE):
+            return False
+        if d.flags & FINAL_STATE and d.bytes.size():
+            any_goes_on = True
+    if not any_goes_on:
+        return False
+    out.resize(1 + 3 * n)
+    copy_edges(drafts, 0, True, &out[0])
+    out[0].flags = FINAL_STATE
+    for s in range(n):
+        for k in range(3):
+            d = &out[1 + 3 * s + k]
+            d.flags = 0 if k == 0 else drafts[0][s].flags | (LOOP_STATE if k == 1 else 0)
+            copy_edges(drafts, s, k == 0, d)
+            if k and drafts[0][s].flags & FINAL_STATE:
+                copy_edges(drafts, 0, True, d)
+    if not merge_ways(&out, GROWTH * n + GROWTH_FREE):
+        return False
+    trim(&out)
+    minimise(&out)
+    drafts.swap(out)
+    return True
+
+
+cdef bint edge_before(const ByteEdgeC& a, const ByteEdgeC& b) noexcept nogil:
+    return a.low < b.low
+
+
+cdef void copy_edges(vector[DraftC]* body, uint32_t state, bint counts, DraftC* out) noexcept nogil:
+    """Adds a body's edges; ``counts``: those that lead to a state where it may end count the iteration."""
+    cdef ByteEdgeC edge
+    cdef uint32_t k
+    out.held, out.is_plain_text = 0, 0
+    for k in range(<uint32_t>body[0][state].bytes.size()):
+        edge = body[0][state].bytes[k]
+        if counts:
+            edge.target = 1 + 3 * edge.target + (body[0][edge.target].flags & FINAL_STATE != 0)
+        else:
+            edge.target = 1 + 3 * edge.target + 2
+        out.bytes.push_back(edge)
+    sort(out.bytes.begin(), out.bytes.end(), &edge_before)
+
+
 cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onward) noexcept nogil:
-    """By state of a bounded pattern: the fewest characters that end yet if the text goes on.
+    """By state of a rule over bytes: the fewest iterations that are counted yet if the text goes on.
 
     From the ends backwards, those first that are as many characters away.
     """

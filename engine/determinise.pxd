@@ -40,6 +40,7 @@ cdef struct LazyC:
 
 cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept nogil
 cdef void copy_nfa(NfaC* nfa, vector[DraftC]* out) noexcept nogil
+cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil
 cdef void trim(vector[DraftC]* drafts) noexcept nogil
 cdef void minimise(vector[DraftC]* drafts) noexcept nogil
 cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil

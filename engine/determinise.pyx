@@ -314,6 +314,48 @@ cdef void collect_targets(DraftC* draft, vector[uint32_t]* out) noexcept nogil:
         out.push_back(draft.empty[k])
 
 
+cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
+    """Makes drafts with edges over bytes deterministic; only what the start leads to is left.
+
+    False, with the drafts as they were, where states that count and others would be one, if more than
+    ``limit`` states would be needed, or subsets too large.
+    """
+    cdef vector[DraftC] out
+    cdef vector[EdgeC] edges
+    cdef vector[Set] sets
+    cdef SetIds ids
+    cdef Set members
+    cdef EdgeC edge
+    cdef ByteEdgeC byte_edge
+    cdef uint32_t s, at = 0
+    cdef uint8_t counting, flags
+    cdef size_t seen = 0, most = MEMBERS * drafts.size() + MEMBERS_FREE
+    members.push_back(START)
+    number_of(&ids, &sets, &members)
+    while at < sets.size():
+        members = sets[at]
+        seen += members.size()
+        if sets.size() > limit or seen > most:
+            return False
+        at += 1
+        out.resize(at)
+        flags = 0
+        counting = drafts[0][members[0]].flags & LOOP_STATE
+        edges.clear()
+        for s in members:
+            if drafts[0][s].flags & LOOP_STATE != counting:
+                return False
+            flags |= drafts[0][s].flags
+            for byte_edge in drafts[0][s].bytes:
+                edge.kind, edge.source, edge.target = BYTE_EDGE, s, byte_edge.target
+                edge.a, edge.b = byte_edge.low, byte_edge.high
+                edges.push_back(edge)
+        out.back().flags, out.back().held, out.back().is_plain_text = flags, 0, 0
+        expand_bytes(NULL, NULL, NULL, &edges, &ids, &sets, &out.back())
+    drafts.swap(out)
+    return True
+
+
 cdef void trim(vector[DraftC]* drafts) noexcept nogil:
     """Drops states that can't reach a final one, and edges into them; the start stays."""
     cdef uint32_t n = <uint32_t>drafts.size(), k, s

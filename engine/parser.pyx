@@ -184,9 +184,7 @@ cdef class Parser:
     cdef bint may_end(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
         cdef RuleC* rule = &self.automata.ir.rules[s.rule]
-        if not s.flags & FINAL_STATE:
-            return False
-        return not (s.flags & LOOP_STATE) or iterations(rule, thread.count) >= rule.minimum
+        return s.flags & FINAL_STATE and iterations(rule, thread.count) >= rule.minimum
 
     cdef bint may_go_on(self, ThreadC* thread) noexcept nogil:
         cdef StateC* s = &self.automata.states[thread.state]
@@ -209,6 +207,8 @@ cdef class Parser:
         """Follows an edge within the rule."""
         cdef StateC* s = &self.automata.states[target]
         cdef RuleC* rule = &self.automata.ir.rules[s.rule]
+        if s.flags & LOOP_STATE and iterations(rule, thread.count) == rule.maximum:
+            return
         if s.flags & LOOP_STATE and (rule.maximum != NO_MAXIMUM or thread.count < rule.minimum):
             thread.count += 1
         thread.state = target

@@ -313,19 +313,19 @@ cdef class Arena:
     cdef void advance(
         self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
     ) noexcept nogil:
-        """Follows an edge; one into a LOOP state ends an iteration."""
+        """Follows an edge; one into a LOOP state counts an iteration, if the bound leaves one."""
         cdef RuleC* rule
         if self.automata.states[target].flags & LOOP_STATE:
             rule = &self.automata.ir.rules[self.automata.states[target].rule]
+            if iterations(rule, value) == rule.maximum:
+                return
             if rule.maximum != NO_MAXIMUM or value < rule.minimum:
                 value += 1
         self.seed(target, goal, origin, value)
 
     cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil:
         cdef RuleC* rule = &self.automata.ir.rules[state.rule]
-        if not state.flags & FINAL_STATE:
-            return False
-        return not (state.flags & LOOP_STATE) or iterations(rule, value) >= rule.minimum
+        return state.flags & FINAL_STATE and iterations(rule, value) >= rule.minimum
 
     cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil:
         """Whether the bounds leave a way to an end."""
@@ -430,7 +430,7 @@ cdef class Arena:
             word = 0
             if self.is_counted_state(seed.state):
                 word = 1 << 18
-                if self.automata.states[seed.state].flags & LOOP_STATE:
+                if self.automata.states[seed.state].flags & FINAL_STATE:
                     word |= (PLENTY if self.may_end(&self.automata.states[seed.state], seed.value)
                              else BELOW_MINIMUM) << 16
                 self.frame.push_back(seed.value)

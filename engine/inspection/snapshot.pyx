@@ -13,7 +13,7 @@ from ..compiled cimport Compiled, Generation
 from ..draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
 from ..flat cimport (
     BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE,
-    ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, FlatIR, RuleC, TokenSetC, iterations, tokens,
+    ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, TEXTS_RULE, FlatIR, RuleC, TokenSetC, iterations, tokens,
 )
 from ..hashing cimport U64MapC
 from ..masks cimport MaskC, Masks
@@ -106,7 +106,7 @@ cdef class _Copy:
         cdef RuleC rule
         starts = {self.lazy_starts[s] for s in range(<uint32_t>self.lazy_starts.size())}
         names, kinds = self.rule_names(), {
-            COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object",
+            COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object", TEXTS_RULE: "texts",
             DISPATCH_RULE: "free text", OTHER_TEXT_RULE: "other text"}
         out = []
         for k in range(<uint32_t>self.ir.rules.size()):
@@ -144,6 +144,8 @@ cdef class _Copy:
                 name = "other text"
             elif rule.kind == OBJECT_RULE:
                 name = "object"
+            elif rule.kind == TEXTS_RULE:
+                name = "texts"
             elif rule.role in ROLES:
                 name = f"{ROLES[rule.role]} {self.ir.labels[rule.label]}".strip()
             else:

@@ -40,7 +40,7 @@ class Rule(NamedTuple):
 
     number: int
     name: str
-    kind: Literal["plain", "counted", "bounded", "object", "free text", "other text"]
+    kind: Literal["plain", "counted", "bounded", "object", "texts", "free text", "other text"]
     #: nothing visited it; made state by state; whole and deterministic; whole and left as it was
     automaton: Literal["unvisited", "lazy", "tabled", "nondeterministic"]
     start: int  #: its start state, 0 while unvisited

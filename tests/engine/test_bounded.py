@@ -21,6 +21,7 @@ from tests.engine.frontends.random_schemas import byte_vocabulary
 from tests.engine.harness import bits, new_mask
 from tests.reference import Recogniser
 
+LETTERS = b"abc"
 PATTERNS = [
     "a*", "(ab)*", "(ab|c)+", "a+b?", "a(b|c+)", "(aa|bbb)*", "(aaa)*b", "a?b?c?", "[ab]+c[ab]*",
     "", "(a|bc*)+c", "ab|c*a", "(a|b)*abb", "a{3}|b{5,}", "(a(b(c)?)?)*",
@@ -51,13 +52,36 @@ def texts(pattern: str, minimum: int, maximum: int | None, longest: int = 7) -> 
     }  # fmt: skip
 
 
+def found_texts(
+    compiled: engine.Compiled, longest: int, begin: bytes = b"", end: bytes = b""
+) -> set[str]:
+    """All texts of letters up to a length, by every byte that a mask allows."""
+    found, mask = set(), new_mask(byte_vocabulary())
+    todo = [(begin, engine.Matcher(compiled))]
+    assert todo[0][1].accept_bytes(begin)
+    while todo:
+        text, matcher = todo.pop()
+        matcher.fill_bitmask(mask)
+        allowed = bits(mask)
+        assert len(allowed), text
+        if not end and matcher.can_stop():
+            found.add(text.decode())
+        for byte in LETTERS + end:
+            fork = matcher.fork()
+            assert fork.accept_bytes(bytes((byte,))) == (byte in allowed)
+            if byte in allowed and byte in end:
+                found.add(text[len(begin) :].decode())
+            elif byte in allowed and len(text) < len(begin) + longest:
+                todo.append((text + bytes((byte,)), fork))
+    return found
+
+
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize(("minimum", "maximum"), BOUNDS)
 @pytest.mark.parametrize("count_registers", [True, False], ids=["registers", "written out"])
 def test_texts_are_those_that_fit_both(
     pattern: str, minimum: int, maximum: int | None, count_registers: bool
 ) -> None:
-    """By every byte that a mask allows, from the start on."""
     grammar, node = made(pattern, minimum, maximum)
     expected = texts(pattern, minimum, maximum)
     if grammar.is_fail(node):
@@ -65,22 +89,35 @@ def test_texts_are_those_that_fit_both(
         return
     features = engine.Features(count_registers=count_registers)
     compiled = engine.Compiler(byte_vocabulary(), features=features)._finish(grammar)
-    found, mask = set(), new_mask(byte_vocabulary())
-    todo = [(b'"', engine.Matcher(compiled))]
-    assert todo[0][1].accept_bytes(b'"')
-    while todo:
-        text, matcher = todo.pop()
-        matcher.fill_bitmask(mask)
-        allowed = bits(mask)
-        assert len(allowed), text
-        for byte in b'abc"':
-            fork = matcher.fork()
-            assert fork.accept_bytes(bytes((byte,))) == (byte in allowed)
-            if byte in allowed and byte == ord('"'):
-                found.add(text[1:].decode())
-            elif byte in allowed and len(text) <= 7:
-                todo.append((text + bytes((byte,)), fork))
-    assert found == expected
+    assert found_texts(compiled, 7, b'"', b'"') == expected
+
+
+# repetitions of wide classes, which are counted; many where an iteration may go on after it could
+# have ended, some where its end can't be told
+COUNTED_PATTERNS = [
+    "(?:[^c]+c+){2,3}", "(?:[^c]+c+){0,2}[^c]+", "(?:[^c]+c+){1,2}c", "(?:[^c]c?){1,4}",
+    "(?:[^c]+){2,3}", "(?:[^ab](?:a|ab)){1,3}", "(?:[^c]a*b*){2,4}c*", "(?:c[^c]*){3}",
+    "(?:c[^c]*){2,}", "(?:c[^c]*){0,3}c", "(?:[^a]+a(?:ba)*){1,2}b?", "(?:[^c]+c+){3}a*",
+    "(?:(?:[^c]+c+){1,2}a){1,2}", "(?:[^c]+c*c){2}[ab]", "(?:(?:[^c]|ab)+c+){1,2}",
+    "(?:[^c]?c+){2,3}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", COUNTED_PATTERNS)
+@pytest.mark.parametrize("count_registers", [True, False], ids=["registers", "written out"])
+def test_iterations_are_counted(pattern: str, count_registers: bool) -> None:
+    features = engine.Features(count_registers=count_registers)
+    compiled = engine.Compiler(byte_vocabulary(), features=features).compile_regex(pattern)
+    assert found_texts(compiled, 7) == texts(pattern, 0, None)
+
+
+def test_words_are_counted_by_tables() -> None:
+    """REGRESSION: white space that may go on made the rule ambiguous, so that rows walked it."""
+    schema = {"type": "string", "pattern": r"^(?:\S+\s+){0,99}\S+$"}
+    compiled = engine.Compiler(byte_vocabulary()).compile_json_schema(schema)
+    assert engine.Matcher(compiled).accept_bytes(b'"some words')
+    rule = next(rule for rule in engine.inspect(compiled).rules if rule.name == "repeat{0,99}")
+    assert rule.automaton == "tabled"
 
 
 @pytest.mark.parametrize("seed", range(30))
