@@ -5,8 +5,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from .automata cimport NO_ERROR
-from .pool cimport vector
+from .pool cimport Pool, vector
 from .rows cimport DEAD, Arena, RowC
+
+from .pool import keep_ready
 
 cdef uint32_t ORDINARY = 0
 cdef uint32_t STOP = 2
@@ -158,6 +160,8 @@ cdef class Matcher:
         if found == DEAD:
             return False
         self.push(found, flags)
+        if Pool.instance().is_low():
+            keep_ready()
         return True
 
     def accept_bytes(self, const unsigned char[:] data):
@@ -181,6 +185,8 @@ cdef class Matcher:
         if found == DEAD:
             return False
         self.push(found, 0)
+        if Pool.instance().is_low():
+            keep_ready()
         return True
 
     def fill_bitmask(self, bitmask, Py_ssize_t row=0):

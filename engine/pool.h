@@ -57,12 +57,22 @@ class Pool {
     unlock();
   }
 
-  // Whether less than half a region is touched and not spent.
-  bool is_low() {
+  // Whether somebody should `claim` and `prepare`: less than half a region is touched and not spent.
+  bool is_low() const { return low_.load(std::memory_order_relaxed); }
+
+  // Whether it falls to the caller to `prepare`, or to `decline`.
+  bool claim() {
     lock();
-    const bool low = ready_ == nullptr && (!touched_ || left() < REGION / 2);
+    const bool is_mine = low_.exchange(false, std::memory_order_relaxed);
+    claimed_ = claimed_ || is_mine;
     unlock();
-    return low;
+    return is_mine;
+  }
+
+  void decline() {
+    lock();
+    claimed_ = false;
+    unlock();
   }
 
   // Touches what is left of a region that came into use untouched, or the next one. Takes
@@ -77,13 +87,14 @@ class Pool {
       touch(region, size);
       lock();
       touched_ = touched_ || end_ == region + size;
+      claimed_ = false;
       unlock();
       return;
     }
     region = map_region();
-    if (region == nullptr) return;
-    touch(region, REGION);
+    if (region != nullptr) touch(region, REGION);
     lock();
+    claimed_ = false;
     if (ready_ == nullptr) {
       ready_ = region;
       region = nullptr;
@@ -120,7 +131,10 @@ class Pool {
   static constexpr size_t PAGE = 4096;
 
   Pool() {
-    pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); }, [] { instance().unlock(); });
+    pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); }, [] {
+      instance().claimed_ = false;  // the thread that would prepare is the parent's
+      instance().unlock();
+    });
   }
 
   static unsigned kind_of(size_t bytes) {
@@ -180,6 +194,9 @@ class Pool {
     }
     Block* block = reinterpret_cast<Block*>(at_);
     at_ += size;
+    if (!claimed_ && ready_ == nullptr && (!touched_ || left() < REGION / 2)) {
+      low_.store(true, std::memory_order_relaxed);
+    }
     return block;
   }
 
@@ -200,6 +217,8 @@ class Pool {
   size_t taken_ = 0;
   size_t mapped_ = 0;
   bool touched_ = false;  // the region in use
+  bool claimed_ = false;  // somebody prepares
+  std::atomic<bool> low_{true};
 };
 
 template <class T>

@@ -47,6 +47,8 @@ cdef extern from "pool.h" namespace "engine" nogil:
 
     cdef cppclass Pool:
         bint is_low()
+        bint claim()
+        void decline()
         void prepare()
         size_t taken()
         size_t mapped()

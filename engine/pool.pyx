@@ -7,12 +7,16 @@ def keep_ready(*, bint wait=False):
     """Has memory touched, if there is less than half a region of it: by a thread of its own, or
     waiting for it.
     """
-    if not Pool.instance().is_low():
+    if not Pool.instance().claim():
         return
     if wait:
         prepare()
-    else:
+        return
+    try:
         threading.Thread(target=prepare, name="engine-memory", daemon=True).start()
+    except RuntimeError:
+        # no thread is to be had: whoever takes memory touches it
+        Pool.instance().decline()
 
 
 def prepare():
