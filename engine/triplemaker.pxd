@@ -7,7 +7,8 @@ walked by rows from the start (masks).
 
 Three     *whole*: one table look-up for each trie node visited; a rejected byte skips its subtree, and
 ways      so does a state that takes every class of bytes below the node (safety).
-          *by need*: as whole, without skipping, counting the iterations of a counted rule.
+          *by need*: as whole, counting the iterations of a counted rule; a subtree is skipped where
+          the state takes every byte below the node and stays what it is.
           *by difference*: most states of a dense automaton do with most bytes what one of them, its
           hub, does (the middle of a pattern, free text between triggers). Then both are walked
           together from the hub's triple, and where they are in the same state the rest of the
@@ -32,11 +33,13 @@ cdef enum:
 cdef struct SlotC:
     # a state that walks have met
     SafeC safe
+    uint64_t stays          # classes of which every byte leads to the state itself; see `stays`
     uint32_t state
     uint32_t table          # 0: not made yet
     uint32_t remaining      # iterations that have begun and must still end
     uint8_t ends            # the rule may end here
     uint8_t loops           # an iteration ends here
+    uint8_t knows_stays
     uint8_t triggers        # from here on the rows take over
 
 cdef class TripleMaker:
@@ -69,12 +72,14 @@ cdef class TripleMaker:
     cdef bint is_gone(self, uint32_t node) noexcept nogil
     cdef void walk(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil
     cdef void walk_by_need(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil
+    cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TripleC* out) noexcept nogil
     cdef void enter(self, uint32_t node, uint32_t depth, SlotC* slot) noexcept nogil
     cdef void leave(self, uint32_t node, uint32_t top_depth, TripleC* out) noexcept nogil
     cdef uint32_t slot(self, uint32_t state) noexcept nogil
     cdef uint32_t table(self, uint32_t slot) noexcept nogil
     cdef uint32_t follow(self, uint32_t slot, uint8_t byte) noexcept nogil
     cdef SafeC safe_of(self, uint32_t state) noexcept nogil
+    cdef uint64_t stays(self, uint32_t slot) noexcept nogil
     cdef void pack_by_need(self, TripleC* out) noexcept nogil
 
 cdef void sort_exits(TripleC* out, Vocabulary vocabulary) noexcept nogil

@@ -121,6 +121,8 @@ cdef class TripleMaker:
     cdef void walk_by_need(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil:
         """Takes the tokens that the automaton can follow, with their need."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t* order = self.vocabulary.order.data()
+        cdef uint64_t* below = self.vocabulary.classes_below.data()
         cdef uint32_t node = top + 1, end = nodes[top].end, depth, number, k, need
         cdef uint32_t top_depth = nodes[top].depth
         cdef SlotC slot
@@ -139,7 +141,7 @@ cdef class TripleMaker:
             self.counts[depth] = self.counts[depth - 1] + slot.loops
             need = self.counts[depth] + slot.remaining
             for k in range(nodes[node].first, nodes[node + 1].first):
-                out.ids.push_back(self.vocabulary.order[k])
+                out.ids.push_back(order[k])
                 self.needs.push_back(need)
             if slot.triggers:
                 if nodes[node].end > node + 1:
@@ -148,10 +150,28 @@ cdef class TripleMaker:
                 node = nodes[node].end
                 continue
             if nodes[node].end > node + 1:
+                if not below[node] & ~self.stays(number):
+                    self.take_below(node, need, slot.loops, out)
+                    node = nodes[node].end
+                    continue
                 self.enter(node, depth, &slot)
                 self.tables_at[depth] = slot.table or self.table(number)
             node += 1
         set_ids(out.words.data(), out.ids.data(), out.ids.data() + out.ids.size())
+
+    cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TripleC* out) noexcept nogil:
+        """All tokens below a node; every byte takes another ``loops``."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t* order = self.vocabulary.order.data()
+        cdef uint32_t* lengths = self.vocabulary.lengths.data()
+        cdef uint32_t first = nodes[top + 1].first, end = nodes[nodes[top].end].first, k
+        cdef uint32_t* needs
+        out.ids.insert(out.ids.end(), order + first, order + end)
+        self.needs.resize(out.ids.size(), need - loops * nodes[top].depth)
+        if loops:
+            needs = self.needs.data() + self.needs.size() - end
+            for k in range(first, end):
+                needs[k] += loops * lengths[k]
 
     # -- by difference -----------------------------------------------------------------------------
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil:
@@ -322,6 +342,7 @@ cdef class TripleMaker:
         made.ends = (s.flags & FINAL_STATE) != 0
         made.remaining = self.automata.remaining(state)
         made.triggers = (s.flags & TRIGGER_STATE) != 0 or s.n_refs > 0
+        made.stays, made.knows_stays = 0, False
         found = <uint32_t>self.slots.size()
         map_put(&self.slot_ids, state, found)
         self.slots.push_back(made)
@@ -360,6 +381,13 @@ cdef class TripleMaker:
         if found == TOO_LARGE:
             return safe_loop(self.automata, state)
         return self.safe[found + state - self.automata.first[rule]]
+
+    cdef uint64_t stays(self, uint32_t slot) noexcept nogil:
+        """Found the first time."""
+        if not self.slots[slot].knows_stays:
+            self.slots[slot].stays = safe_loop(self.automata, self.slots[slot].state).classes
+            self.slots[slot].knows_stays = True
+        return self.slots[slot].stays
 
     cdef void pack_by_need(self, TripleC* out) noexcept nogil:
         """Keeps the accepted ids in the order of need, and a bitset beside them where that is smaller."""

@@ -45,6 +45,7 @@ cdef class Vocabulary:
     cdef uint32_t byte_offs[257]              # nodes by byte: byte_nodes[byte_offs[b] ..]
     cdef vector[uint32_t] byte_nodes
     cdef vector[uint32_t] order
+    cdef vector[uint32_t] lengths             # bytes, by place in order[]
     cdef vector[uint8_t] data
     cdef vector[uint32_t] offsets
     cdef vector[uint32_t] stops               # stop_token_ids

@@ -255,7 +255,7 @@ cdef class Vocabulary:
 
     cdef void index_nodes(self) noexcept nogil:
         """What is looked up by node or by byte; ``byte_offs`` holds counts."""
-        cdef uint32_t k, n = <uint32_t>self.nodes.size() - 1
+        cdef uint32_t k, place, n = <uint32_t>self.nodes.size() - 1
         cdef uint32_t at[256]
         cdef uint8_t byte
         memset(self.first_nodes, 0, sizeof(self.first_nodes))
@@ -281,6 +281,10 @@ cdef class Vocabulary:
         self.ordinary_words.assign(self.words, 0)
         for k in self.order:
             self.ordinary_words[k >> 5] |= <uint32_t>1 << (k & 31)
+        self.lengths.resize(self.order.size())
+        for k in range(n):
+            for place in range(self.nodes[k].first, self.nodes[k + 1].first):
+                self.lengths[place] = self.nodes[k].depth
 
     cdef void index_characters(self) noexcept nogil:
         """How many characters tokens begin, and which may end within one."""
