@@ -10,14 +10,15 @@ rules.
 """
 
 from libc.stdint cimport uint32_t
-from libcpp.map cimport map as cmap
 
 from .draft cimport DraftC
+from .hashing cimport U64MapC
 from .nfa cimport NfaC
 from .pool cimport vector
 
 ctypedef vector[uint32_t] Set
-ctypedef cmap[Set, uint32_t] SetIds
+# a hash of the members -> the subset's number
+ctypedef U64MapC SetIds
 
 cdef struct IndexC:
     # edges by source: order[off[s] .. off[s + 1] - 1]

@@ -1,11 +1,10 @@
 """Subset construction, trimming, minimisation: see the header file."""
 
-from cython.operator cimport dereference
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
 from .draft cimport FINAL_STATE, LOOP_STATE, ByteEdgeC, DraftC, SymbolEdgeC
-from .hashing cimport MISSING, U64MapC, map_get, map_put
+from .hashing cimport MISSING, U64MapC, hash_words, map_clear, map_get, map_put
 from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
 from .pool cimport vector
 
@@ -21,7 +20,7 @@ cdef uint32_t MEMBERS_FREE = 1 << 20
 # Symbols that leave a state and are compared one by one; beyond, they are looked up.
 cdef uint32_t FEW = 16
 
-# Moore's refinement is quadratic at worst; larger automata are left as they are.
+# Refinement is quadratic at worst; larger automata are left as they are.
 cdef uint32_t MINIMISED_STATES = 4096
 
 
@@ -59,20 +58,25 @@ cdef void close(NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members) noexc
                 scratch.stamp[nfa.edges[e].target] = scratch.now
                 members.push_back(nfa.edges[e].target)
         if real:
+            if kept.capacity() == 0:
+                kept.reserve(members.size())
             kept.push_back(s)
     sort(kept.begin(), kept.end())
     members.swap(kept)
 
 
 cdef uint32_t number_of(SetIds* ids, vector[Set]* sets, Set* members) noexcept nogil:
-    cdef SetIds.iterator found = ids.find(members[0])
-    cdef uint32_t fresh
-    if found != ids.end():
-        return dereference(found).second
-    fresh = <uint32_t>sets.size()
-    ids[0][members[0]] = fresh
+    cdef uint64_t key = hash_words(members.data(), members.size()) | 1
+    cdef uint32_t found = map_get(ids, key)
+    while found != MISSING:
+        if sets[0][found] == members[0]:
+            return found
+        key += 2
+        found = map_get(ids, key)
+    found = <uint32_t>sets.size()
+    map_put(ids, key, found)
     sets.push_back(members[0])
-    return fresh
+    return found
 
 
 cdef void unique(Set* members) noexcept nogil:
@@ -178,6 +182,10 @@ cdef void expand(
     cdef vector[EdgeC] byte_edges, symbols
     cdef EdgeC edge
     cdef uint32_t s, k
+    cdef size_t n = 0
+    for s in members[0]:
+        n += index.off[s + 1] - index.off[s]
+    byte_edges.reserve(n)
     for s in members[0]:
         if s == FINISH:
             draft.flags |= FINAL_STATE | (LOOP_STATE if nfa.counted_high else 0)
@@ -200,6 +208,8 @@ cdef void expand_bytes(
     cdef uint32_t k, c, low, high
     cdef Set cuts, targets
     cdef ByteEdgeC made
+    cuts.reserve(2 * edges.size())
+    targets.reserve(edges.size())
     for k in range(<uint32_t>edges.size()):
         cuts.push_back(edges[0][k].a)
         cuts.push_back(edges[0][k].b + 1)
@@ -459,29 +469,116 @@ cdef void signature(DraftC* draft, vector[uint32_t]* block, uint32_t own, Set* o
 
 
 cdef void minimise(vector[DraftC]* drafts) noexcept nogil:
-    """Moore's partition refinement; blocks are numbered by their first member."""
-    cdef uint32_t n = <uint32_t>drafts.size(), s, fresh, blocks = 0, before = 0
-    cdef vector[uint32_t] block, refined
-    cdef SetIds ids
-    cdef Set key
+    """The coarsest partition in which all states of a block lead to the same blocks, by refinement.
+
+    A round looks only at the states that lead to one that changed its block (S. Blom and S. Orzan,
+    Distributed Branching Bisimulation Reduction of State Spaces, 2003). Whoever has to leave a block
+    differs from all of its states that were not looked at. At the end blocks are numbered by their
+    first member.
+    """
+    cdef uint32_t n = <uint32_t>drafts.size(), s, k, fresh = 0
+    cdef vector[uint32_t] block, refined, sizes, looked_at, names
+    cdef vector[uint32_t] todo, changed, off, sources
+    cdef vector[uint8_t] waits
+    cdef U64MapC first
+    cdef Set key, other
     if n > MINIMISED_STATES:
         return
-    block.assign(n, 0)
-    refined.assign(n, 0)
+    list_sources(drafts, &off, &sources)
+    block_by_flags(drafts, &block, &sizes)
+    looked_at.assign(sizes.size(), 0)
+    refined = block
     for s in range(n):
-        block[s] = drafts[0][s].flags
-    while True:
-        ids.clear()
-        for s in range(n):
-            signature(&drafts[0][s], &block, block[s], &key)
-            if not ids.count(key):
-                fresh = <uint32_t>ids.size()
-                ids[key] = fresh
-            refined[s] = ids[key]
-        blocks = <uint32_t>ids.size()
-        block = refined
-        if blocks == before:
-            break
-        before = blocks
-    if blocks < n:
-        rename(drafts, &block, blocks)
+        todo.push_back(s)
+    waits.assign(n, 0)
+    while todo.size():
+        map_clear(&first)
+        for s in todo:
+            looked_at[block[s]] += 1
+        for s in todo:
+            k = like_state(drafts, &block, s, &first, &key, &other)
+            if k != s:
+                refined[s] = refined[k]
+            elif looked_at[block[s]] == sizes[block[s]]:
+                # all of the block: the first that was found keeps its number
+                looked_at[block[s]] = 0
+                refined[s] = block[s]
+            else:
+                refined[s] = <uint32_t>sizes.size()
+                sizes.push_back(0)
+                looked_at.push_back(0)
+        changed.clear()
+        for s in todo:
+            looked_at[block[s]] = 0
+            if refined[s] != block[s]:
+                changed.push_back(s)
+        todo.clear()
+        for s in changed:
+            sizes[block[s]] -= 1
+            sizes[refined[s]] += 1
+            block[s] = refined[s]
+            for k in range(off[s], off[s + 1]):
+                if not waits[sources[k]]:
+                    waits[sources[k]] = 1
+                    todo.push_back(sources[k])
+        for s in todo:
+            waits[s] = 0
+    names.assign(sizes.size(), DEAD)
+    for s in range(n):
+        if names[block[s]] == DEAD:
+            names[block[s]] = fresh
+            fresh += 1
+        block[s] = names[block[s]]
+    if fresh < n:
+        rename(drafts, &block, fresh)
+
+
+cdef uint32_t like_state(
+    vector[DraftC]* drafts, vector[uint32_t]* block, uint32_t state, U64MapC* first, Set* key, Set* other
+) noexcept nogil:
+    """The first state that was asked for with the same signature, else the state itself; with scratch."""
+    cdef uint64_t number
+    cdef uint32_t found
+    signature(&drafts[0][state], block, block[0][state], key)
+    number = hash_words(key.data(), key.size()) | 1
+    found = map_get(first, number)
+    while found != MISSING:
+        signature(&drafts[0][found], block, block[0][found], other)
+        if key[0] == other[0]:
+            return found
+        number += 2
+        found = map_get(first, number)
+    map_put(first, number, state)
+    return state
+
+
+cdef void block_by_flags(vector[DraftC]* drafts, vector[uint32_t]* block, vector[uint32_t]* sizes) noexcept nogil:
+    cdef uint32_t s, by_flags[256]
+    for s in range(256):
+        by_flags[s] = DEAD
+    for s in range(<uint32_t>drafts.size()):
+        if by_flags[drafts[0][s].flags] == DEAD:
+            by_flags[drafts[0][s].flags] = <uint32_t>sizes.size()
+            sizes.push_back(0)
+        block.push_back(by_flags[drafts[0][s].flags])
+        sizes[0][block.back()] += 1
+
+
+cdef void list_sources(vector[DraftC]* drafts, vector[uint32_t]* off, vector[uint32_t]* sources) noexcept nogil:
+    """By state s: sources[off[s] .. off[s + 1] - 1] have an edge to it."""
+    cdef uint32_t n = <uint32_t>drafts.size(), s, k
+    cdef vector[uint32_t] targets, at
+    off.assign(n + 1, 0)
+    for s in range(n):
+        collect_targets(&drafts[0][s], &targets)
+        for k in targets:
+            off[0][k + 1] += 1
+    for s in range(n):
+        off[0][s + 1] += off[0][s]
+    at = off[0]
+    sources.resize(off[0][n])
+    for s in range(n):
+        collect_targets(&drafts[0][s], &targets)
+        for k in targets:
+            sources[0][at[k]] = s
+            at[k] += 1
