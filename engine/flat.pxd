@@ -35,9 +35,8 @@ Not here         automata (automata), identities (digests).
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from .hashing cimport U64MapC
 from .pool cimport vector
-from .vocabulary cimport Vocabulary
-
 from .vocabulary cimport Vocabulary
 
 cdef enum:
@@ -156,6 +155,7 @@ cdef class FlatIR:
     cdef vector[TokenSetC] token_sets
     cdef vector[vector[uint32_t]] made_sets       # ids of sets that were made by automata
     cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
+    cdef U64MapC arm_rules                # node + 1 -> the rule of arms that are that node
     cdef vector[uint8_t] productive
     # while loading: edges a node takes when written out, about; and whether it has the empty word
     cdef vector[uint32_t] weights

@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport binary_search
 
+from .hashing cimport MISSING, map_get, map_put
 from .ir cimport NO_SET, Grammar
 from .pool cimport vector
 from .tokenset cimport TokenSet
@@ -176,11 +177,17 @@ cdef class FlatIR:
 
     cdef uint32_t arm_rule(self, uint32_t child) except? NO_RULE:
         """Arms are entered by reference, so that only those whose trigger was met are built."""
+        cdef uint32_t found
         if self.nodes[child].kind == REF:
             return self.nodes[child].a
-        if self.rule_of_node[child] == NO_RULE:
-            self.rule_of_node[child] = self.made_rule(child, PLAIN_RULE)
-        return self.rule_of_node[child]
+        if self.rule_of_node[child] != NO_RULE:
+            return self.rule_of_node[child]
+        found = map_get(&self.arm_rules, <uint64_t>child + 1)
+        if found == MISSING:
+            # not in `rule_of_node`: inside the rule, and elsewhere, the node is written out
+            found = self.made_rule(child, PLAIN_RULE)
+            map_put(&self.arm_rules, <uint64_t>child + 1, found)
+        return found
 
     cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except? NO_RULE:
         cdef RuleC rule = _rule(node, kind)

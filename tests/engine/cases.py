@@ -301,6 +301,7 @@ TAGS = [
     _tag("repeat-tags", {"type": "repeat", "min": 1, "max": 3, "content": F}, F_TEXT, F_TEXT * 3),
     _tag("dispatch", {"type": "dispatch", "rules": [["<f>", _json(INTEGER)], ["<g>", F], ["<f>", {"type": "const_string", "value": "no"}]]}, "x <f>12 y", f"<g>{F_TEXT}<f>no"),
     _tag("dispatch-once", {"type": "dispatch", "rules": [["<f>", _json(INTEGER)]], "loop": False, "excludes": ["###"]}, "x ## <f>12", "x"),
+    _tag("dispatch-repeated", {"type": "dispatch", "rules": [["<f>", {"type": "plus", "content": {"type": "const_string", "value": "1;"}}], ["<g>", {"type": "repeat", "min": 1, "max": 3, "content": F}]]}, "x <f>1;1;", f"x <g>{F_TEXT}y"),
     _tag("dispatch-tag", {"type": "tag", "begin": "(", "content": {"type": "dispatch", "rules": [["<f>", _json(INTEGER)]]}, "end": ")"}, "(x <f>12 y)"),
     _tag("token-dispatch", {"type": "token_dispatch", "rules": [["<|start|>", _json(INTEGER)]], "exclude_tokens": ["<|end|>"]}, "plain", needs=("<|start|>", "<|end|>")),
     _tag("grammar", {"type": "grammar", "grammar": 'root ::= item ("," item)*\nitem ::= [a-z]{1,20} | "(" root ")"'}, "a,(bc,d)", "x" * 20),

@@ -168,6 +168,18 @@ DISPATCHES = (
         ("<f>x", "<f>(", "<f>(<f>"),
     ),
     Case(
+        "REGRESSION dispatch to repeated text",
+        dispatch(["<f>", some("plus", const("1;"))], loop=False),
+        ("x", "x<f>1;", "<f>1;1;1;"),
+        ("<f>", "<f>2;", "<f>1;x"),
+    ),
+    Case(
+        "REGRESSION dispatch to repeated tokens",
+        dispatch(["<f>", some("plus", token("<|a|>"))], loop=False),
+        (("<f>", A), ("<f>", A, A)),
+        ("<f>", "<f>x", ("<f>", B)),
+    ),
+    Case(
         "dispatch in a tag",
         tag("(", ONE_TWO, ")"),
         ("()", "(x)", "(x<f>1;y)", "(<f>1;<g>2;)"),
