@@ -25,7 +25,7 @@ Invariants       I1 every state is reachable and can reach the end (counts permi
 Cost             objects, keys that they don't list, and rules that only put others together or
                  list literals, are made state by state, as they are visited: most of what they
                  spell out is never met. All
-                 others are built whole: subset construction, then Moore's minimisation; one whose
+                 others are built whole: subset construction, then minimisation; one whose
                  deterministic form grows past GROWTH times its edges stays nondeterministic, which
                  rows handle.
 Threads          built under the arena's mutex.
