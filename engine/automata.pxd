@@ -110,6 +110,7 @@ cdef class Automata:
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
+    cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil
     cdef void measure(self, uint32_t rule) noexcept nogil
     cdef bint is_by_bytes(self, uint32_t rule) noexcept nogil

@@ -87,6 +87,33 @@ cdef class Automata:
         return s.flags == FINAL_STATE and s.like == 0 and s.n_bytes + s.n_refs + s.n_tokens + s.n_empty == 0
 
     cdef bint build(self, uint32_t rule) noexcept nogil:
+        cdef uint32_t node = self.ir.rules[rule].node
+        cdef uint8_t kind = self.ir.rules[rule].kind
+        if kind == DISPATCH_RULE:
+            build_dispatch(self, self.ir, rule)
+            if self.ir.rules[rule].iterates:
+                # a character that is under way, and those that a token begins
+                self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()
+            self.measure(rule)
+            return True
+        if kind == OTHER_TEXT_RULE:
+            build_other_text(self, rule)
+            return self.first[rule] != 0
+        if kind == TEXTS_RULE:
+            self.texts.resize(self.texts.size() + 1)
+            read_texts(&self.texts.back(), &self.ir.pool[self.ir.nodes[node].off], self.ir.nodes[node].n)
+            self.first[rule] = self.unbuilt(&self.texts.back().states, rule, <uint32_t>self.texts.size() - 1, 0)
+            return True
+        if kind == OBJECT_RULE:
+            self.objects.resize(self.objects.size() + 1)
+            object_start(&self.objects.back(), self.ir, node)
+            self.first[rule] = self.unbuilt(
+                &self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
+            return True
+        return self.build_of_nodes(rule)
+
+    cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil:
+        """A rule whose nodes are written out; shared ones are taken from the table."""
         cdef NfaC nfa
         cdef vector[DraftC] drafts, loop
         cdef uint32_t node = self.ir.rules[rule].node
@@ -104,58 +131,36 @@ cdef class Automata:
                 self.append(rule, &known.get().drafts)
                 self.measure(rule)
                 return True
-        if kind == DISPATCH_RULE:
-            build_dispatch(self, self.ir, rule)
-            if self.ir.rules[rule].iterates:
-                # a character that is under way, and those that a token begins
-                self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()
-            self.measure(rule)
-            return True
-        if kind == OTHER_TEXT_RULE:
-            build_other_text(self, rule)
-            return self.first[rule] != 0
-        elif kind == TEXTS_RULE:
-            self.texts.resize(self.texts.size() + 1)
-            read_texts(&self.texts.back(), &self.ir.pool[self.ir.nodes[node].off], self.ir.nodes[node].n)
-            self.first[rule] = self.unbuilt(&self.texts.back().states, rule, <uint32_t>self.texts.size() - 1, 0)
-            return True
-        elif kind == OBJECT_RULE:
-            self.objects.resize(self.objects.size() + 1)
-            object_start(&self.objects.back(), self.ir, node)
-            self.first[rule] = self.unbuilt(
-                &self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
-            return True
+        # `FlatIR.weight` was checked against the limit when the grammar was compiled
+        nfa_start(&nfa, SLACK * self.edge_limit)
+        nfa_state(&nfa)
+        nfa_state(&nfa)
+        if kind == BOUNDED_RULE:
+            nfa_emit_counted(&nfa, self.ir, self.ir.nodes[node].a)
         else:
-            # `FlatIR.weight` was checked against the limit when the grammar was compiled
-            nfa_start(&nfa, SLACK * self.edge_limit)
-            nfa_state(&nfa)
-            nfa_state(&nfa)
-            if kind == BOUNDED_RULE:
-                nfa_emit_counted(&nfa, self.ir, self.ir.nodes[node].a)
-            else:
-                nfa_emit(&nfa, self.ir, self.ir.nodes[node].a if kind == COUNTED_RULE else node, 0, 1)
-            if nfa.overflow:
-                self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
-                return False
-            if kind == PLAIN_RULE and self.is_lazy(node, &nfa):
-                self.lazies.resize(self.lazies.size() + 1)
-                self.lazies.back().nfa.edges.swap(nfa.edges)
-                self.lazies.back().nfa.size = nfa.size
-                lazy_start(&self.lazies.back(), &self.scratch)
-                self.first[rule] = self.unbuilt(
-                    &self.lazies.back().states, rule, <uint32_t>self.lazies.size() - 1, 0)
-                return True
-            shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
-            if determinise(&nfa, &drafts, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
-                trim(&drafts)
-                minimise(&drafts)
-            elif kind == BOUNDED_RULE:
-                # never met: characters are told apart by a few bytes each
-                self.error, self.error_got = RULE_EDGES_EXCEEDED, self.edge_limit + 1
-                return False
-            else:
-                copy_nfa(&nfa, &drafts)
-                trim(&drafts)
+            nfa_emit(&nfa, self.ir, self.ir.nodes[node].a if kind == COUNTED_RULE else node, 0, 1)
+        if nfa.overflow:
+            self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
+            return False
+        if kind == PLAIN_RULE and self.is_lazy(node, &nfa):
+            self.lazies.resize(self.lazies.size() + 1)
+            self.lazies.back().nfa.edges.swap(nfa.edges)
+            self.lazies.back().nfa.size = nfa.size
+            lazy_start(&self.lazies.back(), &self.scratch)
+            self.first[rule] = self.unbuilt(
+                &self.lazies.back().states, rule, <uint32_t>self.lazies.size() - 1, 0)
+            return True
+        shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
+        if determinise(&nfa, &drafts, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
+            trim(&drafts)
+            minimise(&drafts)
+        elif kind == BOUNDED_RULE:
+            # never met: characters are told apart by a few bytes each
+            self.error, self.error_got = RULE_EDGES_EXCEEDED, self.edge_limit + 1
+            return False
+        else:
+            copy_nfa(&nfa, &drafts)
+            trim(&drafts)
         if shared:
             self.table.add(digest.high, digest.low, &drafts)
         if kind == COUNTED_RULE:

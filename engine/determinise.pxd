@@ -12,13 +12,11 @@ rules.
 from libc.stdint cimport uint32_t
 
 from .draft cimport DraftC
-from .hashing cimport U64MapC
 from .nfa cimport NfaC
 from .pool cimport vector
+from .wordtable cimport WordTableC
 
 ctypedef vector[uint32_t] Set
-# a hash of the members -> the subset's number
-ctypedef U64MapC SetIds
 
 cdef struct IndexC:
     # edges by source: order[off[s] .. off[s + 1] - 1]
@@ -35,8 +33,7 @@ cdef struct LazyC:
     # with as many members once it is closed. Number 0 is the start
     NfaC nfa
     IndexC index
-    SetIds ids
-    vector[Set] sets
+    WordTableC sets
     vector[uint32_t] states   # by subset: its state, 0: none yet (automata)
 
 cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept nogil

@@ -4,9 +4,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
 from .draft cimport FINAL_STATE, LOOP_STATE, ByteEdgeC, DraftC, SymbolEdgeC
-from .hashing cimport MISSING, U64MapC, hash_words, map_clear, map_get, map_put
+from .hashing cimport MISSING, U64MapC, map_get, map_put
 from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
 from .pool cimport vector
+from .wordtable cimport WordTableC, table_clear, table_number, table_size
 
 cdef uint32_t START = 0
 cdef uint32_t FINISH = 1
@@ -65,18 +66,12 @@ cdef void close(NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members) noexc
     members.swap(kept)
 
 
-cdef uint32_t number_of(SetIds* ids, vector[Set]* sets, Set* members) noexcept nogil:
-    cdef uint64_t key = hash_words(members.data(), members.size()) | 1
-    cdef uint32_t found = map_get(ids, key)
-    while found != MISSING:
-        if sets[0][found] == members[0]:
-            return found
-        key += 2
-        found = map_get(ids, key)
-    found = <uint32_t>sets.size()
-    map_put(ids, key, found)
-    sets.push_back(members[0])
-    return found
+cdef uint32_t number_of(WordTableC* sets, Set* members) noexcept nogil:
+    return table_number(sets, members.data(), members.size())
+
+
+cdef void read_members(WordTableC* sets, uint32_t number, Set* out) noexcept nogil:
+    out.assign(sets.words.data() + sets.off[number], sets.words.data() + sets.off[number + 1])
 
 
 cdef void unique(Set* members) noexcept nogil:
@@ -94,8 +89,7 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
     """False if more than ``limit`` states would be needed, or subsets too large; ``out`` is then empty."""
     cdef IndexC index
     cdef ClosureC scratch
-    cdef vector[Set] sets
-    cdef SetIds ids
+    cdef WordTableC sets
     cdef Set members
     cdef uint32_t at = 0
     cdef size_t seen = 0, most = MEMBERS * <size_t>nfa.edges.size() + MEMBERS_FREE
@@ -105,18 +99,18 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
     out.clear()
     members.push_back(START)
     close(nfa, &index, &scratch, &members)
-    number_of(&ids, &sets, &members)
-    while at < sets.size():
-        seen += sets[at].size()
-        if sets.size() > limit or seen > most:
+    number_of(&sets, &members)
+    while at < table_size(&sets):
+        read_members(&sets, at, &members)
+        seen += members.size()
+        if table_size(&sets) > limit or seen > most:
             out.clear()
             return False
         out.resize(out.size() + 1)
         out.back().held = 0
         out.back().flags = 0
         out.back().is_plain_text = 0
-        members = sets[at]
-        expand(nfa, &index, &scratch, &members, &ids, &sets, &out.back())
+        expand(nfa, &index, &scratch, &members, &sets, &out.back())
         at += 1
     return True
 
@@ -129,17 +123,18 @@ cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:
     if scratch.stamp.size() < lazy.nfa.size:
         scratch.stamp.resize(lazy.nfa.size, 0)
     members.push_back(START)
-    number_of(&lazy.ids, &lazy.sets, &members)
+    number_of(&lazy.sets, &members)
 
 
 cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DraftC* out) noexcept nogil:
     """The edges of one state; their targets may be new subsets."""
-    cdef Set members = lazy.sets[number]
+    cdef Set members
+    read_members(&lazy.sets, number, &members)
     out.flags = 0
     out.held = 0
     out.is_plain_text = 0
     close(&lazy.nfa, &lazy.index, scratch, &members)
-    expand(&lazy.nfa, &lazy.index, NULL, &members, &lazy.ids, &lazy.sets, out)
+    expand(&lazy.nfa, &lazy.index, NULL, &members, &lazy.sets, out)
 
 
 cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
@@ -176,7 +171,7 @@ cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
 
 
 cdef void expand(
-    NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members, SetIds* ids, vector[Set]* sets, DraftC* draft
+    NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members, WordTableC* sets, DraftC* draft
 ) noexcept nogil:
     """The edges of one deterministic state; without ``scratch`` targets are left as they are, not closed."""
     cdef vector[EdgeC] byte_edges, symbols
@@ -197,12 +192,12 @@ cdef void expand(
                 byte_edges.push_back(edge)
             elif edge.kind != EPSILON_EDGE:
                 symbols.push_back(edge)
-    expand_bytes(nfa, index, scratch, &byte_edges, ids, sets, draft)
-    expand_symbols(nfa, index, scratch, &symbols, ids, sets, draft)
+    expand_bytes(nfa, index, scratch, &byte_edges, sets, draft)
+    expand_symbols(nfa, index, scratch, &symbols, sets, draft)
 
 
 cdef void expand_bytes(
-    NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, SetIds* ids, vector[Set]* sets, DraftC* draft
+    NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, WordTableC* sets, DraftC* draft
 ) noexcept nogil:
     """Cuts 0..255 where an edge starts or ends; every piece leads to the union of its targets."""
     cdef uint32_t k, c, low, high
@@ -225,7 +220,7 @@ cdef void expand_bytes(
             if scratch != NULL:
                 close(nfa, index, scratch, &targets)
             made.low, made.high = <uint8_t>low, <uint8_t>high
-            made.target = number_of(ids, sets, &targets)
+            made.target = number_of(sets, &targets)
             if draft.bytes.size() and draft.bytes.back().target == made.target and draft.bytes.back().high + 1 == low:
                 draft.bytes.back().high = made.high
             else:
@@ -233,7 +228,7 @@ cdef void expand_bytes(
 
 
 cdef void expand_symbols(
-    NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, SetIds* ids, vector[Set]* sets, DraftC* draft
+    NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, WordTableC* sets, DraftC* draft
 ) noexcept nogil:
     """Symbols in the order in which they appear first; each leads to the union of its targets."""
     cdef uint32_t k, n, first
@@ -277,7 +272,7 @@ cdef void expand_symbols(
         if scratch != NULL:
             close(nfa, index, scratch, &targets)
         made.symbol = edges[0][k].a
-        made.target = number_of(ids, sets, &targets)
+        made.target = number_of(sets, &targets)
         if edges[0][k].kind == REF_EDGE:
             draft.refs.push_back(made)
         else:
@@ -332,8 +327,7 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
     """
     cdef vector[DraftC] out
     cdef vector[EdgeC] edges
-    cdef vector[Set] sets
-    cdef SetIds ids
+    cdef WordTableC sets
     cdef Set members
     cdef EdgeC edge
     cdef ByteEdgeC byte_edge
@@ -341,11 +335,11 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
     cdef uint8_t counting, flags
     cdef size_t seen = 0, most = MEMBERS * drafts.size() + MEMBERS_FREE
     members.push_back(START)
-    number_of(&ids, &sets, &members)
-    while at < sets.size():
-        members = sets[at]
+    number_of(&sets, &members)
+    while at < table_size(&sets):
+        read_members(&sets, at, &members)
         seen += members.size()
-        if sets.size() > limit or seen > most:
+        if table_size(&sets) > limit or seen > most:
             return False
         at += 1
         out.resize(at)
@@ -361,7 +355,7 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
                 edge.a, edge.b = byte_edge.low, byte_edge.high
                 edges.push_back(edge)
         out.back().flags, out.back().held, out.back().is_plain_text = flags, 0, 0
-        expand_bytes(NULL, NULL, NULL, &edges, &ids, &sets, &out.back())
+        expand_bytes(NULL, NULL, NULL, &edges, &sets, &out.back())
     drafts.swap(out)
     return True
 
@@ -477,11 +471,11 @@ cdef void minimise(vector[DraftC]* drafts) noexcept nogil:
     first member.
     """
     cdef uint32_t n = <uint32_t>drafts.size(), s, k, fresh = 0
-    cdef vector[uint32_t] block, refined, sizes, looked_at, names
+    cdef vector[uint32_t] block, refined, sizes, looked_at, names, groups
     cdef vector[uint32_t] todo, changed, off, sources
     cdef vector[uint8_t] waits
-    cdef U64MapC first
-    cdef Set key, other
+    cdef WordTableC signatures
+    cdef Set key
     if n > MINIMISED_STATES:
         return
     list_sources(drafts, &off, &sources)
@@ -492,21 +486,25 @@ cdef void minimise(vector[DraftC]* drafts) noexcept nogil:
         todo.push_back(s)
     waits.assign(n, 0)
     while todo.size():
-        map_clear(&first)
+        table_clear(&signatures)
+        groups.clear()
         for s in todo:
             looked_at[block[s]] += 1
         for s in todo:
-            k = like_state(drafts, &block, s, &first, &key, &other)
-            if k != s:
-                refined[s] = refined[k]
-            elif looked_at[block[s]] == sizes[block[s]]:
+            signature(&drafts[0][s], &block, block[s], &key)
+            k = table_number(&signatures, key.data(), key.size())
+            if k < groups.size():
+                refined[s] = groups[k]
+                continue
+            refined[s] = block[s]
+            if looked_at[block[s]] == sizes[block[s]]:
                 # all of the block: the first that was found keeps its number
                 looked_at[block[s]] = 0
-                refined[s] = block[s]
             else:
                 refined[s] = <uint32_t>sizes.size()
                 sizes.push_back(0)
                 looked_at.push_back(0)
+            groups.push_back(refined[s])
         changed.clear()
         for s in todo:
             looked_at[block[s]] = 0
@@ -531,25 +529,6 @@ cdef void minimise(vector[DraftC]* drafts) noexcept nogil:
         block[s] = names[block[s]]
     if fresh < n:
         rename(drafts, &block, fresh)
-
-
-cdef uint32_t like_state(
-    vector[DraftC]* drafts, vector[uint32_t]* block, uint32_t state, U64MapC* first, Set* key, Set* other
-) noexcept nogil:
-    """The first state that was asked for with the same signature, else the state itself; with scratch."""
-    cdef uint64_t number
-    cdef uint32_t found
-    signature(&drafts[0][state], block, block[0][state], key)
-    number = hash_words(key.data(), key.size()) | 1
-    found = map_get(first, number)
-    while found != MISSING:
-        signature(&drafts[0][found], block, block[0][found], other)
-        if key[0] == other[0]:
-            return found
-        number += 2
-        found = map_get(first, number)
-    map_put(first, number, state)
-    return state
 
 
 cdef void block_by_flags(vector[DraftC]* drafts, vector[uint32_t]* block, vector[uint32_t]* sizes) noexcept nogil:

@@ -7,6 +7,7 @@ import numpy as np
 
 import engine
 from tests.engine.cases import Case
+from tests.reference import Column, Recogniser
 
 
 def compile_case(compiler: engine.Compiler, case: Case) -> engine.Compiled:
@@ -90,6 +91,29 @@ def walk_randomly(
         if matcher.is_terminated():
             break
     return matcher
+
+
+def walk_beside(
+    compiled: engine.Compiled, reference: Recogniser, rng: random.Random, walks: int, length: int
+) -> None:
+    """Uniform draws among the bytes that the reference takes, which are those of the mask. A walk
+    ends early where nothing can follow. The vocabulary's token b < 256 is byte b.
+    """
+    mask = new_mask(compiled.vocabulary)
+    for _ in range(walks):
+        state: Column | None = reference.start()
+        matcher = engine.Matcher(compiled)
+        for _ in range(length):
+            assert state is not None
+            matcher.fill_bitmask(mask)
+            allowed = [b for b in range(256) if state.step(b) is not None]
+            assert [t for t in bits(mask) if t < 256] == allowed
+            assert matcher.can_stop() == state.accepts()
+            if not allowed:
+                break
+            byte = rng.choice(allowed)
+            assert matcher.accept_bytes(bytes([byte]))
+            state = state.step(byte)
 
 
 class MaskChecker:

@@ -18,7 +18,7 @@ from engine.frontends.regex_syntax import parse
 from engine.ir import BOUNDED, GRAPH, Grammar, Node
 from engine.limits import Limits
 from tests.engine.frontends.random_schemas import byte_vocabulary
-from tests.engine.harness import bits, new_mask
+from tests.engine.harness import bits, new_mask, walk_beside
 from tests.reference import Recogniser
 
 LETTERS = b"abc"
@@ -128,20 +128,8 @@ def test_bytes_allowed_are_those_of_the_reference(seed: int) -> None:
     grammar, node = made(pattern, *draw.choice(BOUNDS))
     if grammar.is_fail(node):
         return
-    compiled, reference = engine.Compiler(byte_vocabulary())._finish(grammar), Recogniser(grammar)
-    mask = new_mask(byte_vocabulary())
-    for _ in range(4):
-        state, matcher = reference.start(), engine.Matcher(compiled)
-        for _ in range(40):
-            matcher.fill_bitmask(mask)
-            allowed = [b for b in range(256) if state.step(b) is not None]
-            assert [t for t in bits(mask) if t < 256] == allowed
-            assert matcher.can_stop() == state.accepts()
-            if not allowed:
-                break
-            byte = draw.choice(allowed)
-            assert matcher.accept_bytes(bytes((byte,)))
-            state = state.step(byte)
+    compiled = engine.Compiler(byte_vocabulary())._finish(grammar)
+    walk_beside(compiled, Recogniser(grammar), draw, walks=4, length=40)
 
 
 # (pattern, least, most, the states of the graph, the bounds that registers count)

@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine.ir import ANY_CHAR, Grammar
 from tests.engine.frontends.random_schemas import byte_vocabulary
-from tests.engine.harness import bits, new_mask
+from tests.engine.harness import new_mask, walk_beside
 from tests.reference import Recogniser
 from tests.vocabularies import small_vocabulary
 
@@ -53,24 +53,7 @@ def compiled(grammar: Grammar) -> engine.Compiled:
 def test_bytes_allowed_are_those_of_the_reference(seed: int) -> None:
     """On walks of noise, which ends objects seldom and takes escapes often."""
     grammar = an_object(seed)
-    reference = Recogniser(grammar)
-    if not reference.start().step(ord("n")):
-        pytest.skip("nothing but null")
-    made, draw = compiled(grammar), random.Random(seed)
-    mask = new_mask(byte_vocabulary())
-    for _ in range(4):
-        state: Any = reference.start()
-        matcher = engine.Matcher(made)
-        for _ in range(40):
-            matcher.fill_bitmask(mask)
-            allowed = [b for b in range(256) if state.step(b) is not None]
-            assert [t for t in bits(mask) if t < 256] == allowed
-            assert matcher.can_stop() == state.accepts()
-            if not allowed:
-                break
-            byte = draw.choice(allowed)
-            assert matcher.accept_bytes(bytes([byte]))
-            state = state.step(byte)
+    walk_beside(compiled(grammar), Recogniser(grammar), random.Random(seed), walks=4, length=40)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -78,19 +61,7 @@ def test_texts_are_those_of_the_reference(seed: int) -> None:
     draw, g = random.Random(seed), Grammar()
     node = g.texts(draw.sample(NAMES, draw.randrange(2, len(NAMES))))
     g.root = g.rule("root", g.seq(g.bytes(b'"'), node, g.bytes(b'"')))
-    reference, made, mask = Recogniser(g), compiled(g), new_mask(byte_vocabulary())
-    for _ in range(5):
-        state: Any = reference.start()
-        matcher = engine.Matcher(made)
-        while True:
-            matcher.fill_bitmask(mask)
-            allowed = [b for b in range(256) if state.step(b) is not None]
-            assert [t for t in bits(mask) if t < 256] == allowed
-            if not allowed:
-                break
-            byte = draw.choice(allowed)
-            assert matcher.accept_bytes(bytes([byte]))
-            state = state.step(byte)
+    walk_beside(compiled(g), Recogniser(g), draw, walks=5, length=200)
 
 
 def test_texts_that_nothing_spells_are_left_out() -> None:

@@ -21,13 +21,11 @@ from adapters.workers import Generation, TransformersWorker  # noqa: E402
 from engine import (  # noqa: E402
     Compiler,
     Matcher,
-    Vocabulary,
     fill_bitmask_batch,
     fill_bitmask_tree,
 )
 
 from .helpers import collect, ids_of, run  # noqa: E402
-from .tiny_model import make_model  # noqa: E402
 
 PROMPT = "def f("
 MAX_TOKENS = 40
@@ -54,19 +52,6 @@ FORMATS = {
 
 Models = tuple[Any, Any]
 Masks = Callable[[Matcher, list[int]], tuple[np.ndarray, list[bool]]]
-
-
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path: Path = tmp_path_factory.mktemp("model")
-    make_model(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def compiler(directory: Path) -> Compiler:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True)
-    return Compiler(Vocabulary.from_huggingface(tokenizer))
 
 
 @pytest.fixture(scope="module")

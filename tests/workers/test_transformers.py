@@ -15,10 +15,10 @@ torch = pytest.importorskip("torch", reason="the extra 'embedded' is not install
 transformers = pytest.importorskip("transformers", reason="the extra 'embedded' is not installed")
 
 from adapters.workers import Chunk, Generation, TransformersWorker, WorkerError  # noqa: E402
-from engine import Compiler, Vocabulary  # noqa: E402
+from engine import Compiler  # noqa: E402
 
 from .helpers import check_invariants, collect, ids_of, run  # noqa: E402
-from .tiny_model import CONTEXT, PADDED, make_model  # noqa: E402
+from .tiny_model import CONTEXT, PADDED  # noqa: E402
 
 SCHEMA = {
     "type": "object",
@@ -34,20 +34,6 @@ def tag(content: dict[str, Any]) -> str:
 
 JSON = tag({"type": "json_schema", "json_schema": SCHEMA})
 LETTERS = tag({"type": "regex", "pattern": "[a-z]{400}"})
-
-
-@pytest.fixture(scope="module")
-def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path: Path = tmp_path_factory.mktemp("model")
-    make_model(path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def compiler(directory: Path) -> Compiler:
-    tokenizer = transformers.AutoTokenizer.from_pretrained(directory, local_files_only=True)
-    assert len(tokenizer) < PADDED
-    return Compiler(Vocabulary.from_huggingface(tokenizer))
 
 
 def ask(**changes: Any) -> Generation:
