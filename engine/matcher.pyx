@@ -52,6 +52,8 @@ cdef class Matcher:
             self.segment = Segment(self.segment, self.depth)
         self.segment.entries.push_back(<uint64_t>instance << 32 | flags)
         self.depth += 1
+        if Pool.instance().is_low():
+            keep_ready()
         return 0
 
     def rollback(self, Py_ssize_t n):
@@ -160,8 +162,6 @@ cdef class Matcher:
         if found == DEAD:
             return False
         self.push(found, flags)
-        if Pool.instance().is_low():
-            keep_ready()
         return True
 
     def accept_bytes(self, const unsigned char[:] data):
@@ -185,8 +185,6 @@ cdef class Matcher:
         if found == DEAD:
             return False
         self.push(found, 0)
-        if Pool.instance().is_low():
-            keep_ready()
         return True
 
     def fill_bitmask(self, bitmask, Py_ssize_t row=0):
