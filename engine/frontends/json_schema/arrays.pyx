@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
+from .items cimport build_counted_array, differ_anyway
 from .places cimport Places
 from .shapes cimport Arrays
 from .text cimport Text
@@ -20,6 +21,8 @@ cdef uint32_t build_array(Places places, Arrays arrays) except? 0xFFFFFFFF:
         item = places.place(())
     else:
         minimum, maximum = arrays.minimum, arrays.maximum
+        if arrays.counts or (arrays.unique is not None and not differ_anyway(places.reader, arrays)):
+            return build_counted_array(places, arrays)
         for place in arrays.prefix[:maximum]:
             prefix.push_back(places.place(place))
         item = places.place(arrays.rest)

@@ -5,7 +5,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from .arrays cimport build_array
 from .document cimport check_document
 from .evaluate cimport has_surrogate
-from .keywords cimport ENUM, TYPE, KeywordsC, one_type, scan
+from .keywords cimport ENUM, TYPE, KeywordsC, bit, has, one_type, scan
 from .numbers cimport any_integer, any_number, build_integer, build_number
 from .objects cimport build_object
 from .places cimport Places
@@ -14,8 +14,7 @@ from .reader cimport new_reader
 from .references cimport new_references
 from .shapes cimport (
     ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING,
-    Arrays, Located, Objects, Shape, located,
-    root_place,
+    Arrays, Located, Numbers, Objects, Shape, located, meet_numbers, named, new_numbers, root_place,
 )
 from .strings cimport build_string
 from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, INDENT, NO_NODE, text_of
@@ -104,12 +103,12 @@ cdef class Builder(Places):
         """What a schema comes to that says nothing but one type of scalars, lists strings, or says
         nothing at all. NO_NODE: it says more.
         """
-        cdef int types = one_type(<object>found.value[TYPE]) if found.seen >> TYPE & 1 else 0
+        cdef int types = one_type(<object>found.value[TYPE]) if has(found, TYPE) else 0
         if found.seen == 0:
             return self.any_value()
-        if found.seen & ~(1 << TYPE) == 1 << ENUM and found.seen >> TYPE & 1 == (types == STRING):
+        if found.seen & ~bit(TYPE) == bit(ENUM) and has(found, TYPE) == (types == STRING):
             return self.strings(<object>found.value[ENUM], types == STRING)
-        if found.seen != 1 << TYPE:
+        if found.seen != bit(TYPE):
             return NO_NODE
         if types == STRING:
             return self.text.any_string()
@@ -263,21 +262,28 @@ cdef class Builder(Places):
         return 0
 
     cdef int add_numbers(self, list shapes, vector[uint32_t]* nodes) except -1:
-        cdef list numbers, integers
+        cdef list numbers, fractions, integers
         cdef Shape shape
-        numbers = facets_of([shape for shape in shapes if (<Shape>shape).types & FRACTION], NUMBER)
-        integers = facets_of([shape for shape in shapes if not (<Shape>shape).types & FRACTION], NUMBER)
+        numbers = facets_of([shape for shape in shapes if (<Shape>shape).types & NUMBER == NUMBER], NUMBER)
+        fractions = facets_of([shape for shape in shapes if (<Shape>shape).types & NUMBER == FRACTION], NUMBER)
+        integers = facets_of([shape for shape in shapes if (<Shape>shape).types & NUMBER == INTEGER], NUMBER)
         if None in numbers:
             nodes.push_back(any_number(self.text))
             return 0
         for facet in numbers:
             nodes.push_back(build_number(self.text, facet))
+        for facet in fractions:
+            nodes.push_back(build_number(self.text, meet_numbers(facet, NO_INTEGER)))
         if None in integers:
             nodes.push_back(any_integer(self.text))
             return 0
         for facet in integers:
             nodes.push_back(build_integer(self.text, facet))
         return 0
+
+
+cdef Numbers NO_INTEGER = new_numbers(
+    None, False, None, False, (), (named("1", root_place(None, ""), "type"),), ())
 
 
 cdef inline bint is_single(int types):

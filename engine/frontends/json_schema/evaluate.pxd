@@ -4,7 +4,7 @@ Needed for enum and const beside other keywords, and for oneOf, which is anyOf w
 exclude one another.
 """
 
-from .shapes cimport Arrays, Judge, Located, Named, Objects, Shape, Strings
+from .shapes cimport Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings
 
 
 cdef class Evaluator(Judge):
@@ -26,7 +26,9 @@ cdef class Evaluator(Judge):
     cdef frozenset identities(self, tuple values)
     cdef bint string(self, Strings strings, str value) except -1
     cdef bint array(self, Arrays arrays, list value) except -1
+    cdef bint counts(self, Arrays arrays, list value) except -1
     cdef bint members(self, Objects objects, dict value) except -1
+    cdef bint keys(self, Objects objects, dict value) except -1
     cdef pattern(self, Named named)
     cdef format(self, Named named, bint short)
     cdef automaton(self, str pattern, Named named)
@@ -38,3 +40,4 @@ cdef class Evaluator(Judge):
 
 cdef identity(value)
 cdef bint has_surrogate(str text)
+cdef bint is_within(Numbers numbers, value) except -1

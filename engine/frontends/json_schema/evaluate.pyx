@@ -2,11 +2,12 @@
 
 from .keywords cimport decimal_at
 from .shapes cimport (
-    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Judge, Located,
-    Named, Numbers, Objects, Shape, Strings, meet_numbers, new_numbers, new_objects,
+    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
+    Located, Named, Numbers, Objects, Shape, Strings, meet_numbers, new_numbers, new_objects,
 )
 
 from decimal import Decimal
+from fractions import Fraction
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..char_automaton import Bound
@@ -151,13 +152,21 @@ cdef class Evaluator(Judge):
         cdef Named each
         if len(value) < strings.minimum or (strings.maximum is not None and len(value) > strings.maximum):
             return False
+        if value in strings.barred:
+            return False
         for each in strings.patterns:
             if not self.pattern(each).accepts(value):
+                return False
+        for each in strings.without:
+            if self.pattern(each).accepts(value):
                 return False
         for each in strings.formats:
             if not self.format(each, False).accepts(value):
                 return False
         return True
+
+    cdef bint matches(self, Named pattern, str text) except -1:
+        return self.pattern(pattern).accepts(text)
 
     cdef bint array(self, Arrays arrays, list value) except -1:
         cdef Py_ssize_t number
@@ -166,6 +175,16 @@ cdef class Evaluator(Judge):
         for number in range(len(value)):
             place = arrays.prefix[number] if number < len(arrays.prefix) else arrays.rest
             if not self.fits(place, value[number]):
+                return False
+        if arrays.unique is not None and len({identity(item) for item in value}) < len(value):
+            return False
+        return self.counts(arrays, value)
+
+    cdef bint counts(self, Arrays arrays, list value) except -1:
+        cdef Count each
+        for each in arrays.counts:
+            n = sum([self.fits(each.place, item) for item in value[each.first :]])
+            if n < each.minimum or (each.maximum is not None and n > each.maximum):
                 return False
         return True
 
@@ -176,7 +195,21 @@ cdef class Evaluator(Judge):
             if name not in value:
                 return False
         for name, item in value.items():
-            if not self.fits(objects.place_of(name), item):
+            if not self.fits(objects.place_of(name, self), item):
+                return False
+        return objects.is_plain() or self.keys(objects, value)
+
+    cdef bint keys(self, Objects objects, dict value) except -1:
+        """What is asked of keys, and of single members by their keys."""
+        cdef Keyed each
+        for name in value:
+            if not self.fits(objects.names, name):
+                return False
+        for each in objects.some:
+            for name, item in value.items():
+                if each.has(name, self) and self.fits(each.place, item):
+                    break
+            else:
                 return False
         return True
 
@@ -262,7 +295,7 @@ cdef class Evaluator(Judge):
             return False
         a, b = a or nothing, b or nothing
         for name in dict.fromkeys(a.required + b.required):
-            if self.places_apart(a.place_of(name), b.place_of(name), distance - 1):
+            if self.places_apart(a.place_of(name, self), b.place_of(name, self), distance - 1):
                 return True
         return False
 
@@ -292,6 +325,22 @@ cdef bint is_within(Numbers numbers, value) except -1:
             number > numbers.high or (numbers.high_open and number == numbers.high)
         ):
             return False
+    return value not in numbers.barred and is_multiple(numbers, value)
+
+
+cdef bint is_multiple(Numbers numbers, value) except -1:
+    """As decimals, which is how a number is written."""
+    cdef object number
+    cdef Named each
+    if not numbers.multiples and not numbers.foreign:
+        return True
+    number = Fraction(Decimal(repr(value)))
+    for each in numbers.multiples:
+        if number % Fraction(each.text):
+            return False
+    for each in numbers.foreign:
+        if not number % Fraction(each.text):
+            return False
     return True
 
 
@@ -308,7 +357,7 @@ cdef bint arrays_apart(Arrays a, Arrays b) except -1:
 
 
 cdef bint numbers_apart(Numbers a, Numbers b) except -1:
-    cdef Numbers nothing = new_numbers(None, False, None, False)
+    cdef Numbers nothing = new_numbers(None, False, None, False, (), (), ())
     cdef Numbers met = meet_numbers(a or nothing, b or nothing)
     if met.low is None or met.high is None:
         return False

@@ -4,9 +4,10 @@ Every value is checked for its form, whether its types are allowed or not. What 
 goes into the shape as a refusal, which is raised only where it would matter.
 """
 
+from .evaluate cimport Evaluator
 from .keywords cimport KeywordsC
-from .references cimport References
-from .shapes cimport Located, Shape
+from .shapes cimport Evaluated, Located, Shape
 
 
-cdef Shape own_shape(KeywordsC* found, Located where, References references, bint refuse_unknown)
+cdef Shape own_shape(KeywordsC* found, Located where, Evaluator evaluator, bint refuse_unknown)
+cdef Evaluated evaluated_by(KeywordsC* found, Located where, bint by_contains)

@@ -9,6 +9,7 @@ borrows the values from the schema and is good for as long as that is not change
 """
 
 from cpython.ref cimport PyObject
+from libc.stdint cimport uint64_t
 
 from .shapes cimport Located
 
@@ -38,37 +39,85 @@ cdef enum:
     ANY_OF
     ONE_OF
     NOT
+    IF_
+    THEN_
+    ELSE_
+    DEPENDENT_REQUIRED
+    DEPENDENT_SCHEMAS
+    DEPENDENCIES
+    UNEVALUATED_PROPERTIES
+    UNEVALUATED_ITEMS
+    DYNAMIC_REFERENCE
+    RECURSIVE_REFERENCE
     MULTIPLE_OF
-    # no values are kept of these: all keywords that are refused, and $id with id
-    REFUSED_KEYWORD
+    PATTERN_PROPERTIES
+    PROPERTY_NAMES
+    ADDITIONAL_ITEMS
+    UNIQUE_ITEMS
+    CONTAINS
+    MIN_CONTAINS
+    MAX_CONTAINS
+    NULLABLE
+    # no value is kept of these: $id with id
     BASE
     SLOTS
 
-cdef enum:
-    OF_STRINGS = 1 << PATTERN | 1 << FORMAT | 1 << MIN_LENGTH | 1 << MAX_LENGTH
-    OF_NUMBERS = 1 << MINIMUM | 1 << MAXIMUM | 1 << EXCLUSIVE_MINIMUM | 1 << EXCLUSIVE_MAXIMUM
-    OF_ARRAYS = 1 << ITEMS | 1 << PREFIX_ITEMS | 1 << MIN_ITEMS | 1 << MAX_ITEMS
-    OF_OBJECTS = 1 << PROPERTIES | 1 << REQUIRED | 1 << ADDITIONAL | 1 << MIN_PROPERTIES | 1 << MAX_PROPERTIES
-    COMPOSED = 1 << REFERENCE | 1 << ALL_OF | 1 << ANY_OF | 1 << ONE_OF | 1 << NOT
-    LISTED = 1 << ENUM | 1 << CONST
-    REFUSABLE = 1 << MULTIPLE_OF | 1 << REFUSED_KEYWORD
-
 cdef struct KeywordsC:
     # bit k of seen: keyword k is there, and value[k] is its value
-    unsigned int seen
+    uint64_t seen
     PyObject* value[SLOTS]
 
-cdef dict REFUSED   # keyword -> the types it constrains
+
+cdef inline uint64_t bit(int keyword) noexcept nogil:
+    return <uint64_t>1 << keyword
+
+
+cdef inline uint64_t from_to(int first, int last) noexcept nogil:
+    """The bits of keywords that stand together."""
+    return (bit(last + 1) - 1) & ~(bit(first) - 1)
+
+
+cdef inline bint has(const KeywordsC* found, int keyword) noexcept nogil:
+    return found.seen >> keyword & 1
+
+
+cdef inline uint64_t of_strings() noexcept nogil:
+    return from_to(PATTERN, MAX_LENGTH)
+
+
+cdef inline uint64_t of_numbers() noexcept nogil:
+    return from_to(MINIMUM, EXCLUSIVE_MAXIMUM) | bit(MULTIPLE_OF)
+
+
+cdef inline uint64_t of_arrays() noexcept nogil:
+    return from_to(ITEMS, MAX_ITEMS) | from_to(ADDITIONAL_ITEMS, MAX_CONTAINS)
+
+
+cdef inline uint64_t of_objects() noexcept nogil:
+    return from_to(PROPERTIES, MAX_PROPERTIES) | from_to(PATTERN_PROPERTIES, PROPERTY_NAMES)
+
+
+cdef inline uint64_t composed() noexcept nogil:
+    """Those that may lead back to the schema itself."""
+    return from_to(REFERENCE, RECURSIVE_REFERENCE)
+
+
+cdef inline uint64_t listing() noexcept nogil:
+    return bit(ENUM) | bit(CONST)
+
+
+cdef inline object value_of(const KeywordsC* found, int keyword, other):
+    return <object>found.value[keyword] if has(found, keyword) else other
+
 
 cdef int scan(dict schema, KeywordsC* found) except -1
 cdef int one_type(value) except -1
 cdef bint is_reference(schema) except -1
 cdef bint is_true(value) except -1
-cdef bint is_vacuous(dict schema, str keyword) except -1
 cdef str escape(str key)
 cdef str kind_of(value)
 cdef int types_of(value, Located where) except -1
 cdef count(KeywordsC* found, int keyword, Located where)
 cdef decimal(value, Located where, str keyword, tightest)
 cdef decimal_at(value, str pointer, tightest)
-cdef set names_of(value, Located where)
+cdef set names_of(value, Located where, str keyword)

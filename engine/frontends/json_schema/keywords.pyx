@@ -3,7 +3,7 @@
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.ref cimport PyObject
 
-from .shapes cimport ALL, ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located
+from .shapes cimport ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located
 
 from decimal import Decimal
 
@@ -19,22 +19,13 @@ cdef tuple NAMES = (
     "type", "pattern", "format", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum",
     "exclusiveMaximum", "items", "prefixItems", "minItems", "maxItems", "properties", "required",
     "additionalProperties", "minProperties", "maxProperties", "enum", "const", "$ref", "allOf", "anyOf",
-    "oneOf", "not", "multipleOf",
+    "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies",
+    "unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef", "multipleOf",
+    "patternProperties", "propertyNames", "additionalItems", "uniqueItems", "contains", "minContains",
+    "maxContains", "nullable",
 )
 
-#: constraints that are refused wherever they mean something
-REFUSED = {
-    **dict.fromkeys(
-        ("patternProperties", "propertyNames", "dependentRequired", "dependentSchemas"), OBJECT
-    ),
-    **dict.fromkeys(("dependencies", "unevaluatedProperties"), OBJECT),
-    **dict.fromkeys(("uniqueItems", "contains", "unevaluatedItems"), ARRAY),
-    "multipleOf": NUMBER,
-    **dict.fromkeys(("if", "$dynamicRef", "$recursiveRef"), ALL),
-}
-
 cdef dict SLOT_OF = {
-    **dict.fromkeys(REFUSED, REFUSED_KEYWORD),
     **{name: slot for slot, name in enumerate(NAMES)},
     "$id": BASE,
     "id": BASE,
@@ -57,7 +48,7 @@ cdef int scan(dict schema, KeywordsC* found) except -1:
         slot = PyDict_GetItemWithError(SLOT_OF, <object>key)
         if slot != NULL:
             number = <object>slot
-            found.seen |= 1u << number
+            found.seen |= bit(number)
             found.value[number] = value
     return 0
 
@@ -68,26 +59,12 @@ cdef bint is_reference(schema) except -1:
     if not isinstance(schema, dict) or PyDict_GetItemWithError(schema, "$ref") == NULL:
         return False
     scan(<dict>schema, &found)
-    return found.seen == 1u << REFERENCE
+    return found.seen == bit(REFERENCE)
 
 
 cdef bint is_true(value) except -1:
     """Whether a schema accepts everything at first sight."""
     return value is True or (isinstance(value, dict) and not value)
-
-
-cdef bint is_vacuous(dict schema, str keyword) except -1:
-    """Whether a keyword that would be refused provably constrains nothing here."""
-    value = schema[keyword]
-    if keyword == "uniqueItems":
-        return value is False
-    if keyword in ("patternProperties", "dependentRequired", "dependentSchemas", "dependencies"):
-        return bool(value == {})
-    if keyword in ("propertyNames", "unevaluatedProperties", "unevaluatedItems"):
-        return is_true(value)
-    if keyword == "contains":
-        return schema.get("minContains") == 0 and "maxContains" not in schema
-    return keyword == "if" and "then" not in schema and "else" not in schema
 
 
 cdef str escape(str key):
@@ -139,7 +116,7 @@ cdef count(KeywordsC* found, int keyword, Located where):
     none that bounds.
     """
     cdef str name
-    if not found.seen >> keyword & 1:
+    if not has(found, keyword):
         return None
     value = <object>found.value[keyword]
     if type(value) is int and 0 <= value < COUNTLESS:
@@ -182,15 +159,15 @@ cdef decimal_at(value, str pointer, tightest):
     return number
 
 
-cdef set names_of(value, Located where):
-    """The value of ``required``."""
+cdef set names_of(value, Located where, str keyword):
+    """The value of ``required``, or a list like it."""
     cdef set names
     if not isinstance(value, list):
-        raise SpecError("required must be an array of strings", where.at("required"))
+        raise SpecError(f"{keyword} must be an array of strings", where.at(keyword))
     for name in <list>value:
         if not isinstance(name, str):
-            raise SpecError("required must be an array of strings", where.at("required"))
+            raise SpecError(f"{keyword} must be an array of strings", where.at(keyword))
     names = set(<list>value)
     if len(names) < len(<list>value):
-        raise SpecError("a name is required twice", where.at("required"))
+        raise SpecError("a name is required twice", where.at(keyword))
     return names

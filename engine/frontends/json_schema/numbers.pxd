@@ -1,12 +1,13 @@
 """Numbers, with exact bounds.
 
-Unbounded numbers are those of RFC 8259. An integer has neither fraction nor exponent (1.0 and 1e1
-are not written); -0 is 0. A bounded number is a plain decimal without exponent, or d.ddd with an
+Unbounded numbers are those of RFC 8259; -0 is 0. An integer is written with its digits, with zeros
+behind a point (up to ``WHOLE`` digits before it), or as one digit with an exponent that alone keeps
+it within the bounds (2e3). A bounded number is a plain decimal without exponent, or d.ddd with an
 exponent that alone keeps it within the bounds (1e-05 between 0 and 1). Readers who round to a
 double can't step over a bound: rounding keeps order, the bounds that are allowed are what a double
 is written as, and an excluded bound is replaced by its neighbour of ``PRECISION`` significant
 digits, which no double confuses with it. Beyond ``WHOLE`` digits before the point, a bounded number
-has no fraction.
+has no fraction. Multiples, and numbers some of which are left out, are plain decimals (decimals).
 
 What bounds become is kept for the next grammar (``fragment``).
 """

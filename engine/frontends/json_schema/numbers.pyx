@@ -3,12 +3,14 @@
 from libc.stdint cimport uint32_t
 
 from ..fragment cimport Fragment, Fragments, fragment_of
-from .shapes cimport Numbers
+from .decimals cimport decimals_between
+from .shapes cimport Named, Numbers
 from .text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, Text
 
 from decimal import ROUND_FLOOR, Context, Decimal
 
 from ...ir import Grammar
+from ..char_automaton import Bound
 
 #: significant digits that a double keeps apart
 PRECISION = 15
@@ -20,6 +22,8 @@ LAST_DIGIT = 9
 SMALLEST = Decimal("2.3e-308")
 #: the largest power of ten that a double holds
 EXACT_POWER = 22
+#: the largest exponent of an integer; no double that is read from it is off
+MOST_POWER = 15
 
 #: words of bounded numbers kept in the process, 4 MB
 cdef Py_ssize_t KEPT_WORDS = 1 << 20
@@ -29,17 +33,67 @@ cdef Fragments KEPT = Fragments(KEPT_WORDS)
 cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
     cdef Fragment fragment
     cdef tuple key = (
-        whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open, text.grammar.most)
+        whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open,
+        texts_of(numbers.multiples), texts_of(numbers.foreign), numbers.barred, text.grammar.most)
     made = text.kept.get(key)
     if made is None:
         fragment = KEPT.get(key)
         if fragment is None:
             grammar = Grammar(text.grammar.limits)
-            fragment = fragment_of(
-                grammar, whole_between(grammar, numbers) if whole else between(grammar, numbers))
+            fragment = fragment_of(grammar, within(grammar, numbers, whole))
             KEPT.keep(key, fragment, 0)
         made = text.kept[key] = fragment.put_into(text.grammar)
     return made
+
+
+cdef within(g, Numbers numbers, bint whole):
+    low, high = whole_bounds(numbers) if whole else closed(numbers)
+    if numbers.multiples or numbers.foreign or numbers.barred:
+        return chosen(g, numbers, low, high, whole)
+    return with_sign(g, low, high, whole)
+
+
+cdef chosen(g, Numbers numbers, low, high, bint whole):
+    """Numbers low..high of which not all are allowed."""
+    cdef list multiples = decimals_of(numbers.multiples), foreign = decimals_of(numbers.foreign), parts = []
+    cdef list barred = [Decimal(repr(value)) for value in numbers.barred]
+    bound = Bound(g.limits.pattern_states, pointer_of(numbers))
+    low = None if low is None else Decimal(low)
+    high = None if high is None else Decimal(high)
+    if low is not None and high is not None and low > high:
+        return g.fail()
+    if high is None or high >= 0:
+        some = [value for value in barred if value >= 0]
+        least = low if low is not None and low > 0 else None
+        parts.append(decimals_between(least, high, multiples, foreign, some, whole, bound).to_node(g, inside_json=False))
+    if low is None or low <= 0:
+        some = [negative(value) for value in barred if value <= 0]
+        least = negative(high) if high is not None and high < 0 else None
+        most = None if low is None else abs(low)
+        found = decimals_between(least, most, multiples, foreign, some, whole, bound)
+        parts.append(g.seq(g.bytes(b"-"), found.to_node(g, inside_json=False)))
+    return g.alt(*parts)
+
+
+cdef list decimals_of(tuple named):
+    return [Decimal((<Named>each).text) for each in named]
+
+
+cdef tuple texts_of(tuple named):
+    return tuple([(<Named>each).text for each in named])
+
+
+cdef str pointer_of(Numbers numbers):
+    for named in numbers.multiples + numbers.foreign:
+        return (<Named>named).pointer()
+    return ""
+
+
+cdef bint is_free(Numbers numbers) noexcept:
+    """Whether this is any number."""
+    return numbers is None or (
+        numbers.low is None and numbers.high is None
+        and not (numbers.multiples or numbers.foreign or numbers.barred))
 
 
 # -- integers ------------------------------------------------------------------------------------
@@ -53,14 +107,9 @@ cdef uint32_t any_integer(Text text) except? 0xFFFFFFFF:
 
 cdef uint32_t build_integer(Text text, Numbers numbers) except? 0xFFFFFFFF:
     """``numbers`` None: any integer."""
-    if numbers is None or (numbers.low is None and numbers.high is None):
+    if is_free(numbers):
         return any_integer(text)
     return bounded(text, numbers, True)
-
-
-cdef whole_between(g, Numbers numbers):
-    low, high = whole_bounds(numbers)
-    return with_sign(g, low, high, True)
 
 
 cdef tuple whole_bounds(Numbers numbers):
@@ -172,7 +221,23 @@ cdef one_digit(g, int low, int high):
 
 
 cdef magnitude(g, bint whole, least, most):
-    return natural(g, least, most) if whole else positive(g, Decimal(least), most)
+    return whole_number(g, least, most) if whole else positive(g, Decimal(least), most)
+
+
+cdef whole_number(g, low, high):
+    """Whole numbers low..high, 0 <= low: their digits, with zeros behind a point, or one digit with an
+    exponent that alone keeps it within the bounds.
+    """
+    zeros = g.seq(g.bytes(b"."), g.repeat(g.bytes(b"0"), 1, None))
+    short = 10**WHOLE - 1 if high is None else min(high, 10**WHOLE - 1)
+    first = 0 if low == 0 else len(str(low)) - (low == 10 ** (len(str(low)) - 1))
+    last = MOST_POWER if high is None else min(len(str(high)) - 2 if high else -1, MOST_POWER)
+    powers = g.fail()
+    if first <= last:
+        exponent = g.seq(g.optional(g.bytes(b"+")), g.repeat(g.bytes(b"0"), 0, None), natural(g, first, last))
+        powers = g.seq(
+            g.chars(((0x31, 0x39),)), g.optional(zeros), g.chars(((0x45, 0x45), (0x65, 0x65))), exponent)
+    return g.alt(natural(g, low, high), g.seq(natural(g, low, short), zeros), powers)
 
 
 cdef uint32_t any_number(Text text) except? 0xFFFFFFFF:
@@ -193,14 +258,9 @@ cdef without_sign(g):
 
 cdef uint32_t build_number(Text text, Numbers numbers) except? 0xFFFFFFFF:
     """``numbers`` None: any number."""
-    if numbers is None or (numbers.low is None and numbers.high is None):
+    if is_free(numbers):
         return any_number(text)
     return bounded(text, numbers, False)
-
-
-cdef between(g, Numbers numbers):
-    low, high = closed(numbers)
-    return with_sign(g, low, high, False)
 
 
 cdef tuple closed(Numbers numbers):
@@ -356,6 +416,6 @@ cdef Fragment unbounded(bint whole):
     if fragment is None:
         g = Grammar()
         fragment = fragment_of(
-            g, g.seq(g.optional(g.bytes(b"-")), natural(g, 0, None) if whole else without_sign(g)))
+            g, g.seq(g.optional(g.bytes(b"-")), whole_number(g, 0, None) if whole else without_sign(g)))
         KEPT.keep(whole, fragment, 0)
     return fragment

@@ -4,8 +4,9 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from ...flat cimport EXTRA_LAST, MAY_BE_EMPTY
 from .evaluate cimport has_surrogate
+from .members cimport MembersC, counted_members, other_members
 from .places cimport Places
-from .shapes cimport Objects
+from .shapes cimport Keyed, Objects
 from .text cimport Text
 from ...pool cimport vector
 
@@ -15,44 +16,79 @@ from ...errors import UnsupportedSchema
 cdef size_t ANY_ORDER_KEYS = 8
 
 
-cdef struct MembersC:
-    # the values of the listed members, and whether each is required
-    vector[uint32_t] nodes
-    vector[uint8_t] required
-
-
 cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     """``objects`` None: any object.
 
     Raises:
-        UnsupportedSchema: bounds on the number of members that the required ones don't settle.
+        UnsupportedSchema: see ``members``; too many keys for any order.
     """
     cdef Text text = places.text
     cdef MembersC members
     cdef list names = [], listed = names
-    cdef uint32_t extra, additional
-    cdef bint is_empty = True, only_required = False
+    cdef uint32_t extra = text.fail
+    cdef bint is_empty = True, only_required = False, is_counted = False
     if objects is None:
-        extra = places.place(())
-    elif not listed_members(places, objects, &members, names, &extra):
-        return text.fail
-    elif objects.minimum or objects.maximum is not None:
-        most = None if extra != text.fail else count_members(text, &members)
-        bounds = member_bounds(objects, most)
-        if bounds is None:
+        extra = additional_member(text, names, places.place(()))
+    else:
+        if objects.is_plain():
+            if not listed_members(places, objects, &members, names, &extra):
+                return text.fail
+            if extra != text.fail:
+                extra = additional_member(text, names, extra)
+        elif not keyed_members(places, objects, &members, names):
             return text.fail
-        is_empty, only_required = bounds
+        else:
+            extra = other_members(places, objects, names)
+        if objects.minimum or objects.maximum is not None or objects.some:
+            most = None if extra != text.fail else count_members(text, &members)
+            bounds = member_bounds(objects, most)
+            if bounds is None:
+                return text.fail
+            is_empty, only_required, is_counted = bounds
+    if is_counted:
+        drop_void(text, &members, names)
+        check_any_order(places, objects, &members)
+        return text.bracketed(b"{", counted_members(places, objects, &members, names, extra), b"}")
     if only_required:
         listed = drop_optional(&members, names)
         extra = text.fail
-    additional = text.fail if extra == text.fail else additional_member(text, names, extra)
     if not places.any_order:
-        return in_order(places, &members, listed, additional, is_empty)
+        return in_order(places, &members, listed, extra, is_empty)
     make_members(text, &members, listed)
-    if members.nodes.size() > ANY_ORDER_KEYS:
+    check_any_order(places, objects, &members)
+    return text.bracketed(b"{", in_any_order(places, &members, extra, is_empty), b"}")
+
+
+cdef int check_any_order(Places places, Objects objects, MembersC* members) except -1:
+    if places.any_order and members.nodes.size() > ANY_ORDER_KEYS:
         message = f"{members.nodes.size()} keys in any order can't be enforced; {ANY_ORDER_KEYS} can"
         raise UnsupportedSchema(objects.where.at("properties"), "properties", message)
-    return text.bracketed(b"{", in_any_order(places, &members, additional, is_empty), b"}")
+    return 0
+
+
+cdef bint keyed_members(Places places, Objects objects, MembersC* members, list names) except -1:
+    """As ``listed_members``, where something is asked of keys. Listed are those, too, that some member
+    must not be told by.
+    """
+    cdef Text text = places.text
+    cdef dict order = dict.fromkeys([*objects.properties, *objects.required])
+    cdef uint32_t node
+    cdef Keyed each
+    cdef str name
+    cdef bint is_required
+    for each in objects.some:
+        order.update(dict.fromkeys(sorted(each.excluded)))
+    for name in order:
+        is_required = objects.wanted is not None and name in objects.wanted
+        node = text.fail
+        if not has_surrogate(name) and places.reader.fits(objects.names, name):
+            node = places.place(objects.place_of(name, places.reader))
+        if node == text.fail and is_required:
+            return False
+        names.append(name)
+        members.nodes.push_back(node)
+        members.required.push_back(is_required)
+    return True
 
 
 cdef bint listed_members(
@@ -117,6 +153,21 @@ cdef Py_ssize_t count_members(Text text, MembersC* members):
     return n
 
 
+cdef int drop_void(Text text, MembersC* members, list names) except -1:
+    """Leaves the members that some value fits."""
+    cdef size_t k, kept = 0
+    cdef list some = []
+    for k in range(members.nodes.size()):
+        if members.nodes[k] != text.fail:
+            members.nodes[kept], members.required[kept] = members.nodes[k], members.required[k]
+            some.append(names[k])
+            kept += 1
+    members.nodes.resize(kept)
+    members.required.resize(kept)
+    names[:] = some
+    return 0
+
+
 cdef list drop_optional(MembersC* members, list names):
     """Leaves the required members; returns their names."""
     cdef size_t k, kept = 0
@@ -144,27 +195,21 @@ cdef int make_members(Text text, MembersC* members, list names) except -1:
 
 
 cdef tuple member_bounds(Objects objects, most):
-    """(whether no member at all is enough, whether only the required ones may be written); None:
-    nothing fits.
+    """(whether no member at all is enough, whether only the required ones may be written, whether
+    members must be counted or looked for); None: nothing fits.
 
-    ``most`` is the largest number of members that the keys allow. All that takes counting is
-    refused.
-
-    Raises:
-        UnsupportedSchema
+    ``most`` is the largest number of members that the keys allow.
     """
     required, minimum, maximum = len(objects.required), objects.minimum, objects.maximum
     if maximum is not None and maximum < max(minimum, required):
         return None
     if most is not None and most < minimum:
         return None
-    if minimum > max(required, 1):
-        raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties")
+    if objects.some or minimum > max(required, 1):
+        return minimum == 0, False, True
     if maximum is None or (most is not None and most <= maximum):
-        return minimum == 0, False
-    if maximum > required:
-        raise UnsupportedSchema(objects.where.at("maxProperties"), "maxProperties")
-    return minimum == 0, True
+        return minimum == 0, False, False
+    return minimum == 0, maximum == required, maximum > required
 
 
 cdef uint32_t listed_member(Text text, str name, uint32_t value) except? 0xFFFFFFFF:

@@ -1,19 +1,18 @@
-"""Schemas -> shapes. References, allOf, anyOf and oneOf are worked in here; properties and items
-stay places.
+"""Schemas -> shapes. References and applicators are worked in here; properties and items stay places.
 
 What is read is remembered by the identity of the schema object, so that a schema that is referred
 to often is read once.
 
 Invariants   I1 nothing is dropped: a keyword is an annotation, or it is in the shape, or it is
              refused by name.
-             I2 $ref, allOf and anyOf lead from schema to schema at one place; one that leads back
+             I2 applicators and references lead from schema to schema at one place; one that leads back
              to itself is an error.
-Cost         linear in the schema, but for meetings of several anyOf at one place, which multiply:
-             at most ``SHAPES``.
+Cost         linear in the schema, but for meetings of several alternatives at one place, which
+             multiply (composition).
 """
 
 from ...hashing cimport U64MapC
-from .evaluate cimport Evaluator
+from .composition cimport Composition
 from .keywords cimport KeywordsC
 from .references cimport References
 from .shapes cimport Located
@@ -22,13 +21,13 @@ from .shapes cimport Located
 cdef Reader new_reader(References references, limits, bint refuse_unknown)
 
 
-cdef class Reader(Evaluator):
+cdef class Reader(Composition):
     cdef References references
     cdef Py_ssize_t depth_limit
     cdef bint refuse_unknown        # formats
     cdef bint followed              # whether a $ref was met
-    # by the identities of schemas: what was read, as numbers in a list, and what is being read, where
-    # that may lead back to itself
+    # by the identities of schemas (odd: with what they evaluate): what was read, as numbers in a list,
+    # and what is being read, where that may lead back to itself
     cdef U64MapC _read
     cdef list _shapes
     cdef dict _open
@@ -39,13 +38,11 @@ cdef class Reader(Evaluator):
 
     cdef Located target(self, Located where)
     cdef Located end_of_chain(self, Located where)
-    cdef tuple read(self, Located where)
+    cdef tuple place_shapes(self, tuple place)
     cdef tuple read_target(self, Located where)
+    cdef tuple opened(self, Located where)
     cdef tuple schema(self, Located where)
     cdef tuple composition(self, KeywordsC* found, Located where, tuple shapes)
-    cdef tuple composed(self, KeywordsC* found, Located where, tuple shapes)
-    cdef list branches(self, KeywordsC* found, int slot, str keyword, Located where)
-    cdef tuple negated(self, schema, Located where, tuple shapes)
-    cdef tuple meetings(self, tuple left, tuple right, Located where, str keyword)
-    cdef int check_bound(self, Py_ssize_t shapes, Located where, str keyword) except -1
+    cdef tuple referred(self, KeywordsC* found, Located where, tuple shapes)
+    cdef tuple derived_shapes(self, Located where)
     cdef tuple listed_values(self, given, str keyword, Located where, tuple shapes)

@@ -3,43 +3,48 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from ...hashing cimport MISSING, map_get, map_put
-from .evaluate cimport Evaluator, has_surrogate
-from .facets cimport own_shape
+from .complements cimport NOT_THIS, Derived
+from .composition cimport Composition, united
+from .facets cimport evaluated_by, own_shape
 from .keywords cimport (
-    ALL_OF, ANY_OF, BASE, COMPOSED, CONST, ENUM, LISTED, NOT, ONE_OF, REFERENCE, KeywordsC,
-    is_reference, is_true, kind_of, scan,
+    BASE, CONST, DYNAMIC_REFERENCE, ENUM, RECURSIVE_REFERENCE, REFERENCE, UNEVALUATED_ITEMS,
+    UNEVALUATED_PROPERTIES, KeywordsC, bit, composed, has, is_reference, kind_of, listing, scan,
 )
 from .references cimport References
-from .shapes cimport (
-    ALL, ANYTHING, ANYTHING_ONLY, Located, Shape, listed, located, meet, new_shape, refusal,
-)
+from .shapes cimport ANYTHING, ANYTHING_ONLY, Located, Shape, listed, with_evaluated
 
-from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...errors import LimitExceeded, SpecError
 from .evaluate import CircularReference
-
-# integers of fewer digits than any bound on their length
-cdef long SAFE = 1 << 53
 
 
 cdef Reader new_reader(References references, limits, bint refuse_unknown):
     cdef Reader made = Reader.__new__(Reader)
     made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
     made.references, made.refuse_unknown = references, refuse_unknown
-    made._shapes, made._open = [], {}
+    made._shapes, made._open, made.tracking = [], {}, 0
     return made
 
 
-cdef class Reader(Evaluator):
+cdef class Reader(Composition):
     cdef tuple shapes_at(self, tuple place):
         """The alternatives of a place.
 
         Raises:
             SpecError, UnsupportedSchema, LimitExceeded: see ``build_json_schema``.
         """
-        cdef Located each
-        cdef tuple shapes
+        cdef Py_ssize_t tracking = self.tracking
         if not place:
             return ANYTHING_ONLY
+        # what a value of its own evaluates is its own affair
+        self.tracking = 0
+        try:
+            return self.place_shapes(place)
+        finally:
+            self.tracking = tracking
+
+    cdef tuple place_shapes(self, tuple place):
+        cdef Located each
+        cdef tuple shapes
         if len(place) == 1:
             return self.read(<Located>place[0])
         key = tuple([<size_t><void*>(<Located>each).schema for each in place])
@@ -58,7 +63,7 @@ cdef class Reader(Evaluator):
         if not is_reference(where.schema):
             return where
         self.followed = True
-        found = self.references.resolve((<dict>where.schema)["$ref"], where)
+        found = self.references.resolve((<dict>where.schema)["$ref"], where, "$ref")
         return self.end_of_chain(where) if is_reference(found.schema) else found
 
     cdef Located end_of_chain(self, Located where):
@@ -72,7 +77,7 @@ cdef class Reader(Evaluator):
                 raise CircularReference("the reference leads back here", where.pointer())
             passed[key] = None
             if key not in self._targets:
-                self._targets[key] = self.references.resolve(where.schema["$ref"], where)
+                self._targets[key] = self.references.resolve(where.schema["$ref"], where, "$ref")
             where = self._targets[key]
         self._targets.update(dict.fromkeys(passed, where))
         return where
@@ -83,136 +88,99 @@ cdef class Reader(Evaluator):
     cdef tuple read_target(self, Located where):
         """As ``read``, of what is more than a reference."""
         cdef uint32_t known
+        cdef uint64_t key
         cdef tuple shapes
         schema = where.schema
         if isinstance(schema, bool):
             return ANYTHING_ONLY if schema else ()
-        if not isinstance(schema, dict):
+        if not isinstance(schema, (dict, Derived)):
             raise SpecError(f"a schema must be an object or a boolean, not {kind_of(schema)}", where.pointer())
-        known = map_get(&self._read, <uint64_t><size_t><void*>schema)
+        key = <uint64_t><size_t><void*>schema + (self.tracking > 0)
+        known = map_get(&self._read, key)
         if known != MISSING:
             return <tuple>self._shapes[known]
-        if self._open and <size_t><void*>schema in self._open:
+        shapes = self.opened(where)
+        map_put(&self._read, key, <uint32_t>len(self._shapes))
+        self._shapes.append(shapes)
+        return shapes
+
+    cdef tuple opened(self, Located where):
+        """What is read for the first time."""
+        if self._open and <size_t><void*>where.schema in self._open:
             raise CircularReference("the reference leads back here", where.pointer())
         # a value that is judged may lead to schemas that nobody has read yet
         depth = <Py_ssize_t>len(self._open) + self.depth + 1
         if depth > self.depth_limit:
             raise LimitExceeded("spec_depth", self.limits.spec_depth, depth, where.pointer())
-        shapes = self.schema(where)
-        map_put(&self._read, <uint64_t><size_t><void*>schema, <uint32_t>len(self._shapes))
-        self._shapes.append(shapes)
-        return shapes
+        return self.schema(where) if isinstance(where.schema, dict) else self.derived_shapes(where)
 
     cdef tuple schema(self, Located where):
         cdef KeywordsC found
         cdef tuple shapes
+        cdef Shape own
+        cdef Py_ssize_t tracking = self.tracking
         scan(<dict>where.schema, &found)
-        if found.seen >> BASE & 1:
-            self.references.check_base(where.schema, where)
-        if found.seen & (COMPOSED | LISTED) == 0:
-            return (own_shape(&found, where, self.references, self.refuse_unknown),)
+        found.seen &= self.references.dialect.known
+        if has(&found, REFERENCE) and self.references.dialect.ref_alone:
+            found.seen = bit(REFERENCE)
+        if has(&found, BASE):
+            self.references.meet_base(where.schema)
+        if found.seen & (composed() | listing()) == 0 and not tracking:
+            return (own_shape(&found, where, self, self.refuse_unknown),)
         key = <size_t><void*>where.schema
         self._open[key] = None
+        if found.seen & (bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)):
+            self.tracking += 1
         try:
-            shapes = (own_shape(&found, where, self.references, self.refuse_unknown),)
-            return self.composition(&found, where, shapes)
+            own = own_shape(&found, where, self, self.refuse_unknown)
+            if self.tracking:
+                by_contains = self.references.dialect.draft >= 2020
+                evaluated = evaluated_by(&found, where, by_contains)
+                own = own if evaluated is None else with_evaluated(own, evaluated)
+            shapes = self.composition(&found, where, (own,))
+            return self.unevaluated(&found, where, shapes) if self.tracking else shapes
         finally:
+            self.tracking = tracking
             del self._open[key]
 
     cdef tuple composition(self, KeywordsC* found, Located where, tuple shapes):
         """What is left of them by the keywords that may lead back to the schema itself."""
-        if found.seen & COMPOSED:
-            shapes = self.composed(found, where, shapes)
-        if found.seen >> ENUM & 1:
+        if found.seen & composed():
+            shapes = self.referred(found, where, shapes)
+            shapes = self.compose(found, where, shapes)
+        if has(found, ENUM):
             shapes = self.listed_values(<object>found.value[ENUM], "enum", where, shapes)
-        if found.seen >> CONST & 1:
+        if has(found, CONST):
             shapes = self.listed_values(<object>found.value[CONST], "const", where, shapes)
         return shapes
 
-    # -- composition ------------------------------------------------------------------------------
-    cdef tuple composed(self, KeywordsC* found, Located where, tuple shapes):
-        cdef Located branch
-        cdef list groups, constants
-        cdef dict others
-        cdef bint is_free
-        cdef tuple group
-        if found.seen >> REFERENCE & 1:
+    cdef tuple referred(self, KeywordsC* found, Located where, tuple shapes):
+        cdef Located target
+        if has(found, REFERENCE):
             self.followed = True
-            branch = self.references.resolve(<object>found.value[REFERENCE], where)
-            shapes = self.meetings(shapes, self.read(branch), where, "$ref")
-        if found.seen >> NOT & 1:
-            shapes = self.negated(<object>found.value[NOT], where, shapes)
-        for branch in self.branches(found, ALL_OF, "allOf", where):
-            shapes = self.meetings(shapes, self.read(branch), branch, None)
-        for slot, keyword in ((ANY_OF, "anyOf"), (ONE_OF, "oneOf")):
-            if not found.seen >> <int>slot & 1:
-                continue
-            groups, constants = [], []
-            is_free = len(shapes) == 1 and shapes[0] is ANYTHING
-            others = {}
-            for branch in self.branches(found, slot, keyword, where):
-                if slot == ANY_OF and is_free and is_plain_constant(branch.schema):
-                    constants.append(branch.schema["const"])
-                    continue
-                group = self.meetings(shapes, self.read(branch), where, keyword)
-                groups.append(group)
-                for each in group:
-                    if (<Shape>each).values is None:
-                        others[<size_t><void*>each] = None
-                # the same place may be met often; what differs is bounded, so there is no need to go on
-                self.check_bound(len(others), where, keyword)
-            if constants:
-                groups.append((listed(tuple(constants)),))
-            if slot == ONE_OF and not self.are_disjoint(groups):
-                message = "the branches of oneOf are not seen to exclude one another"
-                raise UnsupportedSchema(where.at(keyword), "oneOf", message)
-            shapes = united([shape for group in groups for shape in group])
-            self.check_bound(len(shapes), where, keyword)
+            target = self.references.resolve(<object>found.value[REFERENCE], where, "$ref")
+            shapes = self.meetings(shapes, self.read(target), where, "$ref")
+        for slot, keyword in ((DYNAMIC_REFERENCE, "$dynamicRef"), (RECURSIVE_REFERENCE, "$recursiveRef")):
+            if has(found, slot):
+                self.followed = True
+                target = self.references.resolve_dynamic(<object>found.value[<int>slot], where, keyword)
+                shapes = self.meetings(shapes, self.read(target), where, keyword)
         return shapes
 
-    cdef list branches(self, KeywordsC* found, int slot, str keyword, Located where):
-        cdef Py_ssize_t number
-        cdef list made = []
-        if not found.seen >> slot & 1:
-            return made
-        value = <object>found.value[slot]
-        if not isinstance(value, list) or not value:
-            raise SpecError(f"{keyword} must be a non-empty array", where.at(keyword))
-        for number in range(len(<list>value)):
-            made.append(located((<list>value)[number], where, keyword, number))
-        return made
-
-    cdef tuple negated(self, schema, Located where, tuple shapes):
-        """``not`` of everything and of nothing; all else is refused."""
-        cdef tuple refused
-        if schema is False:
-            return shapes
-        if is_true(schema):
-            return ()
-        refused = (refusal(ALL, where, "not", ""),)
-        return self.meetings(shapes, (new_shape(ALL, None, None, None, None, None, refused),), where, None)
-
-    cdef tuple meetings(self, tuple left, tuple right, Located where, str keyword):
-        """Errors name ``where``, or its keyword."""
-        cdef Shape a, b, met
+    cdef tuple derived_shapes(self, Located where):
+        """The alternatives of a place that was made of others."""
+        cdef Derived derived = where.schema
         cdef list found = []
-        self.check_bound(len(left) * len(right), where, keyword)
-        self.place(where, keyword)
-        for a in left:
-            for b in right:
-                met = meet(a, b, self)
-                if met is not None:
-                    found.append(met)
-        return united(found)
-
-    cdef int check_bound(self, Py_ssize_t shapes, Located where, str keyword) except -1:
-        cdef Py_ssize_t most = self.limits.alternatives
-        if shapes > most:
-            message = (
-                f"{shapes:,} or more combinations of alternatives at one place; {most:,} can be enforced"
-            )
-            raise UnsupportedSchema(where.pointer() if keyword is None else where.at(keyword), "anyOf", message)
-        return 0
+        key = <size_t><void*>derived
+        self._open[key] = None
+        try:
+            if derived.kind == NOT_THIS:
+                return self.subtract(ANYTHING_ONLY, self.shapes_at(<tuple>derived.places[0]), where, None)
+            for place in derived.places:
+                found += self.shapes_at(<tuple>place)
+            return united(found)
+        finally:
+            del self._open[key]
 
     # -- enum and const ---------------------------------------------------------------------------
     cdef tuple listed_values(self, given, str keyword, Located where, tuple shapes):
@@ -232,40 +200,15 @@ cdef class Reader(Evaluator):
         for value in <list>values:
             self.check_value(value, where, keyword, number if is_enum else -1)
             number += 1
-            if is_free:
+            if is_free or self.tracking:
                 fitting.append(value)
                 continue
             for shape in shapes:
                 if self.fits_shape(shape, value):
                     fitting.append(value)
                     break
-        return (listed(tuple(fitting)),) if fitting else ()
-
-
-cdef bint is_plain_constant(schema):
-    """Whether this says nothing but that one value is allowed, and that there is nothing to check of it."""
-    if not isinstance(schema, dict) or len(<dict>schema) != 1 or "const" not in <dict>schema:
-        return False
-    value = (<dict>schema)["const"]
-    if type(value) is str:
-        return not has_surrogate(value)
-    return type(value) is bool or value is None or (type(value) is int and -SAFE < value < SAFE)
-
-
-cdef tuple united(list shapes):
-    """Shapes without repetitions; all listed values in one."""
-    cdef Shape shape
-    cdef dict kept = {}
-    cdef list values = []
-    if len(shapes) < 2:
-        return tuple(shapes)
-    for shape in shapes:
-        if shape.values is not None:
-            values.extend(shape.values)
-        else:
-            kept[<size_t><void*>shape] = shape
-    if <size_t><void*>ANYTHING in kept:
-        kept = {0: ANYTHING}
-    if values:
-        kept[1] = listed(tuple(values))
-    return tuple(kept.values())
+        if not fitting:
+            return ()
+        if self.tracking:
+            return self.meetings(shapes, (listed(tuple(fitting)),), where, keyword)
+        return (listed(tuple(fitting)),)

@@ -50,7 +50,7 @@ cdef class Located:
 
 
 cdef class Named:
-    """A pattern's source or a format's name, and the schema that asks for it."""
+    """A pattern's source, a format's name or a number's text, and the schema that asks for it."""
     cdef str text
     cdef Located where
     cdef str keyword
@@ -68,32 +68,76 @@ cdef class Refusal:
 cdef class Strings:
     cdef object minimum, maximum    # int; maximum None: no bound
     cdef tuple patterns, formats    # of Named
+    cdef tuple without              # patterns that nothing in the text may match
+    cdef tuple barred               # texts that it is not
 
 
 cdef class Numbers:
     """Bounds (int, Decimal or None), each with whether it is excluded itself."""
     cdef object low, high
     cdef bint low_open, high_open
+    cdef tuple multiples, foreign   # of Named: what it is a multiple of, and what it is none of
+    cdef tuple barred               # numbers that it is not
+
+
+cdef class Count:
+    """So many items, from the item ``first`` on, fit a place."""
+    cdef tuple place
+    cdef Py_ssize_t first
+    cdef object minimum, maximum    # int; maximum None: no bound
+    cdef Located where
 
 
 cdef class Arrays:
     cdef tuple prefix   # of places
     cdef tuple rest     # the place of all other items
     cdef object minimum, maximum
+    cdef tuple counts           # of Count
+    cdef Located unique         # the schema that asks for items that differ; None: none does
+
+
+cdef class Keyed:
+    """A place of members by their keys: those that match a pattern, or that match none of several
+    ones; not those of ``excluded``.
+    """
+    cdef tuple patterns     # of Named; one if is_match
+    cdef bint is_match
+    cdef frozenset excluded
+    cdef tuple place
+
+    cdef bint has(self, str name, Judge judge) except -1
 
 
 cdef class Objects:
-    # name -> its schema, one of those at ``where``; or its place, once two objects have met
+    # name -> its schema, one of those at ``where``; or its place, which says all that is asked of its
+    # value, once two objects have met or keys are matched by patterns
     cdef dict properties
     cdef bint has_met
     cdef tuple required
     cdef set wanted         # the same names; None: none
     cdef tuple rest         # the place of what is not listed
+    cdef tuple keyed        # of Keyed: more that is asked of what is not listed
+    cdef tuple names        # the place of all keys, as strings
+    cdef tuple some         # of Keyed: for each of them there is a member that fits its place
     cdef object minimum, maximum
     cdef Located where
 
-    cdef tuple place_of(self, name)
+    cdef bint is_plain(self) noexcept
+    cdef tuple place_of(self, name, Judge judge)
     cdef tuple place_in(self, name, property)
+
+
+cdef class Evaluated:
+    """What a schema's keywords have looked at, for those that are about the rest of an object or an
+    array.
+    """
+    cdef frozenset names
+    cdef tuple patterns     # of Named
+    cdef Py_ssize_t items   # so many of the first
+    cdef tuple contained    # places: items that fit one of them
+    cdef bint all_members, all_items
+
+    cdef bint covers(self, Evaluated other) except -1
 
 
 cdef class Shape:
@@ -104,6 +148,7 @@ cdef class Shape:
     cdef Arrays arrays
     cdef Objects objects
     cdef tuple refused
+    cdef Evaluated evaluated    # None: nothing, or nobody asks
 
     cdef int check(self, int types) except -1
 
@@ -111,6 +156,7 @@ cdef class Shape:
 cdef class Judge:
     """Says whether single values fit: what ``meet`` needs to know of an ``Evaluator``."""
     cdef bint fits_shape(self, Shape shape, value) except -1
+    cdef bint matches(self, Named pattern, str text) except -1
 
 
 cdef Shape ANYTHING
@@ -121,14 +167,24 @@ cdef Located located(schema, Located above, str keyword, key)
 cdef tuple place_at(schema, Located above, str keyword, key)
 cdef Named named(str text, Located where, str keyword)
 cdef Refusal refusal(int types, Located where, str keyword, str message)
-cdef Strings new_strings(minimum, maximum, tuple patterns, tuple formats)
-cdef Numbers new_numbers(low, bint low_open, high, bint high_open)
-cdef Arrays new_arrays(tuple prefix, tuple rest, minimum, maximum)
+cdef Strings new_strings(minimum, maximum, tuple patterns, tuple formats, tuple without, tuple barred)
+cdef Numbers new_numbers(
+    low, bint low_open, high, bint high_open, tuple multiples, tuple foreign, tuple barred)
+cdef Count new_count(tuple place, Py_ssize_t first, minimum, maximum, Located where)
+cdef Arrays new_arrays(tuple prefix, tuple rest, minimum, maximum, tuple counts, Located unique)
+cdef Keyed new_keyed(tuple patterns, bint is_match, frozenset excluded, tuple place)
 cdef Objects new_objects(
     dict properties, bint has_met, tuple required, set wanted, tuple rest, minimum, maximum, Located where)
+cdef Objects keyed_objects(Objects objects, tuple keyed, tuple names, tuple some)
+cdef Evaluated new_evaluated(
+    frozenset names, tuple patterns, Py_ssize_t items, tuple contained, bint all_members, bint all_items)
 cdef Shape new_shape(
     int types, tuple values, Strings strings, Numbers numbers, Arrays arrays, Objects objects, tuple refused)
+cdef Shape with_evaluated(Shape shape, Evaluated evaluated)
 cdef Shape listed(tuple values)
 cdef Shape meet(Shape a, Shape b, Judge judge)
 cdef Numbers meet_numbers(Numbers a, Numbers b)
+cdef Strings meet_strings(Strings a, Strings b)
+cdef tuple both(tuple a, tuple b)
+cdef tuple united(tuple a, tuple b)
 cdef least(a, b)

@@ -87,9 +87,12 @@ cdef class Strings:
     pass
 
 
-cdef Strings new_strings(minimum, maximum, tuple patterns, tuple formats):
+cdef Strings new_strings(
+    minimum, maximum, tuple patterns, tuple formats, tuple without, tuple barred
+):
     cdef Strings made = Strings.__new__(Strings)
     made.minimum, made.maximum, made.patterns, made.formats = minimum, maximum, patterns, formats
+    made.without, made.barred = without, barred
     return made
 
 
@@ -99,9 +102,25 @@ cdef class Numbers:
     pass
 
 
-cdef Numbers new_numbers(low, bint low_open, high, bint high_open):
+cdef Numbers new_numbers(
+    low, bint low_open, high, bint high_open, tuple multiples, tuple foreign, tuple barred
+):
     cdef Numbers made = Numbers.__new__(Numbers)
     made.low, made.low_open, made.high, made.high_open = low, low_open, high, high_open
+    made.multiples, made.foreign, made.barred = multiples, foreign, barred
+    return made
+
+
+@cython.final
+@cython.no_gc
+cdef class Count:
+    pass
+
+
+cdef Count new_count(tuple place, Py_ssize_t first, minimum, maximum, Located where):
+    cdef Count made = Count.__new__(Count)
+    made.place, made.first, made.minimum, made.maximum = place, first, minimum, maximum
+    made.where = where
     return made
 
 
@@ -111,9 +130,32 @@ cdef class Arrays:
     pass
 
 
-cdef Arrays new_arrays(tuple prefix, tuple rest, minimum, maximum):
+cdef Arrays new_arrays(
+    tuple prefix, tuple rest, minimum, maximum, tuple counts, Located unique
+):
     cdef Arrays made = Arrays.__new__(Arrays)
     made.prefix, made.rest, made.minimum, made.maximum = prefix, rest, minimum, maximum
+    made.counts, made.unique = counts, unique
+    return made
+
+
+@cython.final
+@cython.no_gc
+cdef class Keyed:
+    cdef bint has(self, str name, Judge judge) except -1:
+        """Whether a key is one of these."""
+        cdef Named pattern
+        if name in self.excluded:
+            return False
+        for pattern in self.patterns:
+            if judge.matches(pattern, name):
+                return self.is_match
+        return not self.is_match
+
+
+cdef Keyed new_keyed(tuple patterns, bint is_match, frozenset excluded, tuple place):
+    cdef Keyed made = Keyed.__new__(Keyed)
+    made.patterns, made.is_match, made.excluded, made.place = patterns, is_match, excluded, place
     return made
 
 
@@ -121,9 +163,21 @@ cdef Arrays new_arrays(tuple prefix, tuple rest, minimum, maximum):
 @cython.freelist(16)
 @cython.no_gc
 cdef class Objects:
-    cdef tuple place_of(self, name):
+    cdef bint is_plain(self) noexcept:
+        """Whether nothing is asked of keys but that they are listed or not."""
+        return not (self.keyed or self.names or self.some)
+
+    cdef tuple place_of(self, name, Judge judge):
+        """What is asked of the value under a key, whether that is listed or not."""
         cdef PyObject* property = PyDict_GetItemWithError(self.properties, name)
-        return self.rest if property == NULL else self.place_in(name, <object>property)
+        cdef Keyed each
+        cdef tuple place = self.rest
+        if property != NULL:
+            return self.place_in(name, <object>property)
+        for each in self.keyed:
+            if each.has(name, judge):
+                place = both(place, each.place)
+        return place
 
     cdef tuple place_in(self, name, property):
         """The place of a listed name, from what is listed."""
@@ -133,10 +187,45 @@ cdef class Objects:
 cdef Objects new_objects(
     dict properties, bint has_met, tuple required, set wanted, tuple rest, minimum, maximum, Located where
 ):
+    """Without anything that is asked of keys."""
     cdef Objects made = Objects.__new__(Objects)
     made.properties, made.has_met, made.required, made.wanted = properties, has_met, required, wanted
     made.rest = rest
     made.minimum, made.maximum, made.where = minimum, maximum, where
+    made.keyed = made.names = made.some = ()
+    return made
+
+
+cdef Objects keyed_objects(Objects objects, tuple keyed, tuple names, tuple some):
+    """The same with what is asked of keys; of an object that nobody else has yet."""
+    objects.keyed, objects.names, objects.some = keyed, names, some
+    return objects
+
+
+@cython.final
+@cython.no_gc
+cdef class Evaluated:
+    cdef bint covers(self, Evaluated other) except -1:
+        """Whether this is at least as much."""
+        cdef Named each
+        if other is None:
+            return True
+        for each in other.patterns:
+            if not self.all_members and each.text not in [(<Named>own).text for own in self.patterns]:
+                return False
+        return (
+            (self.all_members or (not other.all_members and other.names <= self.names))
+            and (self.all_items or (
+                not other.all_items and other.items <= self.items and not other.contained))
+        )
+
+
+cdef Evaluated new_evaluated(
+    frozenset names, tuple patterns, Py_ssize_t items, tuple contained, bint all_members, bint all_items
+):
+    cdef Evaluated made = Evaluated.__new__(Evaluated)
+    made.names, made.patterns, made.items, made.contained = names, patterns, items, contained
+    made.all_members, made.all_items = all_members, all_items
     return made
 
 
@@ -166,6 +255,13 @@ cdef Shape new_shape(
     return made
 
 
+cdef Shape with_evaluated(Shape shape, Evaluated evaluated):
+    cdef Shape made = new_shape(
+        shape.types, shape.values, shape.strings, shape.numbers, shape.arrays, shape.objects, shape.refused)
+    made.evaluated = evaluated
+    return made
+
+
 cdef Shape listed(tuple values):
     return new_shape(ALL, values, None, None, None, None, ())
 
@@ -178,6 +274,9 @@ cdef class Judge:
     cdef bint fits_shape(self, Shape shape, value) except -1:
         raise NotImplementedError
 
+    cdef bint matches(self, Named pattern, str text) except -1:
+        raise NotImplementedError
+
 
 # -- meeting -------------------------------------------------------------------------------------
 
@@ -185,6 +284,7 @@ cdef class Judge:
 cdef Shape meet(Shape a, Shape b, Judge judge):
     """The shape of what fits both; None where nothing does. ``judge`` judges single values."""
     cdef int types = a.types & b.types
+    cdef Shape made
     if a is ANYTHING:
         return b
     if b is ANYTHING:
@@ -192,16 +292,20 @@ cdef Shape meet(Shape a, Shape b, Judge judge):
     if not types:
         return None
     if a.values is not None or b.values is not None:
-        return meet_values(a, b, judge) if a.values is not None else meet_values(b, a, judge)
-    return new_shape(
-        types,
-        None,
-        meet_strings(a.strings, b.strings) if types & STRING else None,
-        meet_numbers(a.numbers, b.numbers) if types & NUMBER else None,
-        meet_arrays(a.arrays, b.arrays) if types & ARRAY else None,
-        meet_objects(a.objects, b.objects) if types & OBJECT else None,
-        meet_refusals(a.refused, b.refused, types) if a.refused or b.refused else (),
-    )
+        made = meet_values(a, b, judge) if a.values is not None else meet_values(b, a, judge)
+    else:
+        made = new_shape(
+            types,
+            None,
+            meet_strings(a.strings, b.strings) if types & STRING else None,
+            meet_numbers(a.numbers, b.numbers) if types & NUMBER else None,
+            meet_arrays(a.arrays, b.arrays) if types & ARRAY else None,
+            meet_objects(a.objects, b.objects, judge) if types & OBJECT else None,
+            meet_refusals(a.refused, b.refused, types) if a.refused or b.refused else (),
+        )
+    if made is not None:
+        made.evaluated = meet_evaluated(a.evaluated, b.evaluated)
+    return made
 
 
 cdef Shape meet_values(Shape some, Shape other, Judge judge):
@@ -225,6 +329,19 @@ cdef tuple meet_refusals(tuple a, tuple b, int types):
     return tuple(found)
 
 
+cdef Evaluated meet_evaluated(Evaluated a, Evaluated b):
+    if a is None or b is None:
+        return b if a is None else a
+    return new_evaluated(
+        a.names | b.names,
+        united(a.patterns, b.patterns),
+        max(a.items, b.items),
+        a.contained + b.contained,
+        a.all_members or b.all_members,
+        a.all_items or b.all_items,
+    )
+
+
 cdef least(a, b):
     """The smaller of two upper bounds; None is no bound."""
     return b if a is None else a if b is None else min(a, b)
@@ -238,6 +355,8 @@ cdef Strings meet_strings(Strings a, Strings b):
         least(a.maximum, b.maximum),
         united(a.patterns, b.patterns),
         united(a.formats, b.formats),
+        united(a.without, b.without),
+        together(a.barred, b.barred),
     )
 
 
@@ -255,6 +374,11 @@ cdef tuple united(tuple a, tuple b):
     return a + tuple(more)
 
 
+cdef tuple together(tuple a, tuple b):
+    """Values of both, each once."""
+    return tuple(dict.fromkeys(a + b)) if a and b else a or b
+
+
 cdef Numbers meet_numbers(Numbers a, Numbers b):
     cdef bint low_open, high_open
     if a is None or b is None:
@@ -265,7 +389,15 @@ cdef Numbers meet_numbers(Numbers a, Numbers b):
         low, low_open = b.low, b.low_open
     if b.high is not None and (high is None or b.high < high or (b.high == high and b.high_open and not high_open)):
         high, high_open = b.high, b.high_open
-    return new_numbers(low, low_open, high, high_open)
+    return new_numbers(
+        low,
+        low_open,
+        high,
+        high_open,
+        united(a.multiples, b.multiples),
+        united(a.foreign, b.foreign),
+        together(a.barred, b.barred),
+    )
 
 
 cdef tuple both(tuple a, tuple b):
@@ -295,21 +427,27 @@ cdef Arrays meet_arrays(Arrays a, Arrays b):
             <tuple>b.prefix[n] if n < of_b else b.rest,
         ))
     return new_arrays(
-        tuple(prefix), both(a.rest, b.rest), max(a.minimum, b.minimum), least(a.maximum, b.maximum))
+        tuple(prefix),
+        both(a.rest, b.rest),
+        max(a.minimum, b.minimum),
+        least(a.maximum, b.maximum),
+        a.counts + b.counts,
+        a.unique or b.unique,
+    )
 
 
-cdef Objects meet_objects(Objects a, Objects b):
+cdef Objects meet_objects(Objects a, Objects b, Judge judge):
     """Keys keep the order of ``a``; those that only ``b`` lists follow."""
     cdef dict properties = {}
     if a is None or b is None:
         return b if a is None else a
     for name, property in a.properties.items():
-        properties[name] = both(a.place_in(name, property), b.place_of(name))
+        properties[name] = both(a.place_in(name, property), b.place_of(name, judge))
     for name, property in b.properties.items():
         if name not in properties:
-            properties[name] = both(a.rest, b.place_in(name, property))
+            properties[name] = both(a.place_of(name, judge), b.place_in(name, property))
     required = dict.fromkeys(a.required + b.required)
-    return new_objects(
+    made = new_objects(
         properties,
         True,
         tuple(required),
@@ -319,3 +457,4 @@ cdef Objects meet_objects(Objects a, Objects b):
         least(a.maximum, b.maximum),
         a.where,
     )
+    return keyed_objects(made, a.keyed + b.keyed, both(a.names, b.names), a.some + b.some)

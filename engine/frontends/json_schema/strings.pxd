@@ -3,7 +3,8 @@
 A length alone is a counted repetition, a pattern or format alone is emitted as it stands. Together
 they stay so where the pattern's own lengths lie within the bounds, or where one repeated class can
 take the bounds over as its counts (``^[a-z]{1,4000}$``, ``^#.*$``); otherwise all of them are
-intersected in one automaton. With a length beside it, a format that has one is taken in its short
+intersected in one automaton, with the complements of what is
+not to match and of the texts that it is not. With a length beside it, a format that has one is taken in its short
 form, which rules a few rare texts out.
 
 What patterns and formats become is kept for the next grammar (``fragment``).
@@ -16,3 +17,4 @@ from .shapes cimport Strings
 from .text cimport Text
 
 cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF
+cdef uint32_t build_inside(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF

@@ -5,10 +5,10 @@ from libc.stdint cimport uint32_t
 from ..fragment cimport Fragment, Fragments, fragment_of
 from .evaluate cimport Evaluator
 from .shapes cimport Named, Strings, least
-from .text cimport Text
+from .text cimport STRING_BODY, Text
 
 from ...ir import Grammar
-from ..char_automaton import Bound, bounded_node, intersection
+from ..char_automaton import Bound, bounded_node, excluding, intersection, without
 from ..regex import emit_search, whole
 from ..regex_syntax import parse
 from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
@@ -21,20 +21,31 @@ cdef Fragments KEPT = Fragments(KEPT_WORDS)
 
 cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
     """``strings`` None: any string."""
+    cdef uint32_t inside
     if strings is None:
         return text.any_string()
+    inside = build_inside(text, strings, evaluator)
+    return text.any_string() if inside == text.shared[STRING_BODY] else text.quoted(inside)
+
+
+cdef uint32_t build_inside(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
+    """What stands between the quotes."""
     minimum, maximum = strings.minimum, strings.maximum
     if maximum is not None and maximum < minimum:
         return text.fail
-    if not strings.patterns and not strings.formats:
+    if strings.patterns or strings.formats or strings.without:
+        return patterned(text, strings, evaluator)
+    if not strings.barred:
         return any_of_length(text, minimum, maximum)
+    if minimum == 0 and maximum is None:
+        return text.other_body(list(strings.barred))
     return patterned(text, strings, evaluator)
 
 
 cdef uint32_t any_of_length(Text text, minimum, maximum) except? 0xFFFFFFFF:
     if minimum == 0 and maximum is None:
-        return text.any_string()
-    return text.quoted(text.repeat(text.any_char(), minimum, maximum))
+        return text.any_body()
+    return text.repeat(text.any_char(), minimum, maximum)
 
 
 cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
@@ -44,6 +55,8 @@ cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except?
         strings.maximum,
         texts_of(strings.patterns),
         texts_of(strings.formats),
+        texts_of(strings.without),
+        strings.barred,
         text.limits(),
     )
     made = text.kept.get(key)
@@ -51,10 +64,10 @@ cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except?
         fragment = KEPT.get(key)
         if fragment is None:
             fragment = inside(text, strings, evaluator)
-            KEPT.keep(key, fragment, chars_of(strings.patterns))
+            KEPT.keep(key, fragment, chars_of(strings))
         made = text.kept[key] = (
             any_of_length(text, strings.minimum, strings.maximum) if fragment.is_nothing()
-            else text.quoted(fragment.put_into(text.grammar)))
+            else fragment.put_into(text.grammar))
     return made
 
 
@@ -67,27 +80,28 @@ cdef tuple texts_of(tuple of):
     return tuple([each.text for each in of])
 
 
-cdef Py_ssize_t chars_of(tuple patterns) except -1:
+cdef Py_ssize_t chars_of(Strings strings) except -1:
     cdef Named each
     cdef Py_ssize_t n = 0
-    for each in patterns:
+    for each in strings.patterns + strings.without:
         n += len(each.text)
-    return n
+    return n + sum([len(text) for text in strings.barred])
 
 
 cdef Fragment inside(Text text, Strings strings, Evaluator evaluator):
     """Nothing at all, where no more is asked for than a length."""
     cdef Named each
     cdef list asked = []
+    cdef bint is_barred = bool(strings.without or strings.barred)
     limits = text.grammar.limits
     for each in strings.patterns:
         add_tree(each.text, each, limits, asked)
     for each in strings.formats:
         add_tree(formats.PATTERNS[each.text], each, limits, asked)
-    if not asked:
+    if not asked and not is_barred:
         return Fragment.__new__(Fragment)
     grammar = Grammar(limits)
-    return fragment_of(grammar, body(grammar, strings, asked, evaluator))
+    return fragment_of(grammar, body(grammar, strings, asked, is_barred, evaluator))
 
 
 cdef int add_tree(str pattern, Named named, limits, list asked) except -1:
@@ -99,12 +113,12 @@ cdef int add_tree(str pattern, Named named, limits, list asked) except -1:
     return 0
 
 
-cdef body(grammar, Strings strings, list asked, Evaluator evaluator):
+cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evaluator):
     """The inside of a string for which more is asked than a length."""
     cdef Named each
     cdef list automata = []
     minimum, maximum = strings.minimum, strings.maximum
-    if len(asked) == 1:
+    if len(asked) == 1 and not is_barred:
         tree, pointer = asked[0]
         bounded = bounded_tree(tree, minimum, maximum)
         if bounded is not None:
@@ -113,11 +127,22 @@ cdef body(grammar, Strings strings, list asked, Evaluator evaluator):
         automata.append(evaluator.pattern(each))
     for each in strings.formats:
         automata.append(evaluator.format(each, minimum > 0))
-    bound = Bound(grammar.limits.pattern_states, asked[0][1])
+    for each in strings.without:
+        automata.append(without(evaluator.pattern(each)))
+    if strings.barred:
+        automata.append(excluding(strings.barred))
+    bound = Bound(grammar.limits.pattern_states, place_of(strings))
     found = automata[0]
     for other in automata[1:]:
         found = intersection(found, other, bound)
     return bounded_node(grammar, found, minimum, maximum, bound)
+
+
+cdef str place_of(Strings strings):
+    """The pointer of the first of what is asked."""
+    for named in strings.patterns + strings.formats + strings.without:
+        return (<Named>named).pointer()
+    return ""
 
 
 cdef bounded_tree(tree, minimum, maximum):

@@ -1,7 +1,7 @@
 """Values of enum and const as they are written: strings in any spelling, objects in the order of
 their keys.
 
-A number is written as Python writes it; one that is whole may be written with or without ``.0``.
+A number is written as Python writes it, with any zeros behind a point after its last digit.
 """
 
 from libc.stdint cimport uint32_t

@@ -6,6 +6,9 @@ from .evaluate cimport identity
 from .text cimport Text
 from ...pool cimport vector
 
+#: up to here, every whole number is a double
+EXACT = 2**53
+
 
 cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) except -1:
     """Adds alternatives, one for all strings, so that they share their quotes."""
@@ -59,11 +62,27 @@ cdef uint32_t member(Text text, str key, uint32_t value) except? 0xFFFFFFFF:
 
 
 cdef uint32_t number_node(Text text, value) except? 0xFFFFFFFF:
-    cdef uint32_t[2] parts
-    if isinstance(value, float) and value.is_integer():
-        parts[0], parts[1] = text.bytes(str(int(value)).encode()), text.bytes(repr(value).encode())
+    """As Python writes it; a decimal with any zeros behind its last digit."""
+    cdef uint32_t[3] parts
+    cdef uint32_t zero
+    cdef str digits = str(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)
+    if "e" in digits:
+        return text.bytes(digits.encode())
+    zero = text.bytes(b"0")
+    parts[0] = text.bytes(digits.encode())
+    if "." in digits:
+        parts[1] = text.repeat(zero, 0, None)
+        return text.seq(parts, 2)
+    if abs(value) > EXACT:
+        if isinstance(value, int):
+            return parts[0]
+        parts[1] = text.bytes(repr(value).encode())
         return text.alt(parts, 2)
-    return text.bytes(repr(value).encode())
+    parts[1], parts[2] = text.bytes(b"."), text.repeat(zero, 1, None)
+    parts[1] = text.seq(&parts[1], 2)
+    parts[2] = text.empty
+    parts[1] = text.alt(&parts[1], 2)
+    return text.seq(parts, 2)
 
 
 cdef uint32_t listed(Text text, bytes begin, vector[uint32_t]* items, bytes end) except? 0xFFFFFFFF:

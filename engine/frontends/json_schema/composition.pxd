@@ -1,0 +1,45 @@
+"""Applicators: what a schema says by way of other schemas, worked into its alternatives.
+
+    meetings     all pairs of alternatives of two sides (allOf, $ref, siblings)
+    subtract     what fits one side and not the other (not, else, oneOf)
+
+Alternatives may overlap, but those of ``oneOf`` do not: where two branches have values in common,
+each loses the other.
+
+Under ``unevaluatedProperties`` or ``unevaluatedItems`` alternatives know what was evaluated, and
+``anyOf`` has one for every set of its branches that evaluates more: so each is exact by itself.
+
+Invariants   I1 exact, as the complements are.
+             I2 an alternative that is seen to be empty is dropped; not all are seen.
+Cost         alternatives multiply; ``limits.alternatives`` bounds them.
+Not here     which schemas these are (reader).
+"""
+
+from .complements cimport Complements
+from .keywords cimport KeywordsC
+from .shapes cimport Evaluated, Located, Shape
+
+
+cdef class Composition(Complements):
+    cdef Py_ssize_t tracking        # whether alternatives know what was evaluated
+
+    cdef tuple read(self, Located where)
+    cdef tuple compose(self, KeywordsC* found, Located where, tuple shapes)
+    cdef tuple branched(self, KeywordsC* found, int slot, str keyword, Located where, tuple shapes)
+    cdef tuple any_of(self, list groups, Located where, str keyword)
+    cdef tuple one_of(self, list groups, list others, Located where, str keyword)
+    cdef tuple conditional(self, KeywordsC* found, Located where, tuple shapes)
+    cdef tuple dependent(self, value, str keyword, Located where, tuple shapes)
+    cdef tuple depending(self, str name, value, str keyword, Located where, tuple shapes)
+    cdef tuple unevaluated(self, KeywordsC* found, Located where, tuple shapes)
+    cdef Shape rest_of_members(self, tuple place, Shape shape, Located where)
+    cdef Shape rest_of_items(self, tuple place, Shape shape)
+    cdef tuple meetings(self, tuple left, tuple right, Located where, str keyword)
+    cdef tuple subtract(self, tuple shapes, tuple others, Located where, str keyword)
+    cdef bint is_void(self, Shape shape) except -1
+    cdef bint is_void_place(self, tuple place) except -1
+    cdef int check_bound(self, Py_ssize_t shapes, Located where, str keyword) except -1
+
+
+cdef list branches(KeywordsC* found, int slot, str keyword, Located where)
+cdef tuple united(list shapes)

@@ -1,0 +1,20 @@
+"""Arrays some of whose items are counted by what they are, or all of whose items differ.
+
+A state is how many items were written, how many of them were counted for each ``contains``, and
+which values were used. An item that need only be among enough others of its kind is either counted
+or not, as it fits; where there may be too many of its kind, one that is not counted must not fit.
+
+Items that must differ are taken from a finite list of values; each is used once. Arrays of at most
+one item, and those whose places have no value in common, need no list.
+
+Cost   the states multiply: ``graphs.MOST_STATES``, and ``MOST_VALUES`` values that must differ.
+"""
+
+from libc.stdint cimport uint32_t
+
+from .places cimport Places
+from .reader cimport Reader
+from .shapes cimport Arrays
+
+cdef uint32_t build_counted_array(Places places, Arrays arrays) except? 0xFFFFFFFF
+cdef bint differ_anyway(Reader reader, Arrays arrays) except -1

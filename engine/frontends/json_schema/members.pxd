@@ -1,0 +1,31 @@
+"""Members that are not listed, sorted by their keys; and objects whose members must be counted.
+
+Keys that are not listed fall into classes: those that match the same patterns. The members of a
+class have one place, made of what each pattern asks and of what is asked of keys that match none.
+
+An object whose members are counted, or in which some member must fit a place, is a graph. Its
+states: the listed members passed (in order a number, in any order their set), how many members
+were written, and which of the members that must be somewhere were found.
+
+Keys that are not listed may repeat: whether one did can't be known in bounded memory. A reader takes
+the last of them, so nothing may depend on how many there are, or on what one of them holds: there
+``minProperties``, and what is the opposite of ``additionalProperties`` or ``patternProperties``, are
+refused.
+"""
+
+from libc.stdint cimport uint8_t, uint32_t
+
+from .places cimport Places
+from .shapes cimport Objects
+from ...pool cimport vector
+
+
+cdef struct MembersC:
+    # the values of the listed members, and whether each is required
+    vector[uint32_t] nodes
+    vector[uint8_t] required
+
+
+cdef uint32_t other_members(Places places, Objects objects, list names) except? 0xFFFFFFFF
+cdef uint32_t counted_members(
+    Places places, Objects objects, MembersC* members, list names, uint32_t extra) except? 0xFFFFFFFF

@@ -1,0 +1,279 @@
+"""Members by their keys, and counted ones: see the header file."""
+
+from libc.stdint cimport uint8_t, uint32_t
+
+from .composition cimport Composition
+from .graphs cimport Graph, new_graph
+from .places cimport Places
+from .shapes cimport (
+    STRING, Keyed, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
+)
+from .strings cimport build_inside
+from .text cimport Text
+from ...pool cimport vector
+
+from ...errors import UnsupportedSchema
+from ..char_automaton import Bound, intersection, without
+
+#: classes of keys of one object
+cdef Py_ssize_t MOST_CLASSES = 64
+
+
+cdef class KeyClass:
+    """Keys that match these patterns and not the others: as strings, or as a list of texts."""
+    cdef Strings strings
+    cdef list texts
+    cdef frozenset matched      # sources of patterns
+    cdef object automaton       # None: not needed so far
+
+
+# -- classes of keys -----------------------------------------------------------------------------
+cdef uint32_t other_members(Places places, Objects objects, list names) except? 0xFFFFFFFF:
+    """Members with keys that are none of ``names``; FAIL if there are none."""
+    cdef Text text = places.text
+    cdef vector[uint32_t] nodes
+    cdef KeyClass each
+    cdef uint32_t key, value
+    for each in classes_of(places, objects, names):
+        value = places.place(place_of(objects, each))
+        if value != text.fail:
+            key = key_node(places, each, names)
+            if key != text.fail:
+                nodes.push_back(text.pair(key, value))
+    return text.rule_by("additional member", text.alt(nodes.data(), nodes.size()))
+
+
+cdef list classes_of(Places places, Objects objects, list names):
+    cdef Composition reader = places.reader
+    cdef Shape shape
+    cdef KeyClass made
+    cdef dict patterns = {}
+    cdef Keyed keyed
+    cdef list found = []
+    for keyed in objects.keyed + objects.some:
+        for named in keyed.patterns:
+            patterns.setdefault((<Named>named).text, named)
+    for shape in reader.shapes_at(objects.names):
+        if shape.types & STRING:
+            shape.check(STRING)
+            if shape.values is not None:
+                listed = [value for value in shape.values if isinstance(value, str) and value not in names]
+                found += classes_of_texts(reader, listed, patterns)
+            else:
+                made = KeyClass.__new__(KeyClass)
+                made.strings, made.matched = shape.strings or new_strings(0, None, (), (), (), ()), frozenset()
+                found += divided(reader, made, patterns)
+    return found
+
+
+cdef list classes_of_texts(Composition reader, list texts, dict patterns):
+    cdef KeyClass made
+    cdef dict found = {}
+    for text in texts:
+        matched = frozenset([source for source, named in patterns.items() if reader.matches(named, text)])
+        found.setdefault(matched, []).append(text)
+    made_all = []
+    for matched, some in found.items():
+        made = KeyClass.__new__(KeyClass)
+        made.texts, made.matched = some, matched
+        made_all.append(made)
+    return made_all
+
+
+cdef list divided(Composition reader, KeyClass whole, dict patterns):
+    """By one pattern after the other; classes without any key go as soon as there are several."""
+    cdef list found = [whole], more
+    cdef KeyClass each
+    cdef Named named
+    cdef str pointer
+    for named in patterns.values():
+        more = []
+        for each in found:
+            for part in (part_of(each, named, True), part_of(each, named, False)):
+                if len(patterns) == 1 or not is_empty(reader, <KeyClass>part, each, named):
+                    more.append(part)
+        found = more
+        if len(found) > MOST_CLASSES:
+            message = f"keys of more than {MOST_CLASSES} kinds can't be told apart"
+            pointer = named.where.above.at("patternProperties")
+            raise UnsupportedSchema(pointer, "patternProperties", message)
+    return found
+
+
+cdef KeyClass part_of(KeyClass whole, Named named, bint is_match):
+    cdef KeyClass made = KeyClass.__new__(KeyClass)
+    cdef tuple one = (named,)
+    made.strings = meet_strings(
+        whole.strings, new_strings(0, None, one if is_match else (), (), () if is_match else one, ()))
+    made.matched = whole.matched | {named.text} if is_match else whole.matched
+    return made
+
+
+cdef bint is_empty(Composition reader, KeyClass part, KeyClass whole, Named named) except -1:
+    """Lengths and formats aside."""
+    own = reader.pattern(named)
+    if named.text not in part.matched:
+        own = without(own)
+    bound = Bound(reader.limits.pattern_states, named.pointer())
+    part.automaton = intersection(own if whole.automaton is None else whole.automaton, own, bound)
+    return not part.automaton.finals
+
+
+cdef tuple place_of(Objects objects, KeyClass keys):
+    """What is asked of the values under these keys."""
+    cdef Keyed each
+    cdef tuple place = objects.rest
+    for each in objects.keyed:
+        if is_among(each, keys):
+            place = both(place, each.place)
+    return place
+
+
+cdef bint is_among(Keyed keyed, KeyClass keys) except -1:
+    cdef Named named
+    for named in keyed.patterns:
+        if named.text in keys.matched:
+            return keyed.is_match
+    return not keyed.is_match
+
+
+cdef uint32_t key_node(Places places, KeyClass keys, list names) except? 0xFFFFFFFF:
+    """The inside of a key."""
+    cdef Composition reader = places.reader
+    cdef Text text = places.text
+    cdef tuple barred
+    if keys.texts is not None:
+        return text.rule_by("key", text.grammar.add_texts(keys.texts))
+    barred = tuple([name for name in names if reader.string(keys.strings, name)])
+    strings = meet_strings(keys.strings, new_strings(0, None, (), (), (), barred))
+    return text.rule_by("key", build_inside(text, strings, reader))
+
+
+# -- counted members -----------------------------------------------------------------------------
+cdef uint32_t counted_members(
+    Places places, Objects objects, MembersC* members, list names, uint32_t extra
+) except? 0xFFFFFFFF:
+    """What stands between the brackets, white space before the closing one included. ``members`` are
+    whole ones; ``extra`` is one that is not listed.
+
+    Raises:
+        UnsupportedSchema: too many numbers of members, or something is asked of keys that may repeat.
+    """
+    cdef Counting counting = Counting.__new__(Counting)
+    cdef size_t k
+    counting.places, counting.objects, counting.members, counting.names = places, objects, members, names
+    counting.extra, counting.required = extra, 0
+    if places.any_order:
+        for k in range(members.required.size()):
+            counting.required |= <int>members.required[k] << k
+    if extra != places.text.fail:
+        counting.check_extra()
+    return counting.inside()
+
+
+cdef class Counting:
+    cdef Places places
+    cdef Objects objects
+    cdef MembersC* members
+    cdef list names
+    cdef uint32_t extra
+    cdef object required    # the set of required members, as bits; for any order only
+    cdef object cap         # numbers of members from here on are one
+
+    cdef int check_extra(self) except -1:
+        cdef Objects objects = self.objects
+        cdef Composition reader = self.places.reader
+        cdef Keyed each
+        cdef KeyClass keys
+        cdef str keyword
+        if objects.minimum > max(len(objects.required), 1):
+            message = "keys that are not listed may repeat, so that they can't be counted"
+            raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
+        for each in objects.some:
+            keyword = "patternProperties" if each.is_match else "additionalProperties"
+            for keys in classes_of(self.places, objects, self.names):
+                if is_among(each, keys) and not reader.is_void_place(both(place_of(objects, keys), each.place)):
+                    message = "keys that are not listed may repeat, so that none can be asked for"
+                    raise UnsupportedSchema(objects.where.pointer(), keyword, message)
+        return 0
+
+    cdef uint32_t inside(self) except? 0xFFFFFFFF:
+        cdef Objects objects = self.objects
+        cdef Graph graph = new_graph(self.places.text, (0, 0, 0))
+        cdef Py_ssize_t at = 0
+        cdef tuple state
+        self.cap = max(objects.minimum, 1) if objects.maximum is None else objects.maximum
+        while at < len(graph.states):
+            state = graph.states[at]
+            at += 1
+            if graph.is_full():
+                keyword = "minProperties" if objects.maximum is None else "maxProperties"
+                message = "too many numbers of members to be told apart"
+                raise UnsupportedSchema(objects.where.at(keyword), keyword, message)
+            if state is not None:
+                self.add_end(graph, state)
+                if objects.maximum is None or state[1] < objects.maximum:
+                    self.add_members(graph, state)
+                if not self.places.any_order:
+                    self.add_passing(graph, state)
+        return graph.node()
+
+    cdef bint has_all(self, tuple state):
+        """Whether all required members were passed."""
+        if self.places.any_order:
+            return state[0] & self.required == self.required
+        return state[0] == self.members.nodes.size()
+
+    cdef int add_end(self, Graph graph, tuple state) except -1:
+        cdef bint is_found = state[2] == (1 << len(self.objects.some)) - 1
+        if self.has_all(state) and state[1] >= min(self.objects.minimum, self.cap) and is_found:
+            if state[1]:
+                graph.add(state, self.places.text.space(), None)
+                graph.finals.add(None)
+            else:
+                graph.finals.add(state)
+        return 0
+
+    cdef int add_passing(self, Graph graph, tuple state) except -1:
+        """The next listed member may be left out."""
+        if state[0] < self.members.nodes.size() and not self.members.required[state[0]]:
+            graph.add(state, self.places.text.empty, (state[0] + 1, state[1], state[2]))
+        return 0
+
+    cdef int add_members(self, Graph graph, tuple state) except -1:
+        cdef Py_ssize_t k, n = <Py_ssize_t>self.members.nodes.size()
+        cdef bint is_last = self.places.extra_last
+        if not is_last or self.has_all(state):
+            self.add_member(graph, state, self.extra, state[0], 0)
+        if self.places.any_order:
+            for k in range(n):
+                if not state[0] >> k & 1:
+                    self.add_listed(graph, state, k, state[0] | 1 << k)
+        elif state[0] < n:
+            self.add_listed(graph, state, state[0], state[0] + 1)
+        return 0
+
+    cdef int add_listed(self, Graph graph, tuple state, Py_ssize_t k, after) except -1:
+        """A listed member, and beside it the same as one that must be somewhere."""
+        cdef Keyed each
+        cdef Py_ssize_t number
+        cdef Objects objects = self.objects
+        cdef Composition reader = self.places.reader
+        cdef str name = self.names[k]
+        cdef list found = [(objects.place_of(name, reader), 0)]
+        for number in range(len(objects.some)):
+            each = objects.some[number]
+            if not state[2] >> number & 1 and each.has(name, reader):
+                found += [(both(place, each.place), bits | 1 << number) for place, bits in found]
+        for place, bits in found:
+            node = self.places.place(place)
+            if node != self.places.text.fail:
+                text = self.places.text
+                self.add_member(graph, state, (<Text>text).pair((<Text>text).text(name), node), after, bits)
+        return 0
+
+    cdef int add_member(self, Graph graph, tuple state, uint32_t node, after, bits) except -1:
+        if state[1]:
+            node = self.places.text.after_comma(node)
+        return graph.add(state, node, (after, min(state[1] + 1, self.cap), state[2] | bits))
+
