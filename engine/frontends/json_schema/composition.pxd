@@ -22,9 +22,11 @@ from .shapes cimport Evaluated, Located, Shape
 
 cdef class Composition(Complements):
     cdef Py_ssize_t tracking        # whether alternatives know what was evaluated
+    cdef Py_ssize_t looking         # levels of places that are looked into for whether they are empty
 
     cdef tuple read(self, Located where)
     cdef tuple compose(self, KeywordsC* found, Located where, tuple shapes)
+    cdef tuple negation(self, Located branch, Located where, tuple shapes)
     cdef tuple branched(self, KeywordsC* found, int slot, str keyword, Located where, tuple shapes)
     cdef tuple any_of(self, list groups, Located where, str keyword)
     cdef tuple one_of(self, list groups, list others, Located where, str keyword)
@@ -38,6 +40,8 @@ cdef class Composition(Complements):
     cdef tuple subtract(self, tuple shapes, tuple others, Located where, str keyword)
     cdef bint is_void(self, Shape shape) except -1
     cdef bint is_void_place(self, tuple place) except -1
+    cdef bint has_void_items(self, Shape shape) except -1
+    cdef tuple not_void(self, tuple shapes)
     cdef int check_bound(self, Py_ssize_t shapes, Located where, str keyword) except -1
 
 

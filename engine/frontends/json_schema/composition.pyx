@@ -7,7 +7,7 @@ from .keywords cimport (
     UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, has, names_of,
 )
 from .shapes cimport (
-    ALL, ANYTHING, ANYTHING_ONLY, ARRAY, OBJECT, Evaluated, Keyed, Located, Objects, Shape,
+    ALL, ANYTHING, ARRAY, OBJECT, Arrays, Count, Evaluated, Keyed, Located, Objects, Shape, both,
     keyed_objects, listed, located, meet, new_arrays, new_evaluated, new_keyed, new_objects,
     new_shape, place_at, with_evaluated,
 )
@@ -17,6 +17,8 @@ from .evaluate import CircularReference
 
 # integers of fewer digits than any bound on their length
 cdef long SAFE = 1 << 53
+# levels of values that are looked into for places that nothing fits
+cdef Py_ssize_t LEVELS = 4
 
 
 cdef class Composition(Complements):
@@ -44,9 +46,16 @@ cdef class Composition(Complements):
             if has(found, slot):
                 shapes = self.dependent(<object>found.value[<int>slot], keyword, where, shapes)
         if has(found, NOT):
-            branch = located(<object>found.value[NOT], where, "not", None)
-            shapes = self.subtract(shapes, self.read(branch), where, "not")
+            shapes = self.negation(located(<object>found.value[NOT], where, "not", None), where, shapes)
         return shapes
+
+    cdef tuple negation(self, Located branch, Located where, tuple shapes):
+        schema = branch.schema
+        if isinstance(schema, dict) and len(<dict>schema) == 1 and "not" in <dict>schema:
+            # what is evaluated below a not is nobody's
+            twice = located((<dict>schema)["not"], branch, "not", None)
+            return self.meetings(shapes, self.shapes_at((twice,)), where, "not")
+        return self.subtract(shapes, self.shapes_at((branch,)), where, "not")
 
     # -- anyOf and oneOf --------------------------------------------------------------------------
     cdef tuple branched(self, KeywordsC* found, int slot, str keyword, Located where, tuple shapes):
@@ -153,8 +162,7 @@ cdef class Composition(Complements):
         more = (new_shape(OBJECT, None, None, None, None, present, ()),)
         if not isinstance(value, list):
             more = self.meetings(more, self.read(branch), branch, None)
-        found = self.meetings(shapes, united([*other, *more]), where, keyword)
-        return tuple([shape for shape in found if not self.is_void(<Shape>shape)])
+        return self.not_void(self.meetings(shapes, united([*other, *more]), where, keyword))
 
     # -- what is not evaluated ---------------------------------------------------------------------
     cdef tuple unevaluated(self, KeywordsC* found, Located where, tuple shapes):
@@ -222,16 +230,28 @@ cdef class Composition(Complements):
             for part in separated(other):
                 self.place(where, keyword)
                 shapes = self.meetings(shapes, tuple(self.complement(part)), where, keyword)
-                shapes = tuple([shape for shape in shapes if not self.is_void(shape)])
+                shapes = self.not_void(shapes)
         return shapes
 
+    cdef tuple not_void(self, tuple shapes):
+        cdef Shape shape
+        cdef list found = []
+        for shape in shapes:
+            if not self.is_void(shape):
+                found.append(shape)
+        return tuple(found)
+
     cdef bint is_void(self, Shape shape) except -1:
-        """Whether it is seen at a short look that nothing fits: a required member, or one that must be
-        somewhere, has no value.
+        """Whether it is seen at a short look that nothing fits: a required member, or an item or a
+        member that must be somewhere, has no value.
         """
         cdef Objects objects = shape.objects
         cdef Keyed each
-        if shape.values is not None or shape.types != OBJECT or objects is None:
+        if shape.values is not None:
+            return False
+        if shape.types == ARRAY and shape.arrays is not None:
+            return self.has_void_items(shape)
+        if shape.types != OBJECT or objects is None:
             return False
         for name in objects.required:
             if self.is_void_place(objects.place_of(name, self)):
@@ -245,16 +265,34 @@ cdef class Composition(Complements):
                     return True
         return False
 
+    cdef bint has_void_items(self, Shape shape) except -1:
+        cdef Arrays arrays = shape.arrays
+        cdef Count each
+        cdef Py_ssize_t n
+        for n in range(min(<Py_ssize_t>len(arrays.prefix), <Py_ssize_t>arrays.minimum)):
+            if self.is_void_place(<tuple>arrays.prefix[n]):
+                return True
+        for each in arrays.counts:
+            if not each.minimum:
+                continue
+            places = [*arrays.prefix[each.first :], arrays.rest]
+            if all([self.is_void_place(both(<tuple>place, each.place)) for place in places]):
+                return True
+        return False
+
     cdef bint is_void_place(self, tuple place) except -1:
         """Places of several schemas only: few people write one that nothing fits."""
         if is_false(place):
             return True
-        if len(place) < 2:
+        if len(place) < 2 or self.looking == LEVELS:
             return False
+        self.looking += 1
         try:
-            return not self.shapes_at(place)
-        except CircularReference:
+            return not self.not_void(self.shapes_at(place))
+        except (CircularReference, UnsupportedSchema):
             return False
+        finally:
+            self.looking -= 1
 
     cdef int check_bound(self, Py_ssize_t shapes, Located where, str keyword) except -1:
         cdef Py_ssize_t most = self.limits.alternatives

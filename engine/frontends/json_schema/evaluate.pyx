@@ -3,7 +3,8 @@
 from .keywords cimport decimal_at
 from .shapes cimport (
     ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
-    Located, Named, Numbers, Objects, Shape, Strings, meet_numbers, new_numbers, new_objects,
+    Located, Named, Numbers, Objects, Shape, Strings, is_crossed, meet_numbers, new_numbers,
+    new_objects,
 )
 
 from decimal import Decimal
@@ -358,7 +359,4 @@ cdef bint arrays_apart(Arrays a, Arrays b) except -1:
 
 cdef bint numbers_apart(Numbers a, Numbers b) except -1:
     cdef Numbers nothing = new_numbers(None, False, None, False, (), (), ())
-    cdef Numbers met = meet_numbers(a or nothing, b or nothing)
-    if met.low is None or met.high is None:
-        return False
-    return met.low > met.high or (met.low == met.high and (met.low_open or met.high_open))
+    return is_crossed(meet_numbers(a or nothing, b or nothing))

@@ -8,9 +8,9 @@ states: the listed members passed (in order a number, in any order their set), h
 were written, and which of the members that must be somewhere were found.
 
 Keys that are not listed may repeat: whether one did can't be known in bounded memory. A reader takes
-the last of them, so nothing may depend on how many there are, or on what one of them holds: there
-``minProperties``, and what is the opposite of ``additionalProperties`` or ``patternProperties``, are
-refused.
+the last of them, so nothing may depend on how many there are, or on what a certain one holds: there
+``minProperties``, and the opposite of what ``additionalProperties`` or ``patternProperties`` ask of
+values, are refused.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -26,6 +26,6 @@ cdef struct MembersC:
     vector[uint8_t] required
 
 
-cdef uint32_t other_members(Places places, Objects objects, list names) except? 0xFFFFFFFF
+cdef list other_members(Places places, Objects objects, list names)
 cdef uint32_t counted_members(
-    Places places, Objects objects, MembersC* members, list names, uint32_t extra) except? 0xFFFFFFFF
+    Places places, Objects objects, MembersC* members, list names, list others) except? 0xFFFFFFFF

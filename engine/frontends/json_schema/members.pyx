@@ -6,7 +6,7 @@ from .composition cimport Composition
 from .graphs cimport Graph, new_graph
 from .places cimport Places
 from .shapes cimport (
-    STRING, Keyed, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
+    STRING, Keyed, Located, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
 )
 from .strings cimport build_inside
 from .text cimport Text
@@ -28,10 +28,12 @@ cdef class KeyClass:
 
 
 # -- classes of keys -----------------------------------------------------------------------------
-cdef uint32_t other_members(Places places, Objects objects, list names) except? 0xFFFFFFFF:
-    """Members with keys that are none of ``names``; FAIL if there are none."""
+cdef list other_members(Places places, Objects objects, list names):
+    """Members with keys that are none of ``names``: (node, what of ``objects.some`` such a member is, as
+    bits).
+    """
     cdef Text text = places.text
-    cdef vector[uint32_t] nodes
+    cdef list found = []
     cdef KeyClass each
     cdef uint32_t key, value
     for each in classes_of(places, objects, names):
@@ -39,8 +41,29 @@ cdef uint32_t other_members(Places places, Objects objects, list names) except? 
         if value != text.fail:
             key = key_node(places, each, names)
             if key != text.fail:
-                nodes.push_back(text.pair(key, value))
-    return text.rule_by("additional member", text.alt(nodes.data(), nodes.size()))
+                found.append((text.pair(key, value), found_by(places.reader, objects, each)))
+    return found
+
+
+cdef found_by(Composition reader, Objects objects, KeyClass keys):
+    """
+    Raises:
+        UnsupportedSchema: it depends on a value, which a later member of the same key may replace.
+    """
+    cdef Keyed each
+    cdef int number
+    found = 0
+    for number in range(<int>len(objects.some)):
+        each = objects.some[number]
+        if not is_among(each, keys):
+            continue
+        if not each.place:
+            found |= 1 << number
+        elif not reader.is_void_place(both(place_of(objects, keys), each.place)):
+            keyword = "patternProperties" if each.is_match else "additionalProperties"
+            message = "the opposite can't be enforced: keys that are not listed may repeat"
+            raise UnsupportedSchema((<Located>each.place[0]).pointer(), keyword, message)
+    return found
 
 
 cdef list classes_of(Places places, Objects objects, list names):
@@ -151,10 +174,10 @@ cdef uint32_t key_node(Places places, KeyClass keys, list names) except? 0xFFFFF
 
 # -- counted members -----------------------------------------------------------------------------
 cdef uint32_t counted_members(
-    Places places, Objects objects, MembersC* members, list names, uint32_t extra
+    Places places, Objects objects, MembersC* members, list names, list others
 ) except? 0xFFFFFFFF:
-    """What stands between the brackets, white space before the closing one included. ``members`` are
-    whole ones; ``extra`` is one that is not listed.
+    """What stands between the brackets, white space before the closing one included. ``others`` as of
+    ``other_members``.
 
     Raises:
         UnsupportedSchema: too many numbers of members, or something is asked of keys that may repeat.
@@ -162,12 +185,13 @@ cdef uint32_t counted_members(
     cdef Counting counting = Counting.__new__(Counting)
     cdef size_t k
     counting.places, counting.objects, counting.members, counting.names = places, objects, members, names
-    counting.extra, counting.required = extra, 0
+    counting.others, counting.required = others, 0
     if places.any_order:
         for k in range(members.required.size()):
             counting.required |= <int>members.required[k] << k
-    if extra != places.text.fail:
-        counting.check_extra()
+    if others and objects.minimum > max(len(objects.required), 1):
+        message = "keys that are not listed may repeat, so that they can't be counted"
+        raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
     return counting.inside()
 
 
@@ -176,26 +200,9 @@ cdef class Counting:
     cdef Objects objects
     cdef MembersC* members
     cdef list names
-    cdef uint32_t extra
+    cdef list others
     cdef object required    # the set of required members, as bits; for any order only
     cdef object cap         # numbers of members from here on are one
-
-    cdef int check_extra(self) except -1:
-        cdef Objects objects = self.objects
-        cdef Composition reader = self.places.reader
-        cdef Keyed each
-        cdef KeyClass keys
-        cdef str keyword
-        if objects.minimum > max(len(objects.required), 1):
-            message = "keys that are not listed may repeat, so that they can't be counted"
-            raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
-        for each in objects.some:
-            keyword = "patternProperties" if each.is_match else "additionalProperties"
-            for keys in classes_of(self.places, objects, self.names):
-                if is_among(each, keys) and not reader.is_void_place(both(place_of(objects, keys), each.place)):
-                    message = "keys that are not listed may repeat, so that none can be asked for"
-                    raise UnsupportedSchema(objects.where.pointer(), keyword, message)
-        return 0
 
     cdef uint32_t inside(self) except? 0xFFFFFFFF:
         cdef Objects objects = self.objects
@@ -244,7 +251,8 @@ cdef class Counting:
         cdef Py_ssize_t k, n = <Py_ssize_t>self.members.nodes.size()
         cdef bint is_last = self.places.extra_last
         if not is_last or self.has_all(state):
-            self.add_member(graph, state, self.extra, state[0], 0)
+            for node, bits in self.others:
+                self.add_member(graph, state, node, state[0], bits)
         if self.places.any_order:
             for k in range(n):
                 if not state[0] >> k & 1:

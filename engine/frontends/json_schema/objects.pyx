@@ -24,7 +24,7 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     """
     cdef Text text = places.text
     cdef MembersC members
-    cdef list names = [], listed = names
+    cdef list names = [], listed = names, others = None
     cdef uint32_t extra = text.fail
     cdef bint is_empty = True, only_required = False, is_counted = False
     if objects is None:
@@ -38,7 +38,8 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
         elif not keyed_members(places, objects, &members, names):
             return text.fail
         else:
-            extra = other_members(places, objects, names)
+            others = other_members(places, objects, names)
+            extra = one_of_nodes(text, others)
         if objects.minimum or objects.maximum is not None or objects.some:
             most = None if extra != text.fail else count_members(text, &members)
             bounds = member_bounds(objects, most)
@@ -48,7 +49,9 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     if is_counted:
         drop_void(text, &members, names)
         check_any_order(places, objects, &members)
-        return text.bracketed(b"{", counted_members(places, objects, &members, names, extra), b"}")
+        if others is None:
+            others = [] if extra == text.fail else [(extra, 0)]
+        return text.bracketed(b"{", counted_members(places, objects, &members, names, others), b"}")
     if only_required:
         listed = drop_optional(&members, names)
         extra = text.fail
@@ -57,6 +60,13 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     make_members(text, &members, listed)
     check_any_order(places, objects, &members)
     return text.bracketed(b"{", in_any_order(places, &members, extra, is_empty), b"}")
+
+
+cdef uint32_t one_of_nodes(Text text, list others) except? 0xFFFFFFFF:
+    cdef vector[uint32_t] nodes
+    for node, _ in others:
+        nodes.push_back(node)
+    return text.rule_by("additional member", text.alt(nodes.data(), nodes.size()))
 
 
 cdef int check_any_order(Places places, Objects objects, MembersC* members) except -1:

@@ -21,7 +21,7 @@ cdef Reader new_reader(References references, limits, bint refuse_unknown):
     cdef Reader made = Reader.__new__(Reader)
     made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
     made.references, made.refuse_unknown = references, refuse_unknown
-    made._shapes, made._open, made.tracking = [], {}, 0
+    made._shapes, made._open, made.tracking, made.looking = [], {}, 0, 0
     return made
 
 
@@ -145,13 +145,13 @@ cdef class Reader(Composition):
 
     cdef tuple composition(self, KeywordsC* found, Located where, tuple shapes):
         """What is left of them by the keywords that may lead back to the schema itself."""
-        if found.seen & composed():
-            shapes = self.referred(found, where, shapes)
-            shapes = self.compose(found, where, shapes)
         if has(found, ENUM):
             shapes = self.listed_values(<object>found.value[ENUM], "enum", where, shapes)
         if has(found, CONST):
             shapes = self.listed_values(<object>found.value[CONST], "const", where, shapes)
+        if found.seen & composed():
+            shapes = self.referred(found, where, shapes)
+            shapes = self.compose(found, where, shapes)
         return shapes
 
     cdef tuple referred(self, KeywordsC* found, Located where, tuple shapes):

@@ -185,6 +185,7 @@ cdef Shape listed(tuple values)
 cdef Shape meet(Shape a, Shape b, Judge judge)
 cdef Numbers meet_numbers(Numbers a, Numbers b)
 cdef Strings meet_strings(Strings a, Strings b)
+cdef bint is_crossed(Numbers numbers) except -1
 cdef tuple both(tuple a, tuple b)
 cdef tuple united(tuple a, tuple b)
 cdef least(a, b)

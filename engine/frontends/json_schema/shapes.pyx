@@ -294,18 +294,58 @@ cdef Shape meet(Shape a, Shape b, Judge judge):
     if a.values is not None or b.values is not None:
         made = meet_values(a, b, judge) if a.values is not None else meet_values(b, a, judge)
     else:
-        made = new_shape(
-            types,
-            None,
-            meet_strings(a.strings, b.strings) if types & STRING else None,
-            meet_numbers(a.numbers, b.numbers) if types & NUMBER else None,
-            meet_arrays(a.arrays, b.arrays) if types & ARRAY else None,
-            meet_objects(a.objects, b.objects, judge) if types & OBJECT else None,
-            meet_refusals(a.refused, b.refused, types) if a.refused or b.refused else (),
-        )
+        made = meet_facets(a, b, types, judge)
     if made is not None:
         made.evaluated = meet_evaluated(a.evaluated, b.evaluated)
     return made
+
+
+cdef Shape meet_facets(Shape a, Shape b, int types, Judge judge):
+    """Types that are seen to have no value left are dropped."""
+    cdef Strings strings = meet_strings(a.strings, b.strings) if types & STRING else None
+    cdef Numbers numbers = meet_numbers(a.numbers, b.numbers) if types & NUMBER else None
+    cdef Arrays arrays = meet_arrays(a.arrays, b.arrays) if types & ARRAY else None
+    cdef Objects objects = meet_objects(a.objects, b.objects, judge) if types & OBJECT else None
+    if strings is not None and (
+        crossed(strings.minimum, strings.maximum) or have_common(strings.patterns, strings.without)
+    ):
+        types, strings = types & ~STRING, None
+    if numbers is not None and (
+        is_crossed(numbers) or have_common(numbers.multiples, numbers.foreign)
+    ):
+        types, numbers = types & ~NUMBER, None
+    if arrays is not None and crossed(arrays.minimum, arrays.maximum):
+        types, arrays = types & ~ARRAY, None
+    if objects is not None and crossed(max(objects.minimum, len(objects.required)), objects.maximum):
+        types, objects = types & ~OBJECT, None
+    if not types:
+        return None
+    return new_shape(
+        types, None, strings, numbers, arrays, objects,
+        meet_refusals(a.refused, b.refused, types) if a.refused or b.refused else ())
+
+
+cdef bint crossed(minimum, maximum) except -1:
+    return maximum is not None and maximum < minimum
+
+
+cdef bint is_crossed(Numbers numbers) except -1:
+    if numbers.low is None or numbers.high is None:
+        return False
+    return numbers.low > numbers.high or (
+        numbers.low == numbers.high and (numbers.low_open or numbers.high_open))
+
+
+cdef bint have_common(tuple a, tuple b) except -1:
+    """Whether some text is asked for and ruled out at once."""
+    cdef Named each, other
+    if not a or not b:
+        return False
+    for each in a:
+        for other in b:
+            if each.text == other.text:
+                return True
+    return False
 
 
 cdef Shape meet_values(Shape some, Shape other, Judge judge):
