@@ -1,5 +1,6 @@
 """Applicators: see the header file."""
 
+from .absorption cimport absorbed
 from .complements cimport NOTHING_FITS, Complements, is_false
 from .evaluate cimport has_surrogate
 from .keywords cimport (
@@ -17,6 +18,8 @@ from .evaluate import CircularReference
 
 # integers of fewer digits than any bound on their length
 cdef long SAFE = 1 << 53
+# pairs of alternatives that are looked at for each one that may be left
+cdef Py_ssize_t MEETINGS = 16
 # levels of values that are looked into for places that nothing fits
 cdef Py_ssize_t LEVELS = 4
 
@@ -214,14 +217,16 @@ cdef class Composition(Complements):
         """Errors name ``where``, or its keyword."""
         cdef Shape a, b, met
         cdef list found = []
-        self.check_bound(len(left) * len(right), where, keyword)
+        self.check_bound(len(left) * len(right) // MEETINGS, where, keyword)
         self.place(where, keyword)
         for a in left:
             for b in right:
                 met = meet(a, b, self)
                 if met is not None:
                     found.append(met)
-        return united(found)
+        shapes = united(found)
+        self.check_bound(len(shapes), where, keyword)
+        return shapes
 
     cdef tuple subtract(self, tuple shapes, tuple others, Located where, str keyword):
         """What fits one of the shapes, and none of the others."""
@@ -230,7 +235,7 @@ cdef class Composition(Complements):
             for part in separated(other):
                 self.place(where, keyword)
                 shapes = self.meetings(shapes, tuple(self.complement(part)), where, keyword)
-                shapes = self.not_void(shapes)
+                shapes = absorbed(self.not_void(shapes), self)
         return shapes
 
     cdef tuple not_void(self, tuple shapes):

@@ -94,9 +94,13 @@ cdef class Form:
             return None
         for k in range(len(self.compared)):
             digits = (<tuple>self.compared[k])[place >= POINT]
-            other = int(digits[n]) if n < len(digits) else 0
             known = state[2][k]
-            comparisons.append(known if known or (n >= len(digits) and place < POINT) else sign_of(digit - other))
+            if place < POINT and n >= len(digits):
+                # it has more digits before the point: that alone decides
+                known = 0
+            elif not known:
+                known = sign_of(digit - (int(digits[n]) if n < len(digits) else 0))
+            comparisons.append(known)
         for k in range(len(self.divisors)):
             remainders.append(self.remainder(k, place, n, state[3][k], digit))
             if remainders[k] == NEVER and k < self.dividing:
