@@ -80,6 +80,7 @@ cdef enum:
     # of an OBJECT
     MAY_BE_EMPTY = 1          # it needs no member
     EXTRA_LAST = 2            # members that aren't listed stand behind all others
+    ANY_ORDER = 4             # listed members stand in any order
 
 cdef enum:
     WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary

@@ -28,9 +28,10 @@ first field is the kind:
     (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
                                       in any spelling; ``rule`` is that of any string's inside
     (TEXTS, (text, ...))              any of these texts, as the inside of a JSON string in any spelling
-    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last)
-                                      a JSON object, braces included: these members in this order,
-                                      those not required may be left out, names in any spelling;
+    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last, any_order)
+                                      a JSON object, braces included: these members in this order, or
+                                      in any, each at most once; those not required may be left out,
+                                      names in any spelling;
                                       ``extra`` (FAIL: none) is a whole member under another name,
                                       of which any number may stand between them, or only behind
                                       all others; ``space`` may stand between any two JSON tokens.

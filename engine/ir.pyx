@@ -392,7 +392,8 @@ cdef class Grammar:
         """Any of some texts inside a JSON string, in any spelling."""
         return self.add_texts(sorted(set(texts)))
 
-    def object(self, members, *, uint32_t extra, uint32_t space, bint may_be_empty, bint extra_last=False):
+    def object(self, members, *, uint32_t extra, uint32_t space, bint may_be_empty, bint extra_last=False,
+               bint any_order=False):
         """A JSON object; see the header file. Members are (name, node, whether it is required)."""
         cdef vector[uint32_t] nodes
         cdef vector[uint8_t] required
@@ -404,6 +405,7 @@ cdef class Grammar:
             nodes.push_back(node)
             required.push_back(<bint>is_required)
         flags = (flat.MAY_BE_EMPTY if may_be_empty else 0) | (flat.EXTRA_LAST if extra_last else 0)
+        flags |= flat.ANY_ORDER if any_order else 0
         return self.add_object(names, nodes.data(), required.data(), extra, space, flags)
 
     def tokens(self, ids):
@@ -659,7 +661,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, split_texts(words)
     if kind == flat.OBJECT:
         return (kind, split_members(words), words[1], words[0],
-                bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST))
+                bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST), bool(node.b & flat.ANY_ORDER))
     return (kind,)
 
 

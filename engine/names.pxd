@@ -52,17 +52,29 @@ cdef struct SpotsC:
     WordTableC spots
     vector[uint32_t] states   # by spot: its state, 0: none yet (automata)
 
+cdef struct ChoiceC:
+    # of names: those numbered first..last whose bit in `taken` is not set (NULL: none is)
+    uint32_t first, last
+    const uint32_t* taken
+
 cdef struct StepC:
     SpotC to
     uint8_t byte
 
 cdef void sort_names(vector[TextC]* texts, NamesC* out) noexcept nogil
 cdef SpotC start_of(NamesC* names) noexcept nogil
-cdef uint32_t name_at(NamesC* names, const SpotC* spot, uint32_t first, uint32_t last) noexcept nogil
+cdef uint32_t name_at(NamesC* names, const SpotC* spot, const ChoiceC* choice) noexcept nogil
 cdef void list_steps(
-    NamesC* names, const SpotC* spot, uint32_t first, uint32_t last, vector[StepC]* out
+    NamesC* names, const SpotC* spot, const ChoiceC* choice, vector[StepC]* out
 ) noexcept nogil
 cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n) noexcept nogil
 cdef void texts_state(SpotsC* spots, uint32_t number, DraftC* out) noexcept nogil
 cdef uint32_t number_spot(SpotsC* spots, const SpotC* spot) noexcept nogil
 cdef SpotC spot_at(SpotsC* spots, uint32_t number) noexcept nogil
+
+
+cdef inline ChoiceC every_name() noexcept nogil:
+    cdef ChoiceC choice
+    choice.first, choice.last = 0, NO_NAME
+    choice.taken = NULL
+    return choice

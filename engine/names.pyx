@@ -3,6 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 
+from .bits cimport has_bit
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC
 from .pool cimport vector
 from .spelling cimport short_escape
@@ -50,22 +51,26 @@ cdef SpotC start_of(NamesC* names) noexcept nogil:
     return spot
 
 
-cdef uint32_t name_at(NamesC* names, const SpotC* spot, uint32_t first, uint32_t last) noexcept nogil:
-    """The number of the name that is complete here, if it is one of first..last; else NO_NAME."""
+cdef uint32_t name_at(NamesC* names, const SpotC* spot, const ChoiceC* choice) noexcept nogil:
+    """The number of the name that is complete here, if it is one of the choice; else NO_NAME."""
     cdef uint32_t n
     # the shortest of those that begin alike comes first
     if spot.stage != BETWEEN or spot.low == spot.high:
         return NO_NAME
     n = names.numbers[spot.low]
-    if names.off[spot.low + 1] - names.off[spot.low] == spot.depth and first <= n <= last:
+    if names.off[spot.low + 1] - names.off[spot.low] == spot.depth and is_choice(choice, n):
         return n
     return NO_NAME
 
 
+cdef inline bint is_choice(const ChoiceC* choice, uint32_t n) noexcept nogil:
+    return choice.first <= n <= choice.last and (choice.taken == NULL or not has_bit(choice.taken, n))
+
+
 cdef void list_steps(
-    NamesC* names, const SpotC* spot, uint32_t first, uint32_t last, vector[StepC]* out
+    NamesC* names, const SpotC* spot, const ChoiceC* choice, vector[StepC]* out
 ) noexcept nogil:
-    """How the names numbered first..last go on from a spot, by byte ascending."""
+    """How the names of a choice go on from a spot, by byte ascending."""
     cdef ReaderC reader
     cdef uint32_t k, place, at
     cdef StepC step
@@ -74,7 +79,7 @@ cdef void list_steps(
         reader.slots[k].high = 0
     for place in range(spot.low, spot.high):
         at = names.off[place] + spot.depth
-        if first <= names.numbers[place] <= last and at < names.off[place + 1]:
+        if is_choice(choice, names.numbers[place]) and at < names.off[place + 1]:
             read_point(&reader, place, names.points[at], spot.stage, spot.value)
     out.clear()
     sort(reader.bytes, reader.bytes + reader.used)
@@ -202,12 +207,13 @@ cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n) noexcept no
 cdef void texts_state(SpotsC* spots, uint32_t number, DraftC* out) noexcept nogil:
     """The edges of a spot where any of the texts may stand; their targets are numbers of spots."""
     cdef SpotC spot = spot_at(spots, number)
+    cdef ChoiceC all_names = every_name()
     cdef vector[StepC] steps
     cdef StepC step
     cdef ByteEdgeC edge
     out.held, out.is_plain_text = 0, 0
-    out.flags = FINAL_STATE if name_at(&spots.names, &spot, 0, NO_NAME) != NO_NAME else 0
-    list_steps(&spots.names, &spot, 0, NO_NAME, &steps)
+    out.flags = FINAL_STATE if name_at(&spots.names, &spot, &all_names) != NO_NAME else 0
+    list_steps(&spots.names, &spot, &all_names, &steps)
     for step in steps:
         edge.low = edge.high = step.byte
         edge.target = number_spot(spots, &step.to)

@@ -1,10 +1,11 @@
-"""JSON objects: their members, listed ones in their order, as an automaton made state by state.
+"""JSON objects: their members, listed ones in their order or in any, as an automaton made state by state.
 
     {  opened  ws  F  "  names  "  B  ws  C  :  D  ws  E  value  S  ws  T  ,  U  ws  V  "  ...   or }
 
 A state is a place: what was read of the object's form, and i, the lowest listed member that may
 still come (in B to E the one whose value is due). From there come the members up to the next
 required one: so it takes the names of an interval of numbers, and how far they are spelled (names).
+In any order a state has the set of the members that were written instead of the lowest one.
 White space and values are references, and so is a member that isn't listed, key and all.
 
 Invariants   I1 a text has one way through the states; only a member that isn't listed goes beside
@@ -28,6 +29,8 @@ cdef struct ObjectC:
     NamesC names
     vector[uint32_t] values       # by member: its rule
     vector[uint32_t] due          # the next required member, from this one on; NO_NAME: none
+    vector[uint32_t] required     # as bits
+    WordTableC sets               # of members, as bits; the first one is empty
     uint32_t extra, space         # rules, NO_RULE: none
     uint32_t flags                # as in flat
     WordTableC places             # the first one is the start

@@ -4,9 +4,10 @@ from libc.stdint cimport uint8_t, uint32_t
 from .pool cimport vector
 
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
-from .flat cimport EMPTY, EXTRA_LAST, FAIL, MAY_BE_EMPTY, NO_RULE, FlatIR, NodeC
+from .bits cimport has_bit
+from .flat cimport ANY_ORDER, EMPTY, EXTRA_LAST, FAIL, MAY_BE_EMPTY, NO_RULE, FlatIR, NodeC
 from .names cimport (
-    NO_NAME, SpotC, StepC, TextC, list_steps, name_at, sort_names, start_of,
+    NO_NAME, ChoiceC, SpotC, StepC, TextC, list_steps, name_at, sort_names, start_of,
 )
 from .wordtable cimport table_number
 
@@ -28,12 +29,13 @@ cdef enum:
     NOWHERE = 13          # an object without any text
 
 cdef enum:
-    # what was read, the lowest member, and the spot: low, high, depth, stage, value
-    PLACE_WORDS = 7
+    # what was read, the lowest member, the set, and the spot: low, high, depth, stage, value
+    PLACE_WORDS = 8
 
 
 cdef struct PlaceC:
-    uint32_t read, member
+    # in any order, ``member`` is the one whose value is due, and ``taken`` the set of those written
+    uint32_t read, member, taken
     SpotC spot
 
 
@@ -62,7 +64,11 @@ cdef void object_start(ObjectC* obj, FlatIR ir, uint32_t node) noexcept nogil:
     obj.due.assign(n + 1, NO_NAME)
     for k in range(n, 0, -1):
         obj.due[k - 1] = k - 1 if required[k - 1] else obj.due[k]
-    number_of(obj, form(NOTHING if ir.productive[node] else NOWHERE, 0))
+    obj.required.assign((n + 31) // 32, 0)
+    table_number(&obj.sets, obj.required.data(), obj.required.size())
+    for k in range(n):
+        obj.required[k >> 5] |= <uint32_t>(required[k] != 0) << (k & 31)
+    number_of(obj, form(NOTHING if ir.productive[node] else NOWHERE, 0, 0))
 
 
 cdef uint32_t rule_of(FlatIR ir, uint32_t node) noexcept nogil:
@@ -72,9 +78,9 @@ cdef uint32_t rule_of(FlatIR ir, uint32_t node) noexcept nogil:
     return ir.nodes[node].a
 
 
-cdef inline PlaceC form(uint32_t read, uint32_t member) noexcept nogil:
+cdef inline PlaceC form(uint32_t read, uint32_t member, uint32_t taken) noexcept nogil:
     cdef PlaceC place
-    place.read, place.member = read, member
+    place.read, place.member, place.taken = read, member, taken
     place.spot.low = place.spot.high = place.spot.depth = place.spot.stage = place.spot.value = 0
     return place
 
@@ -83,6 +89,7 @@ cdef uint32_t number_of(ObjectC* obj, PlaceC place) noexcept nogil:
     cdef uint32_t words[PLACE_WORDS]
     words[0], words[1], words[2], words[3] = place.read, place.member, place.spot.low, place.spot.high
     words[4], words[5], words[6] = place.spot.depth, place.spot.stage, place.spot.value
+    words[7] = place.taken
     return table_number(&obj.places, words, PLACE_WORDS)
 
 
@@ -91,41 +98,57 @@ cdef PlaceC place_of(ObjectC* obj, uint32_t number) noexcept nogil:
     cdef uint32_t* words = &obj.places.words[obj.places.off[number]]
     place.read, place.member, place.spot.low, place.spot.high = words[0], words[1], words[2], words[3]
     place.spot.depth, place.spot.stage, place.spot.value = words[4], words[5], words[6]
+    place.taken = words[7]
     return place
 
 
 cdef void object_state(ObjectC* obj, uint32_t number, DraftC* out) noexcept nogil:
     """The edges of a place; their targets are numbers of places."""
     cdef PlaceC place = place_of(obj, number)
-    cdef uint32_t i = place.member
+    cdef uint32_t i = place.member, taken = place.taken
     out.flags, out.held, out.is_plain_text = 0, 0, 0
     if place.read == NOTHING:
-        add_byte(obj, 0x7B, before_space(obj, OPENED, 0), out)
+        add_byte(obj, 0x7B, before_space(obj, OPENED, 0, 0), out)
     elif place.read in (OPENED, NAMED, COLON_READ, MEMBER_READ, COMMA_READ):
-        add_rule(obj, obj.space, form(place.read + 1, i), out)
+        add_rule(obj, obj.space, form(place.read + 1, i, taken), out)
     elif place.read == FIRST_DUE:
-        add_members(obj, i, out)
+        add_members(obj, &place, out)
         if obj.flags & MAY_BE_EMPTY:
-            add_end(obj, i, out)
+            add_end(obj, &place, out)
     elif place.read == BEFORE_COLON:
-        add_byte(obj, 0x3A, before_space(obj, COLON_READ, i), out)
+        add_byte(obj, 0x3A, before_space(obj, COLON_READ, i, taken), out)
     elif place.read == VALUE_DUE:
-        add_rule(obj, obj.values[i], before_space(obj, MEMBER_READ, i + 1), out)
+        add_rule(obj, obj.values[i], behind_value(obj, &place), out)
     elif place.read == BEFORE_COMMA:
-        if i < obj.values.size() or has_extra(obj, i):
-            add_byte(obj, 0x2C, before_space(obj, COMMA_READ, i), out)
-        add_end(obj, i, out)
+        if has_listed(obj, &place) or has_extra(obj, &place):
+            add_byte(obj, 0x2C, before_space(obj, COMMA_READ, i, taken), out)
+        add_end(obj, &place, out)
     elif place.read == NEXT_DUE:
-        add_members(obj, i, out)
+        add_members(obj, &place, out)
     elif place.read == CLOSED:
         out.flags = FINAL_STATE
     elif place.read == IN_NAME:
         add_name(obj, &place, out)
 
 
-cdef inline PlaceC before_space(ObjectC* obj, uint32_t read, uint32_t member) noexcept nogil:
+cdef inline PlaceC before_space(ObjectC* obj, uint32_t read, uint32_t member, uint32_t taken) noexcept nogil:
     """The place, or where there is no white space the one behind it."""
-    return form(read + (obj.space == NO_RULE), member)
+    return form(read + (obj.space == NO_RULE), member, taken)
+
+
+cdef PlaceC behind_value(ObjectC* obj, const PlaceC* place) noexcept nogil:
+    """The place behind the value of a listed member."""
+    cdef vector[uint32_t] words
+    cdef uint32_t i = place.member
+    if not obj.flags & ANY_ORDER:
+        return before_space(obj, MEMBER_READ, i + 1, 0)
+    words.assign(taken_words(obj, place), taken_words(obj, place) + obj.required.size())
+    words[i >> 5] |= <uint32_t>1 << (i & 31)
+    return before_space(obj, MEMBER_READ, 0, table_number(&obj.sets, words.data(), words.size()))
+
+
+cdef inline const uint32_t* taken_words(ObjectC* obj, const PlaceC* place) noexcept nogil:
+    return obj.sets.words.data() + obj.sets.off[place.taken]
 
 
 cdef void add_byte(ObjectC* obj, uint32_t byte, PlaceC to, DraftC* out) noexcept nogil:
@@ -141,47 +164,90 @@ cdef void add_rule(ObjectC* obj, uint32_t rule, PlaceC to, DraftC* out) noexcept
     out.refs.push_back(edge)
 
 
-cdef bint has_extra(ObjectC* obj, uint32_t i) noexcept nogil:
+cdef bint has_required(ObjectC* obj, const PlaceC* place) noexcept nogil:
+    """Whether no required member is still to come."""
+    cdef const uint32_t* taken
+    cdef size_t k
+    if not obj.flags & ANY_ORDER:
+        return obj.due[place.member] == NO_NAME
+    taken = taken_words(obj, place)
+    for k in range(obj.required.size()):
+        if obj.required[k] & ~taken[k]:
+            return False
+    return True
+
+
+cdef bint has_listed(ObjectC* obj, const PlaceC* place) noexcept nogil:
+    """Whether a listed member may come."""
+    cdef uint32_t k
+    if not obj.flags & ANY_ORDER:
+        return place.member < obj.values.size()
+    for k in range(<uint32_t>obj.values.size()):
+        if not has_bit(taken_words(obj, place), k):
+            return True
+    return False
+
+
+cdef bint has_extra(ObjectC* obj, const PlaceC* place) noexcept nogil:
     """Whether a member that isn't listed may come."""
     if obj.extra == NO_RULE:
         return False
-    return not obj.flags & EXTRA_LAST or obj.due[i] == NO_NAME
+    return not obj.flags & EXTRA_LAST or has_required(obj, place)
 
 
-cdef void add_members(ObjectC* obj, uint32_t i, DraftC* out) noexcept nogil:
+cdef void add_members(ObjectC* obj, const PlaceC* at, DraftC* out) noexcept nogil:
     cdef PlaceC place
-    if i < obj.values.size():
-        place = form(IN_NAME, i)
+    cdef uint32_t i = at.member, taken = at.taken
+    if has_listed(obj, at):
+        place = form(IN_NAME, i, taken)
         place.spot = start_of(&obj.names)
         add_byte(obj, 0x22, place, out)
-    if has_extra(obj, i):
+    if has_extra(obj, at):
         if obj.flags & EXTRA_LAST:
-            i = <uint32_t>obj.values.size()
-        add_rule(obj, obj.extra, before_space(obj, MEMBER_READ, i), out)
+            i, taken = <uint32_t>obj.values.size(), all_taken(obj)
+        add_rule(obj, obj.extra, before_space(obj, MEMBER_READ, i, taken), out)
 
 
-cdef void add_end(ObjectC* obj, uint32_t i, DraftC* out) noexcept nogil:
-    if obj.due[i] == NO_NAME:
-        add_byte(obj, 0x7D, form(CLOSED, 0), out)
+cdef uint32_t all_taken(ObjectC* obj) noexcept nogil:
+    """The set of all members; in their order, none is needed."""
+    cdef vector[uint32_t] words
+    cdef uint32_t k
+    if not obj.flags & ANY_ORDER:
+        return 0
+    words.assign(obj.required.size(), 0)
+    for k in range(<uint32_t>obj.values.size()):
+        words[k >> 5] |= <uint32_t>1 << (k & 31)
+    return table_number(&obj.sets, words.data(), words.size())
+
+
+cdef void add_end(ObjectC* obj, const PlaceC* place, DraftC* out) noexcept nogil:
+    if has_required(obj, place):
+        add_byte(obj, 0x7D, form(CLOSED, 0, 0), out)
 
 
 cdef void add_name(ObjectC* obj, PlaceC* place, DraftC* out) noexcept nogil:
-    """Inside the name of a member from ``member`` up to the next required one."""
-    cdef uint32_t last = obj.due[place.member], found
+    """Inside the name of a member that may come."""
+    cdef ChoiceC choice
+    cdef uint32_t found
     cdef vector[StepC] steps
     cdef StepC step
     cdef PlaceC to
-    found = name_at(&obj.names, &place.spot, place.member, last)
-    list_steps(&obj.names, &place.spot, place.member, last, &steps)
+    choice.first, choice.last = place.member, obj.due[place.member]
+    choice.taken = NULL
+    if obj.flags & ANY_ORDER:
+        choice.first, choice.last = 0, NO_NAME
+        choice.taken = taken_words(obj, place)
+    found = name_at(&obj.names, &place.spot, &choice)
+    list_steps(&obj.names, &place.spot, &choice, &steps)
     for step in steps:
         if found != NO_NAME and step.byte > 0x22:
-            add_byte(obj, 0x22, before_space(obj, NAMED, found), out)
+            add_byte(obj, 0x22, before_space(obj, NAMED, found, place.taken), out)
             found = NO_NAME
-        to = form(IN_NAME, place.member)
+        to = form(IN_NAME, place.member, place.taken)
         to.spot = step.to
-        if to.spot.high == to.spot.low + 1:
+        if to.spot.high == to.spot.low + 1 and not obj.flags & ANY_ORDER:
             # one name is left: the same place, whichever members might have come
             to.member = obj.names.numbers[to.spot.low]
         add_byte(obj, step.byte, to, out)
     if found != NO_NAME:
-        add_byte(obj, 0x22, before_space(obj, NAMED, found), out)
+        add_byte(obj, 0x22, before_space(obj, NAMED, found, place.taken), out)

@@ -6,7 +6,7 @@ from .automata cimport Automata, StateC
 from .draft cimport FINAL_STATE, UNBUILT_STATE, ByteEdgeC
 from .flat cimport NodeC
 from .names cimport (
-    NO_NAME, SpotC, SpotsC, StepC, list_steps, name_at, number_spot, read_texts, spot_at, start_of,
+    NO_NAME, ChoiceC, SpotC, SpotsC, StepC, every_name, list_steps, name_at, number_spot, read_texts, spot_at, start_of,
 )
 from .pool cimport vector
 
@@ -24,6 +24,7 @@ cdef uint32_t body_target(Automata automata, uint32_t state, uint8_t byte) noexc
 cdef uint32_t state_of(Automata automata, uint32_t rule, uint32_t other, SpotC spot, uint32_t like) noexcept nogil:
     """The state of a spot; a new one has no edges of its own yet."""
     cdef SpotsC* texts = &automata.texts[other]
+    cdef ChoiceC all_names = every_name()
     cdef uint32_t number = number_spot(texts, &spot), n = <uint32_t>automata.states.size(), made
     made = automata.unbuilt(&texts.states, rule, other, number)
     if made == n:
@@ -32,7 +33,7 @@ cdef uint32_t state_of(Automata automata, uint32_t rule, uint32_t other, SpotC s
         automata.states[made].lazy, automata.states[made].place = other, number
         automata.states[made].n_bytes = 0
         automata.states[made].flags |= UNBUILT_STATE
-        if name_at(&texts.names, &spot, 0, NO_NAME) != NO_NAME:
+        if name_at(&texts.names, &spot, &all_names) != NO_NAME:
             automata.states[made].flags &= ~FINAL_STATE
     return made
 
@@ -54,12 +55,13 @@ cdef void grow_other_text(Automata automata, uint32_t state) noexcept nogil:
     cdef StateC made = automata.states[state]
     cdef SpotsC* texts = &automata.texts[made.lazy]
     cdef SpotC spot = spot_at(texts, made.place)
+    cdef ChoiceC all_names = every_name()
     cdef vector[StepC] steps
     cdef vector[ByteEdgeC] edges
     cdef StepC step
     cdef ByteEdgeC edge
     cdef uint32_t like
-    list_steps(&texts.names, &spot, 0, NO_NAME, &steps)
+    list_steps(&texts.names, &spot, &all_names, &steps)
     for step in steps:
         like = body_target(automata, made.like, step.byte)
         if like:

@@ -16,7 +16,7 @@ Not here         events of captures; a CAPTURE is the language of its node.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from engine import ir
 from engine.ir import Grammar, Node
@@ -113,24 +113,44 @@ READING = ("nothing", "open, space", "in a name", "name, space", "member, space"
 class ObjectMachine:
     """A JSON object, its listed members tried one by one.
 
-    Position   (what was read, i, names): i is the lowest listed member that may still come, or the
-               one whose value is due; names, inside a name, holds (member, position in its text)
-               for each member that the bytes may still spell.
+    Position   (what was read, i, names): i is the lowest listed member that may still come, in any
+               order the set of those that came; from a name to its value (i, the member whose value
+               is due). names, inside a name, holds (member, position in its text) for each member
+               that the bytes may still spell.
     """
 
-    start: Position = ("nothing", 0, frozenset())
-
     def __init__(self, node: tuple, productive: set[Node]) -> None:
-        _, members, self.extra, self.space, self.may_be_empty, self.extra_last = node
+        (_, members, self.extra, self.space, self.may_be_empty, self.extra_last, self.any_order) = (
+            node
+        )
         self.members = [member for member in members if member[1] in productive]
         self.texts = [text_machine(name) for name, _, _ in self.members]
         self.has_extra = self.extra in productive
+        self.first: Any = frozenset() if self.any_order else 0
+        self.start: Position = ("nothing", self.first, frozenset())
 
     def done(self, at: Position) -> bool:
         return bool(at[0] == "end")
 
-    def _may_leave_out(self, first: int) -> bool:
-        return not any(required for _, _, required in self.members[first:])
+    def _left(self, i: Any) -> list[int]:
+        """The listed members that may still come, whatever is required."""
+        n = len(self.members)
+        return [k for k in range(n) if k not in i] if self.any_order else list(range(i, n))
+
+    def _may_leave_out(self, i: Any) -> bool:
+        return not any(self.members[k][2] for k in self._left(i))
+
+    def _next(self, i: Any) -> list[int]:
+        """The listed members that may come next: in order, none behind a required one."""
+        left = self._left(i)
+        due = next((at for at, k in enumerate(left) if self.members[k][2]), len(left))
+        return left if self.any_order else left[: due + 1]
+
+    def _behind(self, i: Any, member: int) -> Any:
+        return i | {member} if self.any_order else member + 1
+
+    def _all(self) -> Any:
+        return frozenset(range(len(self.members))) if self.any_order else len(self.members)
 
     def waits(self, at: Position) -> list[tuple[Node, Position]]:
         read, i, _ = at
@@ -141,9 +161,10 @@ class ObjectMachine:
             if not self.extra_last:
                 found.append((self.extra, ("member", i, frozenset())))
             elif self._may_leave_out(i):
-                found.append((self.extra, ("member", len(self.members), frozenset())))
+                found.append((self.extra, ("member", self._all(), frozenset())))
         if read == "colon, space":
-            found.append((self.members[i][1], ("member", i + 1, frozenset())))
+            before, k = i
+            found.append((self.members[k][1], ("member", self._behind(before, k), frozenset())))
         return found
 
     def reads(self, at: Position) -> bool:
@@ -152,32 +173,31 @@ class ObjectMachine:
     def scan(self, at: Position, letter: int) -> Position | None:
         read, i, names = at
         if read == "in a name":
-            return self._scan_name(names, letter)
+            return self._scan_name(i, names, letter)
         byte = bytes([letter]) if letter < TOKEN else b""
         if read == "nothing" and byte == b"{":
-            return ("open", 0, frozenset())
+            return ("open", self.first, frozenset())
         if read in ("open, space", "comma, space") and byte == b'"':
-            due = next(
-                (k for k in range(i, len(self.members)) if self.members[k][2]), len(self.members)
-            )
-            fitting = [(k, self.texts[k].start) for k in range(i, min(due + 1, len(self.members)))]
-            return ("in a name", 0, frozenset(fitting)) if fitting else None
+            fitting = [(k, self.texts[k].start) for k in self._next(i)]
+            return ("in a name", i, frozenset(fitting)) if fitting else None
         if read == "name, space" and byte == b":":
             return ("colon", i, frozenset())
-        if read == "member, space" and byte == b"," and (self.has_extra or i < len(self.members)):
+        if read == "member, space" and byte == b"," and (self.has_extra or self._left(i)):
             return ("comma", i, frozenset())
         may_end = read == "member, space" or (read == "open, space" and self.may_be_empty)
         if may_end and byte == b"}" and self._may_leave_out(i):
-            return ("end", 0, frozenset())
+            return ("end", self.first, frozenset())
         return None
 
-    def _scan_name(self, names: Iterable[tuple[int, Position]], letter: int) -> Position | None:
+    def _scan_name(
+        self, i: Any, names: Iterable[tuple[int, Position]], letter: int
+    ) -> Position | None:
         for k, at in names:
             if letter == ord('"') and self.texts[k].done(at):
-                return ("name", k, frozenset())
+                return ("name", (i, k), frozenset())
         moved = [(k, self.texts[k].scan(at, letter)) for k, at in names]
         left = frozenset((k, at) for k, at in moved if at is not None)
-        return ("in a name", 0, left) if left else None
+        return ("in a name", i, left) if left else None
 
 
 class TextsMachine:

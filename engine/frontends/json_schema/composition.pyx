@@ -153,7 +153,7 @@ cdef class Composition(Complements):
         cdef tuple names = (name,)
         cdef Objects absent, present
         if keyword != "dependentSchemas" and isinstance(value, list):
-            names_of(value, branch, "")
+            names_of(value, "", branch)
             names = tuple(dict.fromkeys([name, *value]))
             if len(names) == 1:
                 return shapes

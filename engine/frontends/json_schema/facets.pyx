@@ -181,7 +181,7 @@ cdef Objects object_facet(KeywordsC* found, Located where, Evaluator evaluator):
     cdef Py_ssize_t least
     cdef dict properties = members_of(found, PROPERTIES, where, "properties")
     if has(found, REQUIRED):
-        wanted = names_of(<object>found.value[REQUIRED], where, "required")
+        wanted = names_of(<object>found.value[REQUIRED], "required", where)
         required = tuple(<list>found.value[REQUIRED])
     least = count(found, MIN_PROPERTIES, where) or 0
     made = new_objects(

@@ -120,4 +120,4 @@ cdef int types_of(value, Located where) except -1
 cdef count(KeywordsC* found, int keyword, Located where)
 cdef decimal(value, Located where, str keyword, tightest)
 cdef decimal_at(value, str pointer, tightest)
-cdef set names_of(value, Located where, str keyword)
+cdef set names_of(value, str keyword, Located where)

@@ -159,15 +159,16 @@ cdef decimal_at(value, str pointer, tightest):
     return number
 
 
-cdef set names_of(value, Located where, str keyword):
-    """The value of ``required``, or a list like it."""
+cdef set names_of(value, str keyword, Located where):
+    """The value of ``required``, or of a member of ``dependentRequired`` (no keyword)."""
     cdef set names
-    if not isinstance(value, list):
-        raise SpecError(f"{keyword} must be an array of strings", where.at(keyword))
-    for name in <list>value:
-        if not isinstance(name, str):
-            raise SpecError(f"{keyword} must be an array of strings", where.at(keyword))
+    if not isinstance(value, list) or not all([isinstance(name, str) for name in <list>value]):
+        raise SpecError(f"{keyword or 'dependentRequired'} must be an array of strings", at(where, keyword))
     names = set(<list>value)
     if len(names) < len(<list>value):
-        raise SpecError("a name is required twice", where.at(keyword))
+        raise SpecError("a name is required twice", at(where, keyword))
     return names
+
+
+cdef str at(Located where, str keyword):
+    return where.at(keyword) if keyword else where.pointer()

@@ -1,7 +1,6 @@
 """Objects: listed keys in their order, required ones among them, additional ones anywhere between.
 
-The automaton is made where it is visited (engine.objects). Keys in any order are a graph instead, with
-a state for each set of them.
+The automaton is made where it is visited (engine.objects), for keys in any order, too.
 
 Listed are the keys of ``properties``, then those that are required but not listed. An additional
 key is any string that is none of them, in any spelling. Additional keys may repeat: which value

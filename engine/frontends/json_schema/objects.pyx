@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from ...flat cimport EXTRA_LAST, MAY_BE_EMPTY
+from ...flat cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY
 from .evaluate cimport has_surrogate
 from .members cimport MembersC, counted_members, other_members
 from .places cimport Places
@@ -10,17 +10,12 @@ from .shapes cimport Keyed, Objects
 from .text cimport Text
 from ...pool cimport vector
 
-from ...errors import UnsupportedSchema
-
-# listed keys that may stand in any order; the automaton has a state for each set of them
-cdef size_t ANY_ORDER_KEYS = 8
-
 
 cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     """``objects`` None: any object.
 
     Raises:
-        UnsupportedSchema: see ``members``; too many keys for any order.
+        UnsupportedSchema: see ``members``.
     """
     cdef Text text = places.text
     cdef MembersC members
@@ -48,18 +43,13 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
             is_empty, only_required, is_counted = bounds
     if is_counted:
         drop_void(text, &members, names)
-        check_any_order(places, objects, &members)
         if others is None:
             others = [] if extra == text.fail else [(extra, 0)]
         return text.bracketed(b"{", counted_members(places, objects, &members, names, others), b"}")
     if only_required:
         listed = drop_optional(&members, names)
         extra = text.fail
-    if not places.any_order:
-        return in_order(places, &members, listed, extra, is_empty)
-    make_members(text, &members, listed)
-    check_any_order(places, objects, &members)
-    return text.bracketed(b"{", in_any_order(places, &members, extra, is_empty), b"}")
+    return members_node(places, &members, listed, extra, is_empty)
 
 
 cdef uint32_t one_of_nodes(Text text, list others) except? 0xFFFFFFFF:
@@ -67,13 +57,6 @@ cdef uint32_t one_of_nodes(Text text, list others) except? 0xFFFFFFFF:
     for node, _ in others:
         nodes.push_back(node)
     return text.rule_by("additional member", text.alt(nodes.data(), nodes.size()))
-
-
-cdef int check_any_order(Places places, Objects objects, MembersC* members) except -1:
-    if places.any_order and members.nodes.size() > ANY_ORDER_KEYS:
-        message = f"{members.nodes.size()} keys in any order can't be enforced; {ANY_ORDER_KEYS} can"
-        raise UnsupportedSchema(objects.where.at("properties"), "properties", message)
-    return 0
 
 
 cdef bint keyed_members(Places places, Objects objects, MembersC* members, list names) except -1:
@@ -191,19 +174,6 @@ cdef list drop_optional(MembersC* members, list names):
     return kept_names
 
 
-cdef int make_members(Text text, MembersC* members, list names) except -1:
-    """Values become whole members, for an automaton of its own; those that no value fits go."""
-    cdef size_t k, kept = 0
-    for k in range(members.nodes.size()):
-        if members.nodes[k] != text.fail:
-            members.nodes[kept] = listed_member(text, names[k], members.nodes[k])
-            members.required[kept] = members.required[k]
-            kept += 1
-    members.nodes.resize(kept)
-    members.required.resize(kept)
-    return 0
-
-
 cdef tuple member_bounds(Objects objects, most):
     """(whether no member at all is enough, whether only the required ones may be written, whether
     members must be counted or looked for); None: nothing fits.
@@ -222,63 +192,17 @@ cdef tuple member_bounds(Objects objects, most):
     return minimum == 0, maximum == required, maximum > required
 
 
-cdef uint32_t listed_member(Text text, str name, uint32_t value) except? 0xFFFFFFFF:
-    return text.rule_by(("member ", name), text.pair(text.text(name), value))
-
-
 cdef uint32_t additional_member(Text text, list listed, uint32_t value) except? 0xFFFFFFFF:
     """A member whose key is not listed. The key is a rule, so that its masks are made once."""
     cdef uint32_t key = text.other_body(listed) if listed else text.any_body()
     return text.rule_by("additional member", text.pair(key, value))
 
 
-cdef inline void add_edge(vector[uint32_t]* edges, uint32_t s, uint32_t node, uint32_t t):
-    edges.push_back(s)
-    edges.push_back(node)
-    edges.push_back(t)
-
-
-cdef uint32_t in_order(
+cdef uint32_t members_node(
     Places places, MembersC* members, list names, uint32_t extra, bint is_empty
 ) except? 0xFFFFFFFF:
     cdef Text text = places.text
-    cdef uint32_t flags = (MAY_BE_EMPTY if is_empty else 0) | (EXTRA_LAST if places.extra_last else 0)
+    cdef uint32_t flags = MAY_BE_EMPTY if is_empty else 0
+    flags |= (EXTRA_LAST if places.extra_last else 0) | (ANY_ORDER if places.any_order else 0)
     return text.grammar.add_object(
         names, members.nodes.data(), members.required.data(), extra, text.space(), flags)
-
-
-cdef uint32_t in_any_order(
-    Places places, MembersC* members, uint32_t additional, bint is_empty
-) except? 0xFFFFFFFF:
-    """As ``in_order``; state 0 is the start, 1 + s: some member written, and of the listed ones those
-    in the bits of s; the last but one: additional ones that must stand last.
-    """
-    cdef Text text = places.text
-    cdef vector[uint32_t] edges
-    cdef uint32_t[2] finals
-    cdef uint32_t n = <uint32_t>members.nodes.size(), i, seen, required = 0, space = text.space(), more = text.fail
-    cdef uint32_t extra = (1 << n) + 1, end = (1 << n) + 2
-    cdef bint last = places.extra_last, is_open = additional != text.fail, enough
-    for i in range(n):
-        required |= <uint32_t>members.required[i] << i
-    if is_open:
-        more = text.after_comma(additional)
-        if not (last and required):
-            add_edge(&edges, 0, additional, extra if last else 1)
-        add_edge(&edges, extra, more, extra)
-    add_edge(&edges, extra, space, end)
-    for seen in range(<uint32_t>1 << n):
-        enough = seen & required == required
-        if is_open and (enough or not last):
-            add_edge(&edges, 1 + seen, more, extra if last else 1 + seen)
-        for i in range(n):
-            if not seen >> i & 1:
-                add_edge(&edges, 1 + seen, text.after_comma(members.nodes[i]), 1 + (seen | 1 << i))
-                if seen == 0:
-                    add_edge(&edges, 0, members.nodes[i], 1 + (1 << i))
-        if enough:
-            add_edge(&edges, 1 + seen, space, end)
-    finals[0], finals[1] = 0, end
-    is_empty = is_empty and not required
-    return text.graph(
-        end + 1, edges.data(), edges.size() // 3, &finals[0] if is_empty else &finals[1], 2 if is_empty else 1)
