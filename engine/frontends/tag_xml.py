@@ -22,8 +22,10 @@ from typing import Any
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..ir import Grammar, Node
-from .char_automaton import Bound, CharAutomaton, excluding, from_tree, intersection, with_length
+from .char_automaton import Bound, CharAutomaton, excluding, intersection
 from .char_automaton import without as complement
+from .char_lengths import with_length
+from .char_subsets import from_tree
 from .json_schema.formats import PATTERNS, REFUSED
 from .regex_syntax import parse
 from .regex_tree import Chars, cat

@@ -8,8 +8,9 @@ from .shapes cimport Named, Strings, least
 from .text cimport Text
 
 from ...ir import Grammar
-from ..char_automaton import Bound, bounded_node, intersection
-from ..regex import emit_search, whole
+from ..char_automaton import Bound, intersection
+from ..char_lengths import bounded_node
+from ..regex import emit_search, search_automaton, whole, with_lengths
 from ..regex_syntax import parse
 from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
 from . import formats
@@ -109,6 +110,11 @@ cdef body(grammar, Strings strings, list asked, Evaluator evaluator):
         bounded = bounded_tree(tree, minimum, maximum)
         if bounded is not None:
             return emit_search(grammar, bounded, pointer)
+        rest, low, high = with_lengths(tree)
+        if rest is not tree:
+            bound = Bound(grammar.limits.pattern_states, pointer)
+            found = search_automaton(rest, bound)
+            return bounded_node(grammar, found, max(minimum, low), least(maximum, high), bound)
     for each in strings.patterns:
         automata.append(evaluator.pattern(each))
     for each in strings.formats:
