@@ -13,12 +13,20 @@ Cost             what is looked at (members of subsets, ranges of characters) is
                  ``LOOKS`` of it count as one state, so that ``limits.pattern_states`` bounds the
                  work, too.
 Threads          immutable once made.
-Not here         which patterns need an automaton (regex, json_schema.strings).
+Not here         automata of patterns (char_subsets, char_looks), lengths (char_lengths), which
+                 patterns need an automaton (regex, json_schema.strings).
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.utility cimport pair
 
 from ..pool cimport vector
+
+ctypedef pair[uint32_t, uint32_t] Range
+
+cdef enum:
+    NO_STATE = 0xFFFFFFFF
+
 
 cdef struct MoveC:
     uint32_t off, n, target
@@ -29,6 +37,21 @@ cdef struct StatesC:
     vector[MoveC] moves
     vector[uint32_t] pool
     vector[uint8_t] final
+
+
+cdef struct DraftC:
+    # the moves of one state: targets with ranges that lead there, in any order
+    vector[pair[uint32_t, Range]] parts
+
+
+cdef inline uint32_t state_count(StatesC* states) noexcept nogil:
+    return <uint32_t>states.first.size() - 1 if states.first.size() else 0
+
+
+cdef inline void draft_add(DraftC* draft, uint32_t low, uint32_t high, uint32_t target) noexcept nogil:
+    cdef pair[uint32_t, Range] part
+    part.first, part.second.first, part.second.second = target, low, high
+    draft.parts.push_back(part)
 
 
 cdef class Bound:
@@ -42,3 +65,10 @@ cdef class Bound:
 
 cdef class CharAutomaton:
     cdef StatesC states
+
+    cpdef CharAutomaton minimal(self)
+
+
+cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil
+cdef void finish(StatesC* states) noexcept nogil
+cdef void trim(StatesC* states) noexcept nogil

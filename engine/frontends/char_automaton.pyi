@@ -1,7 +1,6 @@
 from collections.abc import Iterable
 
 from ..ir import Grammar, Node, Ranges
-from .regex_tree import Tree
 
 Edges = list[tuple[Ranges, int]]
 
@@ -27,36 +26,8 @@ class CharAutomaton:
     def minimal(self) -> CharAutomaton:
         """The same texts with the fewest states, or as it is where that takes too long."""
 
-def from_tree(tree: Tree, bound: Bound, *, search: bool) -> CharAutomaton:
-    """The texts that match as a whole, or in which a match is found; anchors may stand anywhere.
-
-    Raises:
-        LimitExceeded: ``pattern_states``.
-    """
-
 def intersection(a: CharAutomaton, b: CharAutomaton, bound: Bound) -> CharAutomaton:
     """
-    Raises:
-        LimitExceeded: ``pattern_states``.
-    """
-
-def with_length(
-    automaton: CharAutomaton, minimum: int, maximum: int | None, bound: Bound
-) -> CharAutomaton:
-    """The accepted texts of ``minimum`` to ``maximum`` characters.
-
-    Raises:
-        LimitExceeded: ``pattern_states``.
-    """
-
-def bounded_node(
-    grammar: Grammar, automaton: CharAutomaton, minimum: int, maximum: int | None, bound: Bound
-) -> Node:
-    """The inside of a JSON string in which so many characters of the automaton's stand.
-
-    Characters are counted by registers where that is exact. Where not every length occurs, a lower
-    bound is counted by states.
-
     Raises:
         LimitExceeded: ``pattern_states``.
     """

@@ -7,13 +7,18 @@ one reading; where that grows large and the anchors allow it, the pattern is emi
 after all, with any text before it, unless it is long.
 
 Two identities keep searches small: X{m,n} before any text is X{m}, and so it is behind any text.
+Where a pattern has look-around, the lengths that it asks for are left to registers if it can be
+(``with_lengths``): states would be multiplied by them.
 """
 
 from itertools import pairwise
+from typing import TypeGuard
 
 from ..errors import LimitExceeded
 from ..ir import Grammar, Node
-from .char_automaton import Bound, CharAutomaton, from_tree
+from .char_automaton import Bound, CharAutomaton
+from .char_lengths import bounded_node
+from .char_subsets import from_tree
 from .regex_emit import emit
 from .regex_syntax import parse
 from .regex_tree import (
@@ -23,11 +28,13 @@ from .regex_tree import (
     Alt,
     Cat,
     Chars,
+    Look,
     Repeat,
     Tree,
     alt,
     cat,
     factored,
+    look,
     repeat,
 )
 
@@ -39,20 +46,31 @@ SEARCH_PLACES = 2_000
 
 
 def build_regex(
-    grammar: Grammar, pattern: str, *, pointer: str = "", inside_json: bool = False
+    grammar: Grammar,
+    pattern: str,
+    *,
+    pointer: str = "",
+    inside_json: bool = False,
+    looks: bool = True,
 ) -> Node:
     """Text that matches the pattern as a whole.
+
+    Args:
+        looks: whether there may be look-around, for which nothing stands before the text and
+            nothing behind it.
 
     Raises:
         SpecError, UnsupportedSchema, LimitExceeded: see ``regex_syntax.parse``; LimitExceeded:
         ``pattern_states``.
     """
-    tree = parse(pattern, pointer=pointer, limits=grammar.limits)
+    tree = parse(pattern, pointer=pointer, limits=grammar.limits, looks=looks)
     plain = whole(tree, search=False)
     if plain is not None:
         return emit(grammar, plain, inside_json)
     bound = Bound(grammar.limits.pattern_states, pointer)
-    return from_tree(tree, bound, search=False).to_node(grammar, inside_json=inside_json)
+    rest, least, most = with_lengths(cat((START, tree, END)))
+    found = from_tree(rest, bound, search=False)
+    return bounded_node(grammar, found, least, most, bound, inside_json=inside_json)
 
 
 def build_search(grammar: Grammar, pattern: str, *, pointer: str = "") -> Node:
@@ -71,12 +89,13 @@ def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
     if plain is not None and not _floats(plain):
         return emit(grammar, plain, True)
     limit = grammar.limits.pattern_states
+    if plain is None:
+        bound = Bound(limit, pointer)
+        rest, least, most = with_lengths(tree)
+        return bounded_node(grammar, search_automaton(rest, bound), least, most, bound)
     try:
-        small = min(limit, SEARCH_STATES) if plain is not None else limit
-        return search_automaton(tree, Bound(small, pointer)).to_node(grammar)
+        return search_automaton(tree, Bound(min(limit, SEARCH_STATES), pointer)).to_node(grammar)
     except LimitExceeded:
-        if plain is None:
-            raise
         for each in (plain, factored(plain)):
             if _places(each) <= SEARCH_PLACES:
                 return emit(grammar, each, True)
@@ -127,6 +146,47 @@ def _branch(tree: Tree, search: bool) -> Tree | None:
     if search and first == 0 and inner[:1] != [ANYTHING]:
         inner = [ANYTHING, *map(_least, inner[:1]), *inner[1:]]
     return cat(inner)
+
+
+def with_lengths(tree: Tree) -> tuple[Tree, int, int | None]:
+    """A tree and bounds on the length of a text, which say together what the given tree says:
+
+    ^(?=.{1,253}$)...      1 to 253 characters of (?=.*$)...
+    ^(?=.*[0-9]).{8,64}$   8 to 64 characters of (?=.*[0-9]).*
+    """
+    parts = list(tree.parts) if isinstance(tree, Cat) else [tree]
+    least, most = 0, None
+    if not any(isinstance(part, Look) for part in parts) or parts[0] != START:
+        return tree, least, most
+    for at, part in enumerate(parts):
+        if not isinstance(part, Look):
+            if part == START:
+                continue
+            break
+        counted, *end = part.body.parts if isinstance(part.body, Cat) else (part.body,)
+        if _is_counted(counted) and end == [END] and part.ahead and not part.negated:
+            parts[at] = look(cat((_any_number(counted), END)), True, False)
+            least, most = max(least, counted.minimum), _lesser(most, counted.maximum)
+    varying = [at for at, part in enumerate(parts) if part.least != part.most]
+    counted = parts[varying[0]] if len(varying) == 1 else END
+    if _is_counted(counted) and parts[-1] == END:
+        fixed = sum(part.least for part in parts) - counted.least
+        parts[varying[0]] = _any_number(counted)
+        least = max(least, fixed + counted.minimum)
+        most = _lesser(most, None if counted.maximum is None else fixed + counted.maximum)
+    return cat(parts), least, most
+
+
+def _is_counted(tree: Tree) -> TypeGuard[Repeat]:
+    return isinstance(tree, Repeat) and isinstance(tree.body, Chars)
+
+
+def _any_number(tree: Repeat) -> Tree:
+    return repeat(tree.body, 0, None)
+
+
+def _lesser(a: int | None, b: int | None) -> int | None:
+    return b if a is None else a if b is None else min(a, b)
 
 
 def _least(tree: Tree) -> Tree:

@@ -4,8 +4,9 @@
 Lenient: any punctuation may be escaped; ``]``, ``}`` and a ``{`` that opens no quantifier stand for
 themselves; ``-`` in a class beside a class escape does too; ``(?P<name>`` is taken for
 ``(?<name>``.
-Refused by name: look-around, back-references, word boundaries, inline flags, properties other than
-general categories.
+Refused by name: back-references, look-ahead and $ within look-behind (\b within it, too), inline
+flags, properties other than general categories, scripts and a few binary ones; where the caller
+asks for it, all look-around.
 Refused as ill-formed, because dialects disagree: ``{,n}``, unknown letters behind a backslash,
 octal escapes.
 

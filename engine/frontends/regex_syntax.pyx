@@ -1,43 +1,60 @@
 """Reading regular expressions: see the header file."""
 
 from .charset cimport normalise
-from .regex_tree cimport Anchor, Chars, Tree, alt, cat, repeat
+from .regex_tree cimport Chars, Tree, alt, cat, look, repeat
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from .charset import complement, union
-from .regex_classes import CLASSES, CONTROLS, DOT, property_ranges
+from .regex_classes import CLASSES, CONTROLS, DOT, WORD, property_ranges
 from .regex_tree import END, START
 
 HEX = frozenset("0123456789abcdefABCDEF")
 #: digits of a count; the engine's counters hold 32 bits
 COUNT_DIGITS = 9
+cdef Tree WORD_CHAR = Chars(WORD)
+cdef Tree WORD_BEHIND = look(WORD_CHAR, False, False), NO_WORD_BEHIND = look(WORD_CHAR, False, True)
+cdef Tree WORD_AHEAD = look(WORD_CHAR, True, False), NO_WORD_AHEAD = look(WORD_CHAR, True, True)
+# \b and \B, either of which is a look at both sides
+cdef Tree BOUNDARY = alt([cat([WORD_BEHIND, NO_WORD_AHEAD]), cat([NO_WORD_BEHIND, WORD_AHEAD])])
+cdef Tree NO_BOUNDARY = alt([cat([WORD_BEHIND, WORD_AHEAD]), cat([NO_WORD_BEHIND, NO_WORD_AHEAD])])
+
+cdef enum:
+    # what a group is; LOOKS may have BEHIND and NEGATED beside it
+    PLAIN = 0
+    LOOKS = 1
+    BEHIND = 2
+    NEGATED = 4
 
 
-def parse(str pattern, *, str pointer, limits):
+def parse(str pattern, *, str pointer, limits, bint looks=True):
     if len(pattern) > limits.pattern_chars:
         raise LimitExceeded("pattern_chars", limits.pattern_chars, len(pattern), pointer)
-    return Parser(pattern, pointer, limits.spec_depth).tree()
+    return Parser(pattern, pointer, limits.spec_depth, looks).tree()
 
 
 cdef class Parser:
-    """``at`` is the position of the next character."""
+    """``at`` is the position of the next character, ``behind`` how many groups that look behind are
+    open there.
+    """
     cdef str text, pointer
-    cdef Py_ssize_t at, depth
+    cdef Py_ssize_t at, depth, behind
+    cdef bint looks
 
-    def __init__(self, str pattern, str pointer, Py_ssize_t depth):
-        self.text, self.pointer, self.depth = pattern, pointer, depth
-        self.at = 0
+    def __init__(self, str pattern, str pointer, Py_ssize_t depth, bint looks):
+        self.text, self.pointer, self.depth, self.looks = pattern, pointer, depth, looks
+        self.at = self.behind = 0
 
     # -- structure --------------------------------------------------------------------------------
     cdef Tree tree(self):
         cdef list open_groups = [], parts = [], branches = []
         cdef Py_UCS4 c
+        cdef int kind = PLAIN
         while self.at < len(self.text):
             c = self.text[self.at]
             self.at += 1
             if c == "(":
-                self.group()
-                open_groups.append((branches, parts))
+                open_groups.append((branches, parts, kind))
+                kind = self.group()
                 if len(open_groups) > self.depth:
                     raise LimitExceeded("spec_depth", self.depth, len(open_groups), self.pointer)
                 branches, parts = [], []
@@ -47,9 +64,9 @@ cdef class Parser:
             elif c == ")":
                 if not open_groups:
                     raise self.error("unmatched )", 1)
-                group = alt([*branches, cat(parts)])
-                branches, parts = open_groups.pop()
-                parts.append(self.quantified(group, True))
+                group = self.closed(alt([*branches, cat(parts)]), kind)
+                branches, parts, kind = open_groups.pop()
+                parts.append(group)
             else:
                 parts.append(self.quantified(self.atom(c), False))
         if open_groups:
@@ -76,21 +93,45 @@ cdef class Parser:
         return False
 
     cdef int group(self) except -1:
-        """What may stand behind the (."""
+        """What may stand behind the (; the kind of group that it opens."""
         if not self.is_next("?"):
-            return 0
+            return PLAIN
         if self.peek(3) in ("?<=", "?<!"):
-            raise self.refuse("look-behind")
+            self.check_look("look-behind", True)
+            self.at += 3
+            self.behind += 1
+            return LOOKS | BEHIND | (NEGATED if self.text[self.at - 1] == "!" else 0)
         if self.peek(2) in ("?=", "?!"):
-            raise self.refuse("look-ahead")
+            self.check_look("look-ahead", False)
+            self.at += 2
+            return LOOKS | (NEGATED if self.text[self.at - 1] == "!" else 0)
         if self.take("?:"):
-            return 0
+            return PLAIN
         if not (self.take("?<") or self.take("?P<")):
             raise self.refuse("a group with flags")
         end = self.text.find(">", self.at)
-        if end < 0 or not self.text[self.at : end].isidentifier():
+        if end < 0 or not self.text[self.at : end].replace("$", "_").isidentifier():
             raise self.error("a group needs a name between < and >")
         self.at = end + 1
+        return PLAIN
+
+    cdef Tree closed(self, Tree body, int kind):
+        """A group, behind its )."""
+        if not kind & LOOKS:
+            return self.quantified(body, True)
+        if not kind & BEHIND:
+            return self.quantified(look(body, True, kind & NEGATED != 0), True)
+        self.behind -= 1
+        if self.quantifier() is not None:
+            raise self.error("nothing to repeat")
+        return look(body, False, kind & NEGATED != 0)
+
+    cdef int check_look(self, str what, bint is_behind) except -1:
+        """What is looked behind for ends here, so nothing in it can look further."""
+        if not self.looks:
+            raise self.refuse(what)
+        if self.behind and not is_behind:
+            raise self.refuse(f"{what} within look-behind")
         return 0
 
     # -- quantifiers ------------------------------------------------------------------------------
@@ -98,7 +139,7 @@ cdef class Parser:
         cdef tuple bounds = self.quantifier()
         if bounds is None:
             return body
-        if isinstance(body, Anchor) and not is_group:
+        if body.most == 0 and not is_group:
             raise self.error("nothing to repeat")
         low, high = bounds
         if high is not None and high < low:
@@ -138,8 +179,14 @@ cdef class Parser:
         if c == "^":
             return START
         if c == "$":
+            if self.behind:
+                raise self.refuse("$ within look-behind")
             return END
         if c == "\\":
+            if self.peek() and self.peek() in "bB":
+                self.check_look("a word boundary", False)
+                self.at += 1
+                return BOUNDARY if self.text[self.at - 1] == "b" else NO_BOUNDARY
             return Chars(self.escape(False))
         if c in "*+?":
             raise self.error("nothing to repeat", 1)
@@ -213,8 +260,6 @@ cdef class Parser:
         self.at += 1
         if c == "b" and in_class:
             return 0x08
-        if c in "bB":
-            raise self.refuse("a word boundary")
         if c == "k" or (c in "123456789" and not in_class):
             raise self.refuse("a back-reference")
         if c in CONTROLS and not (c == "0" and self.peek().isdecimal()):

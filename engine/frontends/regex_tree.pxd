@@ -4,12 +4,13 @@
     Repeat(body, minimum, maximum)       maximum None: no upper bound; laziness does not change a
                                          language
     START, END      the anchors ^ and $
+    Look(body, ahead, negated)           (?=X) (?!X) (?<=X) (?<!X)
 
 Facts        least, most   shortest and longest match in characters (most None: no longest); anchors
-                           count as empty
-             anchored      an anchor stands somewhere below
-Invariants   I1 trees are made by ``cat``, ``alt`` and ``repeat`` only, which flatten: a Cat holds
-             no Cat, an Alt no Alt.
+                           and looks count as empty
+             anchored      an anchor or a look stands somewhere below
+Invariants   I1 trees are made by ``cat``, ``alt``, ``repeat`` and ``look`` only, which flatten: a
+             Cat holds no Cat, an Alt no Alt.
              I2 a Chars may be empty; it matches nothing.
              I3 trees are immutable; equal ones compare equal.
 Not here     reading patterns (regex_syntax), languages (regex, char_automaton).
@@ -42,6 +43,12 @@ cdef class Anchor(Tree):
     cdef readonly str sign
 
 
+cdef class Look(Tree):
+    cdef readonly Tree body
+    cdef readonly bint ahead, negated
+
+
 cpdef Tree cat(parts)
 cpdef Tree alt(parts)
 cpdef Tree repeat(Tree body, minimum, maximum)
+cpdef Tree look(Tree body, bint ahead, bint negated)

@@ -25,6 +25,11 @@ class Repeat(Tree):
 class Anchor(Tree):
     sign: str
 
+class Look(Tree):
+    body: Tree
+    ahead: bool
+    negated: bool
+
 EMPTY: Cat
 START: Anchor
 END: Anchor
@@ -36,5 +41,8 @@ def alt(parts: Iterable[Tree]) -> Tree:
     """Single characters among the alternatives become one set."""
 
 def repeat(body: Tree, minimum: int, maximum: int | None) -> Tree: ...
+def look(body: Tree, ahead: bool, negated: bool) -> Tree:
+    """What is always found, or never, is no Look."""
+
 def factored(tree: Tree) -> Tree:
     """The same texts; alternatives share their common beginnings, as in a trie."""

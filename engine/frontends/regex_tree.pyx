@@ -27,6 +27,8 @@ cdef tuple content(Tree tree):
         return (<Alt>tree).parts
     if isinstance(tree, Repeat):
         return (<Repeat>tree).body, (<Repeat>tree).minimum, (<Repeat>tree).maximum
+    if isinstance(tree, Look):
+        return (<Look>tree).body, (<Look>tree).ahead, (<Look>tree).negated
     return ((<Anchor>tree).sign,)
 
 
@@ -55,6 +57,11 @@ cdef class Repeat(Tree):
 cdef class Anchor(Tree):
     def __cinit__(self, str sign):
         self.sign, self.least, self.most, self.anchored = sign, 0, 0, True
+
+
+@cython.final
+cdef class Look(Tree):
+    pass
 
 
 cdef Cat new_cat(list parts):
@@ -115,7 +122,7 @@ cpdef Tree repeat(Tree body, minimum, maximum):
     if maximum == 0:
         return EMPTY
     if body.most == 0:
-        # an anchor holds once or not at all: no count, however large, says more
+        # what has no characters holds once or not at all: no count, however large, says more
         return body if minimum and body.anchored else EMPTY
     if minimum == maximum == 1:
         return body
@@ -126,6 +133,16 @@ cpdef Tree repeat(Tree body, minimum, maximum):
     made.body, made.minimum, made.maximum = body, minimum, maximum
     made.least, made.anchored = body.least * minimum, body.anchored
     made.most = None if body.most is None or maximum is None else body.most * maximum
+    return made
+
+
+cpdef Tree look(Tree body, bint ahead, bint negated):
+    cdef Look made
+    if body.least == 0 and not body.anchored:
+        return Chars(()) if negated else EMPTY
+    made = Look.__new__(Look)
+    made.body, made.ahead, made.negated = body, ahead, negated
+    made.least, made.most, made.anchored = 0, 0, True
     return made
 
 

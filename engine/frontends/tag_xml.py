@@ -22,9 +22,12 @@ from typing import Any
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..ir import Grammar, Node
-from .char_automaton import Bound, CharAutomaton, excluding, from_tree, intersection, with_length
+from .char_automaton import Bound, CharAutomaton, excluding, intersection
 from .char_automaton import without as complement
-from .json_schema.formats import PATTERNS, REFUSED
+from .char_lengths import bounded_node
+from .char_subsets import from_tree
+from .json_schema.formats import MOST as MOST_OF_FORMATS
+from .json_schema.formats import PATTERNS
 from .regex_syntax import parse
 from .regex_tree import Chars, cat
 from .tag_formats import JsonSchema
@@ -333,10 +336,9 @@ class XmlBuilder:
         patterns = [schema["pattern"]] if "pattern" in schema else []
         if not all(isinstance(pattern, str) for pattern in patterns):
             raise SpecError("must be a string", f"{place}/pattern")
-        if schema.get("format") in REFUSED:
-            raise UnsupportedSchema(f"{place}/format", "format")
         if schema.get("format") in PATTERNS:
             patterns.append(PATTERNS[schema["format"]])
+            most = min(MOST if most is None else most, MOST_OF_FORMATS.get(schema["format"], MOST))
         if patterns:
             return self._matching(patterns, least, most, guard, f"{place}/pattern")
         banned = [p for p in self.vocabulary.spelling.patterns(guard, place) if max(p) < 256]
@@ -351,7 +353,7 @@ class XmlBuilder:
         for pattern in patterns:
             tree = parse(pattern, pointer=place, limits=self.g.limits)
             found = intersection(found, from_tree(tree, bound, search=True), bound)
-        return with_length(found, least, most, bound).to_node(self.g, inside_json=False)
+        return bounded_node(self.g, found, least, most, bound, inside_json=False)
 
     # -- schemas ----------------------------------------------------------------------------------
     def _followed(self, schema: Any, place: str) -> tuple[Any, str]:

@@ -7,13 +7,9 @@ import re
 import pytest
 
 import engine
-from engine.frontends.char_automaton import (
-    Bound,
-    CharAutomaton,
-    bounded_node,
-    from_tree,
-    with_length,
-)
+from engine.frontends.char_automaton import Bound, CharAutomaton
+from engine.frontends.char_lengths import bounded_node, with_length
+from engine.frontends.char_subsets import from_tree
 from engine.frontends.regex_syntax import parse
 from engine.ir import BOUNDED, GRAPH, Grammar, Node
 from engine.limits import Limits

@@ -13,7 +13,8 @@ Meaning    the context-free language over characters. What is ignored may stand 
            terminal of a rule and at the end, in any number; never within a terminal.
            ``?rule``, ``!rule`` and ``-> alias`` shape trees and say nothing of the language.
 Refused    by name: templates, priorities, attributes in [], %declare, %override, %extend, %regex,
-           nested grammars, & and ~ between terminals, and what ECMA-262 patterns refuse.
+           nested grammars, & and ~ between terminals, look-around and \b, and what ECMA-262
+           patterns refuse.
 """
 
 import json
@@ -377,7 +378,8 @@ class _Reader:
 
         def make() -> Node:
             try:
-                return build_regex(self.g, pattern, pointer=self.s.pointer)
+                # what looks around would have to look past its terminal
+                return build_regex(self.g, pattern, pointer=self.s.pointer, looks=False)
             except SpecError as error:
                 raise self.s.within(error, at) from None
 

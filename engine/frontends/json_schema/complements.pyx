@@ -11,7 +11,7 @@ from .shapes cimport (
 from . import formats
 
 cdef object PATTERNS = formats.PATTERNS
-cdef object EXACT = getattr(formats, "EXACT", frozenset())
+cdef object EXACT = formats.EXACT
 #: the texts of a list become a pattern up to so many
 cdef Py_ssize_t MOST_NAMES = 100
 

@@ -1,12 +1,28 @@
-"""``format`` as regular expressions over the decoded value.
+r"""``format`` as regular expressions over the decoded value.
 
-Known formats are asserted; those that have no exact expression here are refused by name. Unknown
-formats are annotations, or refused where the caller asks for that. Where the RFC and common
-checkers differ, the narrower reading is taken: no leap seconds, no year 0000. Dates know the
-lengths of months and leap years.
+All formats of the standard are asserted. Unknown ones are annotations, or refused where the caller
+asks for that. No text is accepted that the RFC's grammar or ``jsonschema``'s checker refuses, so
+where they differ the narrower reading is taken, and some formats are narrower than both:
 
-Sources   RFC 3339 (dates, times, durations), RFC 5321 section 4.1.2 (Mailbox), RFC 3986 and 3987
-          (URIs and IRIs), RFC 6570 (templates), RFC 6901 (JSON pointers), RFC 4122 (UUIDs).
+date-time, time   no leap seconds, no year 0000; dates know the lengths of months and leap years
+hostname          no dot at the end, no labels with -- at their third character (``xn--``)
+idn-hostname      at most 48 characters; labels beyond ASCII have at most 11 letters and digits and
+                  no hyphens: a-z, lower-case letters common in Europe, kana, Han, Hangul
+idn-email         the same labels beyond ASCII in the domain, in any number
+uri, iri          IPvFuture with a lower-case v
+uri-template      no reserved operators; names of variables do not begin with an escape
+regex             what ECMA-262 and Python both read, with groups to a depth of three: no named
+                  groups, back-references, \p, \c, \0; ranges of classes are of digits, of letters
+                  from a or A or to z or Z, or of \u escapes from \u0 to higher ones or from below
+                  \u8 to above; what is looked around for holds no groups, and no quantifiers if it
+                  is looked behind for
+
+That a mailbox has at most 64 characters before the @ and a host's length in it are not counted.
+
+Sources   RFC 3339 (dates, times, durations), RFC 5321 section 4.1.2 (Mailbox), RFC 6531 section
+          3.3 (its international form), RFC 1123 section 2.1 (hosts), RFC 5890 to 5892 (IDNA), RFC
+          3986 and 3987 (URIs and IRIs), RFC 6570 (templates), RFC 6901 (JSON pointers), RFC 4122
+          (UUIDs), ECMA-262 section 22.2.1 (regex).
 """
 
 _MONTH_DAYS = (
@@ -42,12 +58,6 @@ _IPV6 = "(?:" + "|".join(
     ]
 ) + ")"  # fmt: skip
 
-_ATOM = r"[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]+"
-_QUOTED = r'"(?:[ !#-\[\]-~]|\\[ -~])*"'
-_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_MAILBOX = rf"(?:{_ATOM}(?:\.{_ATOM})*|{_QUOTED})@(?:{_LABEL}(?:\.{_LABEL})*"
-_EMAIL = rf"{_MAILBOX}|\[(?:{_IPV4}|IPv6:{_IPV6})\])"
-
 _ESCAPED = f"%{_HEX}{_HEX}"
 _UCS = (
     r"\u00a0-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"
@@ -55,6 +65,46 @@ _UCS = (
     + r"\u{e1000}-\u{efffd}"
 )
 _PRIVATE = r"\ue000-\uf8ff\u{f0000}-\u{ffffd}\u{100000}-\u{10fffd}"
+
+
+def _label(letters: str, more: str) -> str:
+    """Letters with hyphens among them, but not both as third and as fourth character; ``more``
+    counts those behind the fourth and before the last.
+    """
+    one, any_of = f"[{letters}]", f"[{letters}-]"
+    return (
+        f"(?:{one}(?:{any_of}{{0,2}}{one})?"
+        f"|{one}{any_of}(?:{one}{any_of}|-{one}){any_of}{more}{one})"
+    )
+
+
+_HOST_LABEL = _label("A-Za-z0-9", "{0,58}")
+#: letters that IDNA takes at any place of a label and beside any other of them: PVALID by RFC 5892,
+#: written from left to right, unchanged by NFC
+_IDN_LETTERS = (
+    r"\u00df-\u00f6\u00f8-\u00ffāăąćčďđēėęěğģīįıķĺļľłńņňōőœŕřśşšţťūůűųźżžșțΐ\u03ac-\u03ce"
+    r"\u0430-\u045f\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u30fc-\u30fe\u3400-\u4db5\u4e00-\u9fa5"
+    r"\uac00-\ud7a3"
+)
+#: ``xn--`` and the Punycode of 11 such letters take at most 61 characters: a delta of RFC 3492
+#: takes six digits from 288,886 on at the earliest, and all deltas of a label together are below
+#: 11 * 0xD800, so that at most two take six and the others five
+_IDN_LABEL = f"[a-z0-9{_IDN_LETTERS}]{{1,11}}"
+#: as the whole has at most 48 characters, so have its labels; in IDNA's form it has at most 252,
+#: since twelve of its characters, with the dot, become at most 62
+_IDN_HOST_LABEL = f"(?:{_label('A-Za-z0-9', '*')}|{_IDN_LABEL})"
+
+
+def _mailbox(more: str, label: str) -> str:
+    """``more``: the characters beyond ASCII."""
+    atom = rf"[A-Za-z0-9!#$%&'*+\-/=?^_`{{|}}~{more}]+"
+    quoted = rf'"(?:[ !#-\[\]-~{more}]|\\[ -~])*"'
+    return rf"(?:{atom}(?:\.{atom})*|{quoted})@(?:{label}(?:\.{label})*"
+
+
+_ADDRESS = rf"\[(?:{_IPV4}|IPv6:{_IPV6})\]"
+_MAILBOX = _mailbox("", "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?")
+_IDN_MAILBOX = _mailbox(_UCS, _IDN_HOST_LABEL)
 
 
 def _resource(more: str = "", private: str = "", *, literals: bool = True) -> tuple[str, str]:
@@ -68,7 +118,7 @@ def _resource(more: str = "", private: str = "", *, literals: bool = True) -> tu
     char = f"(?:[{unreserved}{delimiters}:@]|{_ESCAPED})"
     not_colon = f"(?:[{unreserved}{delimiters}@]|{_ESCAPED})"
     user = f"(?:(?:[{unreserved}{delimiters}:]|{_ESCAPED})*@)?"
-    future = rf"[vV]{_HEX}+\.[A-Za-z0-9\-._~{delimiters}:]+"
+    future = rf"v{_HEX}+\.[A-Za-z0-9\-._~{delimiters}:]+"
     bracketed = rf"\[(?:{_IPV6}|{future})\]|" if literals else ""
     host = rf"(?:{bracketed}(?:[{unreserved}{delimiters}]|{_ESCAPED})*)"
     rest = f"(?:/{char}*)*"
@@ -85,11 +135,39 @@ _SHORT_URI, _SHORT_URI_REFERENCE = _resource(literals=False)
 _SHORT_IRI, _SHORT_IRI_REFERENCE = _resource(_UCS, _PRIVATE, literals=False)
 
 _VARIABLE = f"(?:[A-Za-z0-9_]|{_ESCAPED})"
-_VARSPEC = rf"{_VARIABLE}(?:\.?{_VARIABLE})*(?::[1-9]\d{{0,2}}|\*)?"
+_VARSPEC = rf"[A-Za-z0-9_](?:\.?{_VARIABLE})*(?::[1-9]\d{{0,2}}|\*)?"
 _LITERAL = rf"(?:[!#$&(-;=?-\[\]_a-z~{_UCS}{_PRIVATE}]|{_ESCAPED})"
-_TEMPLATE = rf"(?:{_LITERAL}|\{{[+#./;?&=,!@|]?{_VARSPEC}(?:,{_VARSPEC})*\}})*"
+_TEMPLATE = rf"(?:{_LITERAL}|\{{[+#./;?&]?{_VARSPEC}(?:,{_VARSPEC})*\}})*"
 
 _POINTER = "(?:/(?:[^~/]|~[01])*)*"
+
+
+def _ordered(between: str) -> str:
+    """Two digits, the second no smaller than the first."""
+    return "(?:" + "|".join(f"{digit}{between}[{digit}-9]" for digit in range(10)) + ")"
+
+
+def _regular_expressions() -> str:
+    """Patterns of ECMA-262, as far as Python reads them, too, with groups to a depth of three."""
+    escape = rf"\\(?:[dDwWsStnrfv^$\\.*+?()\[\]{{}}|/]|x{_HEX}{{2}}|u{_HEX}{{4}})"
+    far = "|".join(
+        rf"\\u[{low}]{_HEX}{{3}}-\\u[{high}A-Fa-f]{_HEX}{{3}}"
+        for low, high in (("0", "1-9"), ("1-7", "89"))
+    )
+    ranges = f"{_ordered('-')}|a-[a-z]|[a-z]-z|A-[A-Z]|[A-Z]-Z|{far}"
+    member = rf"(?:[^\\\[\]^\-&|~]|{escape}|\\[b\-]|{ranges})"
+    # no two of & | ~ behind one another: Python warns of && and the like
+    members = rf"(?:(?:[&|~]?{member}\^*)+[&|~]?|[&|~])"
+    single = rf"(?:[^\\^$.*+?()\[\]{{}}|]|\.|{escape}|\[\^?-?{members}-?\])"
+    counts = rf"\d{{1,3}},?|{_ordered(',')}|\d,[1-9]\d\d?|[1-9]\d,[1-9]\d\d|\d{{1,3}},[1-9]\d{{3}}"
+    quantifier = rf"(?:(?:[*+?]|\{{(?:{counts})\}})\??)?"
+    terms = rf"{single}{quantifier}|[$^|]|\\[bB]"
+    flat = nested = f"(?:{terms})*"
+    for _ in range(2):
+        nested = rf"(?:{terms}|\((?:\?:)?{nested}\){quantifier})*"
+    looks = rf"\(\?[=!]{flat}\)|\(\?<[=!]{single}*\)"
+    return rf"(?:{terms}|\((?:\?:)?{nested}\){quantifier}|{looks})*"
+
 
 #: format -> pattern of the whole value
 PATTERNS = {
@@ -100,7 +178,10 @@ PATTERNS = {
     "ipv4": _IPV4,
     "ipv6": _IPV6,
     "uuid": f"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}",
-    "email": _EMAIL,
+    "email": f"{_MAILBOX}|{_ADDRESS})",
+    "idn-email": f"{_IDN_MAILBOX}|{_ADDRESS})",
+    "hostname": rf"{_HOST_LABEL}(?:\.{_HOST_LABEL})*",
+    "idn-hostname": rf"{_IDN_HOST_LABEL}(?:\.{_IDN_HOST_LABEL})*",
     "uri": _URI,
     "uri-reference": _URI_REFERENCE,
     "iri": _IRI,
@@ -108,6 +189,7 @@ PATTERNS = {
     "uri-template": _TEMPLATE,
     "json-pointer": _POINTER,
     "relative-json-pointer": rf"(?:0|[1-9]+0?)(?:#|{_POINTER})",
+    "regex": _regular_expressions(),
 }
 PATTERNS = {name: f"^(?:{pattern})$" for name, pattern in PATTERNS.items()}
 
@@ -115,6 +197,7 @@ PATTERNS = {name: f"^(?:{pattern})$" for name, pattern in PATTERNS.items()}
 #: tenths of the states
 SHORT = {
     "email": f"{_MAILBOX})",
+    "idn-email": f"{_IDN_MAILBOX})",
     "uri": _SHORT_URI,
     "uri-reference": _SHORT_URI_REFERENCE,
     "iri": _SHORT_IRI,
@@ -122,5 +205,8 @@ SHORT = {
 }
 SHORT = PATTERNS | {name: f"^(?:{pattern})$" for name, pattern in SHORT.items()}
 
-#: formats that the standard defines and that are refused here rather than taken as annotations
-REFUSED = frozenset(("idn-email", "hostname", "idn-hostname", "regex"))
+#: formats that accept exactly what the checker accepts, so that what is none of them is known, too
+EXACT = frozenset(("date", "ipv4", "ipv6", "json-pointer"))
+
+#: the most characters of formats whose patterns do not say so: states would be multiplied by them
+MOST = {"hostname": 253, "idn-hostname": 48}

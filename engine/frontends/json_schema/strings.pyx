@@ -8,8 +8,9 @@ from .shapes cimport Named, Strings, least
 from .text cimport STRING_BODY, Text
 
 from ...ir import Grammar
-from ..char_automaton import Bound, bounded_node, excluding, intersection, without
-from ..regex import emit_search, whole
+from ..char_automaton import Bound, excluding, intersection, without
+from ..char_lengths import bounded_node
+from ..regex import emit_search, search_automaton, whole, with_lengths
 from ..regex_syntax import parse
 from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
 from . import formats
@@ -123,6 +124,11 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
         bounded = bounded_tree(tree, minimum, maximum)
         if bounded is not None:
             return emit_search(grammar, bounded, pointer)
+        rest, low, high = with_lengths(tree)
+        if rest is not tree:
+            bound = Bound(grammar.limits.pattern_states, pointer)
+            found = search_automaton(rest, bound)
+            return bounded_node(grammar, found, max(minimum, low), least(maximum, high), bound)
     for each in strings.patterns:
         automata.append(evaluator.pattern(each))
     for each in strings.formats:
@@ -133,7 +139,8 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
         automata.append(excluding(strings.barred))
     bound = Bound(grammar.limits.pattern_states, place_of(strings))
     found = automata[0]
-    for other in automata[1:]:
+    # a complement may have states that lead nowhere: meeting itself, it loses them
+    for other in automata[1:] or automata[:is_barred]:
         found = intersection(found, other, bound)
     return bounded_node(grammar, found, minimum, maximum, bound)
 

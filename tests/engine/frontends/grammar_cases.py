@@ -183,4 +183,5 @@ REFUSED = (
     ("lark", "start: /a/x", "the flag x"),
     ("lark", "start: /[^a]/i", "the flag i"),
     ("lark", "start: /(?=a)b/", "pattern"),
+    ("lark", r"start: /a\b/", "pattern"),
 )

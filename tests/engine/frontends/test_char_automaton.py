@@ -9,12 +9,12 @@ from engine.frontends.char_automaton import (
     Bound,
     CharAutomaton,
     excluding,
-    from_tree,
     intersection,
-    with_length,
     without,
     words,
 )
+from engine.frontends.char_lengths import with_length
+from engine.frontends.char_subsets import from_tree
 from engine.frontends.regex_syntax import parse
 from engine.limits import Limits
 from tests.engine.frontends.recognise import accepts, language, quoted

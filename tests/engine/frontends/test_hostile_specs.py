@@ -11,7 +11,8 @@ import pytest
 
 import engine
 from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
-from engine.frontends.char_automaton import Bound, from_tree
+from engine.frontends.char_automaton import Bound
+from engine.frontends.char_subsets import from_tree
 from engine.frontends.json_schema import build_json_schema
 from engine.frontends.regex_syntax import parse
 from engine.ir import Grammar

@@ -1,16 +1,22 @@
 """Formats accept no value that the RFC or ``jsonschema``'s own checker refuses."""
 
+import json
 import random
+import warnings
+from collections.abc import Callable
+from functools import cache
 
 import jsonschema
 import pytest
 
+import engine
 from engine.errors import UnsupportedSchema
-from engine.frontends.json_schema import build_json_schema
-from engine.frontends.json_schema.formats import PATTERNS, REFUSED, SHORT
+from engine.frontends.char_automaton import Bound, CharAutomaton
+from engine.frontends.json_schema.formats import EXACT, MOST, PATTERNS, SHORT
+from engine.frontends.regex import search_automaton
 from engine.frontends.regex_syntax import parse
-from engine.ir import Grammar
 from engine.limits import Limits
+from tests.engine.frontends.random_schemas import byte_vocabulary, takes
 from tests.engine.frontends.recognise import accepts, quoted, schema_language
 
 #: of the current draft; a plain FormatChecker() takes "time" for what Draft 3 took it for
@@ -34,15 +40,23 @@ TEXTS = {
              ["2eb8aa08aa9811eab4aa73b441d16380", "2eb8aa08-aa98-11ea-b4aa-73b441d1638", "2eb8aa08-aa98-11ea-b4aa-73b441d1638g", "2eb8-aa08-aa98-11ea-b4aa73b44-1d16380", "{2eb8aa08-aa98-11ea-b4aa-73b441d16380}"]),
     "email": (["a@b", "joe.bloggs@example.com", "te~st+x@example.co.uk", '"joe bloggs"@example.com', '"a\\"@b"@c', "a@[127.0.0.1]", "a@[IPv6:::1]"],
               ["", "a", "@b", "a@", ".a@b", "a.@b", "a..b@c", "a@b..c", "a@-b", "a@b-", "a b@c", "a@b c", "a@[300.0.0.1]", '"a@b', "é@b", "a@é", "a@b@c"]),
-    "uri": (["http://a", "http://u:p@h.x:80/p/q;r?s=t&u#v", "urn:oasis:names", "mailto:a@b", "file:///x", "http://[::1]:8/", "http://[v1.a:b]/", "a:", "a:?b", "http://x/%20", "ldap://[2001:db8::7]/c=GB?objectClass?one", "tel:+1-816-555-1212", "http://a?b/?c#d/?e"],
-            ["", "//a", "/a", "a", ":a", "1a:b", "http://a b", "http://a/%2", "http://a/%zz", "http://[::1", "http://[1::2::3]/", "http://a:b:c/", "http://é", "http://a#b#c", "http://a/<>", "http://a\\b", "http://a/[", "http://u@v@w"]),
+    "idn-email": (["a@b", "é@b", "用户@例え.テスト", "a.β@почта.рф", '"é b"@c', "a@[127.0.0.1]", "é@A-b.c"],
+                  ["", "@b", "é", "é..a@b", "é b@c", "a@É", "a@-é", "a@xn--b", "é@", "a@\u0301a", "\x7f@b", "\u0080@b"]),
+    "hostname": (["a", "example.com", "EXAMPLE.com", "1.2", "a-b.c--d", "abc--d", "a" * 63, ".".join(["a" * 63] * 3 + ["b" * 61])],
+                 ["", ".", "a.", ".a", "a..b", "-a", "a-", "a.-b", "a_b", "a b", "é", "xn--bcher-kva", "ab--c", "a" * 64, ".".join(["a" * 63] * 3 + ["b" * 62]), "a\n"]),
+    "idn-hostname": (["a", "example.com", "bücher.de", "例え.テスト", "почта.рф", "한국.kr", "ελλάς", "A-b.ß", "々ー", "가" * 11, "a" * 48],
+                     ["", ".", "a.", "-é", "é-", "É", "xn--bcher-kva", "ab--c", "a\u0301", "\u0301a", "א", "・", "가" * 12, "a" * 49, "ａ", "e\u3002f", "ﬁ", "ſ"]),
+    "regex": (["", "a", "^[a-z]+$", "(?:a|b)*?c{2,3}", r"\d\.\x41é", "[^a-zA-Z0-9_-]", "(?=a)(?!b)(?<=c)(?<![de]f)g", "((a)b){0,10}|", r"[\]\-\u0041-\uffff]", "[!@#$%^&*]", r"^\b(a{12,120}){3,}?$", "[|]", "😀"],
+              ["(", ")", "a)", "[", "[]", "[^]", "a**", "a{2}{3}", "*a", "^*", "{", "a{,2}", "a{3,2}", "[z-a]", "]", "}", "\\", r"\q", r"\1", r"\p{L}", "(?P<a>b)", "(?<a>b)", "(?i)a", "(?<=a*)b", "(?=a)*", "[a&&b]", "((((a))))"]),
+    "uri": (["http://a", "http://u:p@h.x:80/p/q;r?s=t&u#v", "urn:oasis:names", "mailto:a@b", "file:///x", "http://[::1]:8/", "http://[v1F.a:b]/", "a:", "a:?b", "http://x/%20", "ldap://[2001:db8::7]/c=GB?objectClass?one", "tel:+1-816-555-1212", "http://a?b/?c#d/?e"],
+            ["", "//a", "/a", "a", ":a", "1a:b", "http://a b", "http://a/%2", "http://a/%zz", "http://[::1", "http://[1::2::3]/", "http://a:b:c/", "http://é", "http://a#b#c", "http://a/<>", "http://a\\b", "http://a/[", "http://u@v@w", "http://[V1.a]/"]),
     "uri-reference": (["", "a", "/a/b?c#d", "//h/p", "../x", "?q", "#f", "http://a", "a/b:c", "./a:b"],
                       ["a b", "%2", "\\\\WINDOWS\\f", "#a#b", "1a:b", "é", "//[::1"]),
     "iri": (["http://é.x/ü?ö#ß", "http://a/漢字", "http://a?\ue000", "urn:x", "http://[::1]/", "http://😀"],
             ["", "/é", "http://a b", "http://a/\ue000", "http://é^", "http://a/\ufffe", "http://a/\u0080"]),
     "iri-reference": (["é", "/漢", "#ü", "http://é", ""], ["é é", "é\\b", "#é#"]),
     "uri-template": (["", "http://x/{a}", "{+a,b*,c:3}/{#d.e}{?f_%41}", "x%20y", "é", "{a:999}"],
-                     ["{", "}", "{a", "a}", "{}", "{a:0}", "{a:10000}", "{a b}", "{$a}", "{{a}}", "a b", "%2", "<", '"', "'", "a|b", "{a..b}"]),
+                     ["{", "}", "{a", "a}", "{}", "{a:0}", "{a:10000}", "{a b}", "{$a}", "{{a}}", "a b", "%2", "<", '"', "'", "a|b", "{a..b}", "{%41}", "{=a}", "{,a}", "{|a}"]),
     "json-pointer": (["", "/", "/a", "/a~1b/~0/é", "//"], ["a", "#/a", "/~", "/~2", "/a~", "a/"]),
     "relative-json-pointer": (["0", "1/a", "10#", "0/~0", "2/"], ["", "/a", "01", "-1", "1a", "1##", "0#/a", "+1"]),
 }  # fmt: skip
@@ -89,13 +103,90 @@ def test_beside_a_length_a_format_is_narrower_never_wider(name: str) -> None:
             assert not accepts(whole, quoted(text)), text
 
 
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_a_format_without_an_exact_form_is_refused_by_name(name: str) -> None:
-    with pytest.raises(UnsupportedSchema) as caught:
-        build_json_schema(Grammar(), {"properties": {"a": {"type": "string", "format": name}}})
-    assert (caught.value.pointer, caught.value.keyword) == ("/properties/a/format", "format")
-    assert name in caught.value.message
-    build_json_schema(Grammar(), {"type": "integer", "format": name})
+@cache
+def automaton(name: str) -> CharAutomaton:
+    tree = parse(PATTERNS[name], pointer="", limits=Limits())
+    return search_automaton(tree, Bound(20_000, ""))
+
+
+def sampler(name: str, stop: float, rng: random.Random) -> Callable[[], str]:
+    """Random texts of a format: a walk that prefers the ends of the ranges of characters."""
+    edges, finals = automaton(name).edges, automaton(name).finals
+
+    def sample() -> str:
+        state, text = 0, ""
+        while not (state in finals and (not edges[state] or rng.random() < stop)):
+            ranges, target = rng.choice(edges[state])
+            low, high = rng.choice(ranges)
+            text += chr(rng.choice((low, high, rng.randint(low, high))))
+            state = target
+        return text
+
+    return sample
+
+
+@pytest.mark.parametrize("stop", [0.05, 0.3])
+@pytest.mark.parametrize("name", sorted(set(PATTERNS) & set(CHECKER.checkers)))
+def test_what_is_accepted_the_checker_accepts(name: str, stop: float) -> None:
+    sample = sampler(name, stop, random.Random(f"{name} {stop}"))
+    texts = {sample() for _ in range(1_000)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wrong = [
+            x for x in texts if len(x) <= MOST.get(name, 999) and not CHECKER.conforms(x, name)
+        ]
+    assert wrong == []
+
+
+def test_the_longest_international_hosts_are_no_longer_than_dns_takes() -> None:
+    idna = pytest.importorskip("idna")
+    rng = random.Random(1)
+    alphabets = ["가힣", "ß힣", "一힣ßz", "힣", "ぁー龥힣09"]
+    for _ in range(2_000):
+        alphabet, size = rng.choice(alphabets), rng.choice([1, 2, 6, 11, 11])
+        labels = ["".join(rng.choices(alphabet, k=size)) for _ in range(48)]
+        text = ".".join(labels)[:48].rstrip(".")
+        assert automaton("idn-hostname").accepts(text)
+        assert len(idna.encode(text)) <= 253
+
+
+#: what texts that are close to the exact formats are made of
+NEAR = {
+    "date": "0123456789-٣\n ",
+    "ipv4": "0123456789.+_٣\n ",
+    "ipv6": "0123456789abF::.%/٣\n ",
+    "json-pointer": "~~//01a#\n ",
+}
+
+
+@pytest.mark.parametrize("name", sorted(EXACT & set(CHECKER.checkers)))
+def test_an_exact_format_accepts_all_that_the_checker_accepts(name: str) -> None:
+    rng = random.Random(name)
+    valid = [x for x in TEXTS[name][0] + TEXTS[name][1] if CHECKER.conforms(x, name)]
+    for _ in range(10_000):
+        text = list(rng.choice(valid))
+        for _ in range(rng.randrange(3)):
+            at = rng.randrange(len(text) + 1)
+            text[at : at + rng.randrange(2)] = rng.choice(["", rng.choice(NEAR[name])])
+        found = automaton(name).accepts("".join(text))
+        assert found == CHECKER.conforms("".join(text), name), "".join(text)
+
+
+@pytest.mark.parametrize("name", sorted(MOST))
+@pytest.mark.parametrize("more", [{}, {"maxLength": 999}, {"minLength": 2}, {"pattern": "a"}])
+def test_the_most_characters_of_a_format_are_counted(name: str, more: dict[str, object]) -> None:
+    compiled = engine.Compiler(byte_vocabulary()).compile_json_schema(
+        {"type": "string", "format": name, **more}
+    )
+    text = ".".join(["a" * 31] * 8)[: MOST[name]]
+    assert takes(compiled, json.dumps(text))
+    assert not takes(compiled, json.dumps(text + "a"))
+
+
+def test_values_of_an_enum_are_judged_by_the_most_characters_too() -> None:
+    texts = ["a" * 48, "b" * 49]
+    found = schema_language({"enum": texts, "format": "idn-hostname"})
+    assert [accepts(found, quoted(text)) for text in texts] == [True, False]
 
 
 def test_an_unknown_format_is_an_annotation_or_refused_as_asked() -> None:

@@ -6,7 +6,9 @@ import re
 import pytest
 
 from engine.errors import LimitExceeded
-from engine.frontends.char_automaton import Bound, from_tree, with_length, without
+from engine.frontends.char_automaton import Bound, without
+from engine.frontends.char_lengths import with_length
+from engine.frontends.char_subsets import from_tree
 from engine.frontends.regex import build_regex, build_search, search_automaton
 from engine.frontends.regex_syntax import parse
 from engine.frontends.regex_tree import Repeat, factored

@@ -57,6 +57,26 @@ MATCHES = [
     (r"\p{Letter}\p{General_Category=Uppercase_Letter}\p{gc=Ps}", ["aB("], ["1B("]),
     (r"[\p{ASCII}é]", ["a", "é"], ["è"]),
     (r"\p{Any}\p{LC}", ["\nA"], ["\nʻ"]),
+    (r"\p{Script=Greek}\p{sc=Cyrl}\P{Script=Latin}", ["αж1", "Ωяω"], ["aж1", "ααα", "αжz"]),
+    (r"[\p{Script=Han}\p{sc=Hiragana}]+", ["漢字", "かな"], ["カ", "a", ""]),
+    (r"\p{Lowercase}\p{Uppercase}\p{Alphabetic}\p{Alpha}", ["aAéʰ"], ["AAéé", "aa1a"]),
+    (
+        r"\p{White_Space}\p{Emoji_Presentation}\p{AHex}",
+        ["\u0085😀f", "\u3000🎉0"],
+        ["\ufeff😀f", " ©f", " 😀g"],
+    ),
+    (r"\p{punct}\p{digit}\p{Combining_Mark}", ["!7\u0301"], ["a7\u0301", "!7a"]),
+    (r"\p{Surrogate}", [], ["a", "\ud800"]),
+    (r"[^\p{L}\d]\P{Assigned}", ["-\u0378"], ["a\u0378", "-a"]),
+    (r"\d\w", ["1a"], ["١a", "1é"]),
+    (r"\s", [" ", "\u00a0", "\u2028", "\ufeff", "\u3000", "\v"], ["\u0085", "\u200b", "a"]),
+    (r"(?<$a_1>b)", ["b"], []),
+    (r"a(?:b|)c|(?:)", ["abc", "ac", ""], ["ab"]),
+    (r"a{2,}?b*?c+?d??", ["aac", "aaabbccd"], ["ac"]),
+    (r"x{1", ["x{1"], ["x"]),
+    (r"x{1,a}", ["x{1,a}"], ["x"]),
+    (r"\$\^\{\}", ["$^{}"], []),
+    (r"a^b|c$d|e", ["e"], ["ab", "cd", "a^b"]),
     ("(^)?a", ["a"], []),
 ]
 
@@ -87,6 +107,9 @@ ILL_FORMED = [
     ("a+*", 2, "nothing to repeat"),
     ("a*+", 2, "nothing to repeat"),
     ("^*", 2, "nothing to repeat"),
+    (r"\b+", 3, "nothing to repeat"),
+    ("(?<=a)*", 7, "nothing to repeat"),
+    ("a{2}{3}", 7, "nothing to repeat"),
     ("{2}", 3, "nothing to repeat"),
     ("(|{2})", 5, "nothing to repeat"),
     ("a{3,2}", 6, "numbers out of order"),
@@ -125,10 +148,10 @@ def test_an_ill_formed_pattern_is_refused_with_its_position(
 
 
 UNENFORCEABLE = [
-    ("(?=a)", "look-ahead"), ("(?!a)", "look-ahead"), ("(?<=a)", "look-behind"), ("(?<!a)", "look-behind"),
-    (r"a\b", "word boundary"), (r"\Ba", "word boundary"), (r"(a)\1", "back-reference"),
-    (r"(?<n>a)\k<n>", "back-reference"), ("(?i)a", "flags"), ("(?i:a)", "flags"), ("(?>a)", "flags"),
-    (r"\p{Script=Greek}", "Script=Greek"), (r"\p{Emoji}", "Emoji"),
+    (r"(a)\1", "back-reference"), (r"(?<n>a)\k<n>", "back-reference"), ("(?i)a", "flags"),
+    ("(?i:a)", "flags"), ("(?>a)", "flags"), (r"\p{Greek}", "Greek"), (r"\p{Script=}", "Script="),
+    (r"\p{scx=Greek}", "scx=Greek"), (r"\p{ID_Start}", "ID_Start"), (r"\p{Script Greek}", "Script Greek"),
+    (r"\p{gc=Any}", "gc=Any"),
 ]  # fmt: skip
 
 
@@ -139,6 +162,13 @@ def test_what_cannot_be_enforced_is_refused_by_name(pattern: str, construct: str
     assert caught.value.keyword == "pattern"
     assert caught.value.pointer == "/p"
     assert construct in caught.value.message
+
+
+@pytest.mark.parametrize("pattern", ["(?=a)", "(?!a)", "(?<=a)", "(?<!a)", r"a\b", r"\B"])
+def test_where_nothing_may_look_around_it_is_refused(pattern: str) -> None:
+    with pytest.raises(UnsupportedSchema) as caught:
+        parse(pattern, pointer="/p", limits=Limits(), looks=False)
+    assert "position" in caught.value.message
 
 
 def test_the_length_of_a_pattern_is_bounded() -> None:

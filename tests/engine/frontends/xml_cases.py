@@ -79,6 +79,8 @@ QWEN = (
     Case("qwen, pattern", styled("qwen_xml", closed({"e": {"type": "string", "pattern": "^a+$"}})), (f"{P}e>a{END}", f"{P}e>aaa{END}"), (f"{P}e>b{END}", f"{P}e>{END}"), theirs=(f"{P}e>\na\n{END}",), reason=RAW_SPACE),
     Case("qwen, a pattern that is searched for", styled("qwen_xml", closed({"e": {"type": "string", "pattern": "b"}})), (f"{P}e>b{END}",), (f"{P}e>a{END}",), ours=(f"{P}e>abc{END}",), reason=KEYWORDS),
     Case("qwen, a date", styled("qwen_xml", closed({"e": {"type": "string", "format": "date"}})), (f"{P}e>2024-02-29{END}",), (f"{P}e>x{END}", f"{P}e>2024-13-01{END}")),
+    Case("qwen, a host", styled("qwen_xml", closed({"e": {"type": "string", "format": "hostname", "minLength": 2}})), (f"{P}e>a.b{END}", f"{P}e>{'a.' * 126}b{END}"), (f"{P}e>a{END}", f"{P}e>{'a.' * 126}bc{END}", f"{P}e>a.{END}")),
+    Case("qwen, a pattern that looks around", styled("qwen_xml", closed({"e": {"type": "string", "pattern": "^(?!a)\\w+\\b$"}})), (f"{P}e>ba{END}",), (f"{P}e>ab{END}", f"{P}e>b-{END}")),
     Case("qwen, length", styled("qwen_xml", closed({"e": {"type": "string", "minLength": 2, "maxLength": 4}})), (f"{P}e>ab{END}", f"{P}e>éàèù{END}"), (f"{P}e>a{END}",), theirs=(f"{P}e>abcd \n{END}",), reason=RAW_SPACE),
     Case("qwen, least length", styled("qwen_xml", closed({"e": {"type": "string", "minLength": 2}})), (f"{P}e>ab{END}", f"{P}e>{'x' * 30}{END}"), (f"{P}e>a{END}", f"{P}e>{END}"), theirs=(f"{P}e>ab{END}cd{END}",), reason=ELEMENT_END),
     Case("qwen, any of", styled("qwen_xml", closed({"e": {"anyOf": [STRING, {"type": "null"}]}})), (f"{P}e>x{END}", f"{P}e>null{END}", f"{P}e>{END}"), (f"{P}e>x", "x")),

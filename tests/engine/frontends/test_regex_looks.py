@@ -1,0 +1,192 @@
+"""Look-around and word boundaries, against Python's ``re``: in automata and in the engine."""
+
+import json
+import re
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import engine
+from engine.errors import LimitExceeded, UnsupportedSchema
+from engine.frontends.char_automaton import Bound
+from engine.frontends.char_subsets import from_tree
+from engine.frontends.regex import search_automaton, with_lengths
+from engine.frontends.regex_syntax import parse
+from engine.frontends.regex_tree import END, START, cat
+from engine.limits import Limits
+from tests.engine.frontends.random_schemas import byte_vocabulary, takes
+
+ATOMS = ["a", "b", "ab", ".", "[ab]", "[^a]", "-", r"\w", r"\W", r"\b", r"\B", "^", "$"]
+#: Python wants one width of what it looks behind for
+BEHIND = ["a", "ab", "^a", "[ab]-", "a|b", "^", "(?<!a)b", r"\w", "(?<=^a)b"]
+QUANTIFIERS = ["*", "+", "?", "{2}", "{1,2}", "{0,2}"]
+
+
+def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(
+        st.tuples(inner, inner).map("".join),
+        st.tuples(inner, inner).map("(?:{0[0]}|{0[1]})".format),
+        st.tuples(inner, st.sampled_from(QUANTIFIERS)).map("(?:{0[0]}){0[1]}".format),
+        st.tuples(st.sampled_from(["(?=", "(?!"]), inner).map("{0[0]}{0[1]})".format),
+    )
+
+
+behind = st.tuples(st.sampled_from(["(?<=", "(?<!"]), st.sampled_from(BEHIND))
+patterns = st.recursive(
+    st.sampled_from(ATOMS) | behind.map("{0[0]}{0[1]})".format), larger, max_leaves=8
+)
+#: Python before 3.14 finds no \B in the empty text
+texts = st.lists(st.text("aab-", min_size=1, max_size=7), min_size=20, max_size=20)
+
+
+@cache
+def compiler() -> engine.Compiler:
+    return engine.Compiler(byte_vocabulary())
+
+
+def tree_of(pattern: str):
+    return parse(pattern, pointer="", limits=Limits())
+
+
+@settings(max_examples=300)
+@given(patterns, texts)
+def test_looks_mean_what_they_mean_to_python(pattern: str, several: list[str]) -> None:
+    oracle = re.compile(pattern.replace("$", r"\Z"), re.ASCII)
+    search = search_automaton(tree_of(pattern), Bound(20_000, ""))
+    whole = from_tree(tree_of(pattern), Bound(20_000, ""), search=False)
+    for text in several:
+        assert search.accepts(text) == bool(oracle.search(text)), text
+        assert whole.accepts(text) == bool(oracle.fullmatch(text)), text
+
+
+@settings(max_examples=40)
+@given(patterns, st.integers(0, 4), st.integers(2, 6), texts)
+def test_looks_mean_the_same_in_the_engine(
+    pattern: str, least: int, most: int, several: list[str]
+) -> None:
+    oracle = re.compile(pattern.replace("$", r"\Z"), re.ASCII)
+    bounded = {"type": "string", "pattern": pattern, "minLength": least, "maxLength": most}
+    fits = [x for x in several if oracle.search(x)]
+    by_length = [x for x in fits if least <= len(x) <= most]
+    takers = (
+        (lambda: compiler().compile_regex(pattern), str, [x for x in several if oracle.fullmatch(x)]),
+        (lambda: compiler().compile_json_schema({"type": "string", "pattern": pattern}), json.dumps, fits),
+        (lambda: compiler().compile_json_schema(bounded), json.dumps, by_length),
+    )  # fmt: skip
+    for compiled, spell, expected in takers:
+        try:
+            found = compiled()
+        except engine.SpecError:  # nothing matches, or no short text
+            assert expected == []
+            continue
+        assert [text for text in several if takes(found, spell(text))] == expected
+
+
+# (pattern, texts in which it is found, texts in which it is not)
+PEOPLE = [
+    (r"^(?=.*[A-Z])(?=.*[a-z])(?=.*\d).{8,64}$", ["Passw0rd", "x" * 62 + "A1"], ["password", "Passw0r", "x" * 63 + "A1"]),
+    (r"^(?=.{1,9}$)(?:(?!-)[a-z0-9-]{1,5}(?<!-)\.)+[a-z]{2,3}$", ["a.de", "a-b.c.org"], ["-a.de", "a-.de", "abcdef.de", "a-b.cd.org"]),
+    (r"^(?!000|666)[0-8]\d{2}-(?!00)\d{2}$", ["123-45", "001-01"], ["000-45", "666-45", "123-00", "900-11"]),
+    (r"^(?!\s)(?!.*\s$).+$", ["a", "a b"], ["", " a", "a "]),
+    (r"^(?!.*--)[a-z-]{1,2000}$", ["a-b", "-" + "a" * 1_999], ["a--b", "", "-" + "a" * 2_000]),
+    (r"\bfoo\b", ["foo", "a foo!", "x-foo"], ["food", "afoo", "éfo"]),
+    (r"\Bfoo", ["afoo", "_foo"], ["foo", " foo"]),
+    (r"(?<!\$)\b\d+\b", ["5", "a 12", "$5 6"], ["$5", "a5"]),
+    (r"(?<=^|,)a(?=,|$)", ["a", "b,a", "a,b"], ["ba", "ab"]),
+    (r"^(?:(?!END)[^])*$", ["", "EN D", "a\nb"], ["END", "aENDb"]),
+    (r"^(?:a(?=b)|b(?!b)|c)*$", ["", "abc", "cab"], ["a", "bb", "ac"]),
+    (r"(?!)", [], ["", "a"]),
+    (r"a(?=)b", ["ab"], ["a"]),
+    (r"(?=a)*b", ["b"], ["a"]),
+    (r"^\b", ["a"], ["", "-"]),
+    (r"^\B", ["", "-"], ["a"]),
+    (r"\bé\b", ["aéb"], ["é", "aé"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "good", "bad"), PEOPLE, ids=[case[0] for case in PEOPLE])
+def test_patterns_that_people_write(pattern: str, good: list[str], bad: list[str]) -> None:
+    found = compiler().compile_json_schema({"type": "string", "pattern": pattern}) if good else None
+    automaton = search_automaton(with_lengths(tree_of(pattern))[0], Bound(20_000, ""))
+    assert [x for x in good if not takes(found, json.dumps(x)) or not automaton.accepts(x)] == []
+    assert [x for x in bad if found and takes(found, json.dumps(x))] == []
+
+
+# (pattern, the pattern that is left, bounds)
+LENGTHS = [
+    (r"^(?=.{1,9}$)[ab]+$", r"^(?=.*$)[ab]*$", (1, 9)),
+    (r"^(?=.{3,}$)(?!a)[ab]{2,5}c$", r"^(?=.*$)(?!a)[ab]*c$", (3, 6)),
+    (r"^(?!a).{2,5}", r"^(?!a).{2,5}", (0, None)),
+    (r"^(?!a)b*c{2,5}$", r"^(?!a)b*c{2,5}$", (0, None)),
+    (r"(?=.{1,9}$)[ab]+$", r"(?=.{1,9}$)[ab]+$", (0, None)),
+    (r"^(?!.{1,9}$)[ab]{2}$", r"^(?!.{1,9}$)[ab]{2}$", (0, None)),
+    (r"^[ab]+$", r"^[ab]+$", (0, None)),
+]
+
+
+@pytest.mark.parametrize(("pattern", "rest", "bounds"), LENGTHS)
+def test_lengths_beside_looks_are_left_to_registers(
+    pattern: str, rest: str, bounds: tuple[int, int | None]
+) -> None:
+    left, least, most = with_lengths(tree_of(pattern))
+    assert left == tree_of(rest)
+    assert (least, most) == bounds
+
+
+@pytest.mark.parametrize(
+    ("pattern", "what"),
+    [
+        ("(?<=a(?=b))", "position 6: look-ahead within look-behind"),
+        (r"(?<!a\b)", "position 6: a word boundary within look-behind"),
+        ("(?<=a$)", "position 6: $ within look-behind"),
+        ("(?=(?<=a(?!b)))", "position 9: look-ahead within look-behind"),
+    ],
+)
+def test_looking_ahead_within_looking_behind_is_refused(pattern: str, what: str) -> None:
+    with pytest.raises(UnsupportedSchema) as caught:
+        parse(pattern, pointer="/p", limits=Limits())
+    assert f"pattern, {what} can't be enforced" in caught.value.message
+    assert (caught.value.pointer, caught.value.keyword) == ("/p", "pattern")
+
+
+HOSTILE = {
+    "sixteen obligations": "".join(f"(?=.*{c})" for c in "abcdefghijklmnop"),
+    "obligations that begin everywhere": "(?:(?=.*(?:a|bb|ccc|dddd|eeeee|ffffff))\\w){1,100}",
+    "each letter once": "".join(f"(?!.*{c}.*{c})" for c in "abcdefghijklmnopqrstuvwxyz"),
+    "a long one": "(?!a{19000})a*",
+    "REGRESSION a thousand of them": "(?:(?!a{190}b))" * 1000,
+    "far behind": "(?<=a.{15}).*(?<=b.{15})c",
+    "many behind": "".join(f"(?<=a.{{{n}}})" for n in range(1, 14)),
+    "three thousand boundaries": r"\b" * 3_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_work_on_looks_is_bounded(name: str) -> None:
+    bound = Bound(20_000, "/p")
+    with pytest.raises(LimitExceeded) as caught:
+        search_automaton(tree_of(HOSTILE[name]), bound)
+    assert (caught.value.limit, caught.value.pointer) == ("pattern_states", "/p")
+    assert bound.looks < 64 * 21_000
+
+
+@pytest.mark.parametrize("kind", ["(?=", "(?!", "(?<=", "(?<!"])
+def test_the_deepest_nesting_is_made(kind: str) -> None:
+    tree = tree_of((kind + "a") * 64 + ")" * 64)
+    assert len(search_automaton(tree, Bound(20_000, "")).edges) < 100
+
+
+def test_what_is_found_needs_no_more_states() -> None:
+    """Once a search has found its match it stays in one state."""
+    search = search_automaton(tree_of(r"\bab\b"), Bound(20_000, ""))
+    assert len(search.edges) == 5
+
+
+def test_anchors_around_a_whole_pattern_change_nothing() -> None:
+    tree = tree_of(r"(?!b)\w+|-")
+    plain, anchored = (
+        from_tree(each, Bound(999, ""), search=False) for each in (tree, cat((START, tree, END)))
+    )
+    assert plain.edges == anchored.edges
