@@ -83,9 +83,10 @@ class Settings(BaseSettings):
     shutdown_seconds: float = Field(
         default=30.0, ge=0, description="seconds that running answers get on SIGTERM"
     )
-    strict_rules: Literal["openai", "engine"] = Field(
+    strict_profile: Literal["openai", "extended"] = Field(
         default="openai",
-        description="rules that `strict: true` adds: `openai`'s subset, or the `engine`'s: none",
+        description="what `strict: true` takes: `openai`'s subset, or, `extended`, whatever the "
+        "engine enforces",
     )
 
     redis_url: SecretStr | None = Field(

@@ -112,7 +112,7 @@ def _check_strict(request: ChatRequest) -> None:
     wanted = request.response_format
     if isinstance(wanted, JsonSchemaFormat) and wanted.json_schema.strict:
         what = f"response_format '{wanted.json_schema.name}'"
-        check_strict(wanted.json_schema.schema_, what, "response_format", None)
+        check_strict(wanted.json_schema.schema_, what, "response_format", "invalid_json_schema")
 
 
 def _response_schema(request: ChatRequest) -> dict[str, Any] | None:

@@ -112,7 +112,7 @@ class ChatService:
         asking = make_asking(
             request,
             max_tools=self._settings.max_tools,
-            openai_rules=self._settings.strict_rules == "openai",
+            openai_rules=self._settings.strict_profile == "openai",
             reasons=self._settings.reasons,
         )
         planned = await self._planner.plan(asking)

@@ -125,7 +125,7 @@ BAD: dict[str, tuple[Any, int, str | None, str | None]] = {
     "strict without required": (
         body(response_format=json_schema({**LIGHT, "required": []}, strict=True)),
         400,
-        None,
+        "invalid_json_schema",
         "response_format",
     ),
     "a strict tool that is open": (
