@@ -26,6 +26,7 @@ from .inspection import Inspection, inspect
 from .limits import Limits
 from .matcher import Matcher, fill_bitmask_tree
 from .parser import Parser
+from .schemas import Relaxation, Relaxed, relax
 from .store import Store
 from .vocabulary import Vocabulary
 
@@ -42,6 +43,8 @@ __all__ = [
     "Matcher",
     "ParseDivergence",
     "Parser",
+    "Relaxation",
+    "Relaxed",
     "SpecError",
     "Store",
     "UnsupportedSchema",
@@ -49,4 +52,5 @@ __all__ = [
     "fill_bitmask_batch",
     "fill_bitmask_tree",
     "inspect",
+    "relax",
 ]
