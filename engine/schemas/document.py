@@ -34,6 +34,18 @@ def value_at(schema: Any, path: Path) -> Any:
     return schema
 
 
+def count_values(schema: Any) -> int:
+    """The values of the document, itself included."""
+    count, stack = 1, [schema]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict | list):
+            count += len(value)
+            children = value.values() if isinstance(value, dict) else value
+            stack += [child for child in children if isinstance(child, dict | list)]
+    return count
+
+
 # -- ways down -------------------------------------------------------------------------------------
 
 

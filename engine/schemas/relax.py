@@ -19,11 +19,15 @@ from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
 from ..ir import Grammar
 from ..limits import Limits
+from .document import count_values
 from .weaken import Weakening
 
 #: refusals of one schema that are relaxed; people's schemas have fewer than ten, and each costs
 #: another look at the schema
 MOST_ROUNDS = 64
+#: values that all these looks together may pass over, which take about three seconds; a schema of
+#: 1 MB has about 100,000, and is looked at twenty times
+MOST_VALUES = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +69,22 @@ def relax(
     Args:
         limits: bounds on work.
         extra_keys: see ``build_json_schema``.
-        most: refusals that are relaxed.
+        most: refusals that are relaxed; fewer where the schema is large, see ``MOST_VALUES``.
     """
     places: list[Relaxed] = []
-    weakening = None
     error = refusal(schema, limits, extra_keys)
-    for _ in range(most):
+    if not isinstance(error, UnsupportedSchema):
+        return Relaxation(schema, (), error)
+    weakening = Weakening(schema)
+    for _ in range(min(most, MOST_VALUES // count_values(schema))):
         if not isinstance(error, UnsupportedSchema):
             break
-        weakening = weakening or Weakening(schema)
         refused = weakening.given(error.pointer)
         taken = weakening.take_out(error.pointer, error.keyword)
         if taken is None:
             break
         places += (Relaxed(pointer, refused, error.message) for pointer in taken)
         error = refusal(weakening.schema, limits, extra_keys)
-    if weakening is None:
-        return Relaxation(schema, (), error)
     return Relaxation(weakening.schema, tuple(places), _moved(error, weakening))
 
 

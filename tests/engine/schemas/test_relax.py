@@ -1,5 +1,6 @@
 """All that can't be enforced is taken out of a schema, and said; nothing else is."""
 
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -80,6 +81,18 @@ def test_so_many_refusals_are_relaxed_and_no_more(more: int):
     found = relax(schema)
     assert len(found.places) == MOST_ROUNDS
     assert isinstance(found.error, UnsupportedSchema) == bool(more)
+
+
+@pytest.mark.parametrize(("most", "relaxed"), [(7, 0), (8, 1), (15, 1), (16, 2)])
+def test_a_large_schema_is_looked_at_less_often(
+    monkeypatch: pytest.MonkeyPatch, most: int, relaxed: int
+):
+    """The document has eight values: itself, two words, three members, two references."""
+    schema = {"title": "", "properties": {"a": AWAY, "b": AWAY, "c": {}}}
+    monkeypatch.setattr(import_module("engine.schemas.relax"), "MOST_VALUES", most)
+    found = relax(schema)
+    assert len(found.places) == relaxed
+    assert isinstance(found.error, UnsupportedSchema) == (relaxed < 2)
 
 
 def test_what_is_left_alone_stays_refused_at_its_place():
