@@ -77,6 +77,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
             tokenizer.wire,
             tokenizer.special_texts,
             metrics,
+            logger,
             stock=settings.worker_kind == "sglang" and settings.grammar_backend != "switchyard",
         ),
         tokenizer=tokenizer,

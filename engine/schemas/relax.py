@@ -19,8 +19,9 @@ from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
 from ..ir import Grammar
 from ..limits import Limits
-from .document import count_values
+from .document import count_values, path_of, pointer_of
 from .weaken import Weakening
+from .words import KNOWN
 
 #: refusals of one schema that are relaxed; people's schemas have fewer than ten, and each costs
 #: another look at the schema
@@ -46,6 +47,15 @@ class Relaxed:
     @property
     def keyword(self) -> str:
         return self.pointer.rpartition("/")[2]
+
+    @property
+    def outline(self) -> str:
+        """The pointer with a * for every name that is no word of JSON Schema: for logs, which must
+        not hold what a client wrote."""
+        steps = path_of(self.pointer)
+        return pointer_of(
+            tuple(step if step in KNOWN or step.isdecimal() else "*" for step in steps)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,7 @@ class Weakening:
             pointer: into the schema as it is now: the keyword's place or one inside of it, or its
                 schema's. Where the keyword is not there, it was met through schemas applied in
                 place, and is looked for in these; where it isn't there either, the first of the
-                applicators is taken out, and where there is none, all that the schema says.
+                applicators is taken out, and where there is none, all but the schema's type.
 
         Returns:
             The places that were changed, as pointers into the schema that was given. None: nothing
@@ -157,7 +157,8 @@ class Weakening:
             if keyword in CONSTRAINTS and keyword in value_at(self.schema, place):
                 return {(*place, keyword)}
         first = [(*holder, name) for name in schema if name in IN_PLACE][:1]
-        return set(first) or {(*holder, name) for name in schema if name in CONSTRAINTS}
+        others = CONSTRAINTS - {"type"}
+        return set(first) or {(*holder, name) for name in schema if name in others}
 
     def _applied_in_place(self, holder: Path) -> Iterator[Path]:
         """The schemas that judge the same value as the one at ``holder``, by breadth."""

@@ -212,9 +212,9 @@ CASES: dict[str, tuple[Any, str, str, Any, list[str], Any]] = {
         {"properties": {"a": {}}, "allOf": [UNIQUE]}, "", "minProperties",
         {"properties": {"a": {}}}, ["/allOf"], {"a": 1},
     ),
-    "nowhere to be found, and nothing applied: the schema says nothing any more": (
+    "nowhere to be found, and nothing applied: only the type is left": (
         {"items": {"type": "array", "minItems": 1, "title": "t"}}, "/items", "enum",
-        {"items": {"title": "t"}}, ["/items/minItems", "/items/type"], [[1]],
+        {"items": {"type": "array", "title": "t"}}, ["/items/minItems"], [[1]],
     ),
 }  # fmt: skip
 
