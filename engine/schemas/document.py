@@ -106,33 +106,37 @@ def schemas_below(schema: dict[str, Any], place: Path) -> Iterator[tuple[Any, Pa
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The place of a reference's keyword, and what it names.
+    """The place of a reference's keyword, and what it names in this document.
 
-    ``target`` is None where that can't be told: anchors, other documents, dynamic references, and
-    whatever stands below an inner $id.
+    ``target`` is None where it names nothing here (it leaves the document), and where that can't be
+    told; then it ``may_be_any``: dynamic references, and in documents with an inner $id most.
     """
 
     path: Path
     target: Path | None
+    may_be_any: bool = False
 
 
-def find_references(schema: Any) -> Iterator[Reference]:
+def find_references(schema: Any) -> list[Reference]:
     """All references of a document; also what only looks like one (in a const)."""
-    #: (value, its entry above, its key there, whether an inner $id makes it another document)
-    stack: list[Any] = [(schema, None, "", False)] if isinstance(schema, dict) else []
+    names = _Names(schema.get("$id", schema.get("id")) if isinstance(schema, dict) else None)
+    found: list[tuple[Path, str]] = []
+    #: (value, its entry above, its key there)
+    stack: list[Any] = [(schema, None, "")] if isinstance(schema, dict) else []
     while stack:
         entry = stack.pop()
-        value, above, _, is_foreign = entry
-        if isinstance(value, dict):
-            inner = isinstance(value.get("$id"), str) or isinstance(value.get("id"), str)
-            is_foreign = is_foreign or (inner and above is not None)
+        value = entry[0]
         children = value.items() if isinstance(value, dict) else enumerate(value)
         for key, child in children:
             if isinstance(child, dict | list):
-                stack.append((child, entry, str(key), is_foreign))
+                stack.append((child, entry, str(key)))
             elif key in REFERENCES and isinstance(child, str):
-                target = target_of(schema, child) if key == "$ref" and not is_foreign else None
-                yield Reference((*_path(entry), str(key)), target)
+                found.append(((*_path(entry), str(key)), child))
+            elif key in ("$id", "id") and isinstance(child, str):
+                names.has_inner_ids |= entry[1] is not None
+            elif key in ("$anchor", "$dynamicAnchor") and isinstance(child, str):
+                names.anchors.setdefault(child, []).append(_path(entry))
+    return [names.reference(schema, path, value) for path, value in found]
 
 
 def _path(entry: Any) -> Path:
@@ -141,6 +145,30 @@ def _path(entry: Any) -> Path:
         steps.append(entry[2])
         entry = entry[1]
     return tuple(reversed(steps))
+
+
+class _Names:
+    """What the texts of references mean in one document."""
+
+    def __init__(self, base: Any) -> None:
+        self.base = base.rstrip("#") if isinstance(base, str) else ""
+        self.has_inner_ids = False
+        self.anchors: dict[str, list[Path]] = {}
+
+    def reference(self, schema: Any, path: Path, text: str) -> Reference:
+        """The reference with this text at this place."""
+        unknown = Reference(path, None, may_be_any=True)
+        if path[-1] != "$ref" or self.has_inner_ids:
+            return unknown
+        if self.base and text.startswith(self.base) and text[len(self.base) :][:1] in ("", "#"):
+            text = text[len(self.base) :] or "#"
+        if text == "#" or text.startswith("#/"):
+            return Reference(path, target_of(schema, text))
+        if text.startswith("#"):
+            named = self.anchors.get(text[1:], [])
+            return unknown if len(named) > 1 else Reference(path, named[0] if named else None)
+        # a relative one may be another way to write the document's own base
+        return unknown if self.base and "://" not in text else Reference(path, None)
 
 
 def target_of(schema: Any, reference: str) -> Path | None:

@@ -36,12 +36,14 @@ class Relaxed:
     """A keyword that was taken out, or a oneOf that was made an anyOf.
 
     ``pointer``  its place in the schema as it was given.
-    ``refused``  the place of the keyword that can't be enforced, ``reason`` why; the same place, or
-                 one inside that would have made the schema narrower by going alone.
+    ``refused``  the place of the keyword that can't be enforced, ``refused_keyword`` its name, and
+                 ``reason`` why; the same place, or one that would have made the schema narrower by
+                 going alone.
     """
 
     pointer: str
     refused: str
+    refused_keyword: str
     reason: str
 
     @property
@@ -93,7 +95,7 @@ def relax(
         taken = weakening.take_out(error.pointer, error.keyword)
         if taken is None:
             break
-        places += (Relaxed(pointer, refused, error.message) for pointer in taken)
+        places += (Relaxed(place, refused, error.keyword, error.message) for place in taken)
         error = refusal(weakening.schema, limits, extra_keys)
     return Relaxation(weakening.schema, tuple(places), _moved(error, weakening))
 

@@ -11,8 +11,8 @@ So `Weakening.take_out` changes other keywords where it must: ``oneOf`` becomes 
 there is none yet), and ``not``, ``if`` or ``contains`` are taken out instead.
 
 Representation   a *segment* leads from the root, or from what a reference names, down to a keyword,
-                 each step into a schema that the one above applies. References that can't be
-                 followed count as naming every schema.
+                 each step into a schema that the one above applies. References of which it
+                 can't be told what they name count as naming every schema.
 
 Why it is sound. Write the schema out as a tree in which every reference is replaced by what it
 names; a value is judged by a finite part of that tree. Each way from the root to a changed keyword
@@ -42,7 +42,7 @@ Not here what can't be enforced (the front end), how often to try (relax).
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .document import (
@@ -99,7 +99,7 @@ class Weakening:
     def __init__(self, schema: Any) -> None:
         self.schema = schema
         self._anyofs: set[Path] = set()  # schemas whose anyOf was a oneOf
-        self._refer(list(find_references(schema)))
+        self._refer(find_references(schema))
         self._is_odd = not all(map(self._is_schema, self._named))
 
     def take_out(self, pointer: str, keyword: str) -> tuple[str, ...] | None:
@@ -260,14 +260,17 @@ class Weakening:
         holders = self._anyofs | {path[:-1] for path in changed}
         self._anyofs = {_moved(holder, changed) for holder in holders}
         kept = [each for each in self._references if not _has_prefix(each.path, gone)]
-        self._refer([Reference(_moved(each.path, changed), each.target) for each in kept])
+        self._refer([replace(each, path=_moved(each.path, changed)) for each in kept])
 
     def _refer(self, references: list[Reference]) -> None:
         self._references = references
         self._named: dict[Path, list[Path]] = defaultdict(list)
         self._unknown: list[Path] = []
         for each in references:
-            (self._unknown if each.target is None else self._named[each.target]).append(each.path)
+            if each.may_be_any:
+                self._unknown.append(each.path)
+            elif each.target is not None:
+                self._named[each.target].append(each.path)
 
     def _given(self, path: Path) -> Path:
         return tuple(

@@ -57,3 +57,26 @@ SEEN_BY: dict[str, frozenset[str]] = {
         _ITEMS,
     ),
 }
+
+#: what each type's values can be asked; a keyword that stands in none of these asks all of them
+OF_TYPE: dict[str, frozenset[str]] = {
+    "string": frozenset(("pattern", "format", "minLength", "maxLength")),
+    "number": frozenset(
+        ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+    ),
+    "array": frozenset(
+        (
+            *("items", "prefixItems", "additionalItems", "unevaluatedItems", "minItems"),
+            *("maxItems", "uniqueItems", "contains", "minContains", "maxContains"),
+        )
+    ),
+    "object": frozenset(
+        (
+            *("properties", "patternProperties", "additionalProperties", "propertyNames"),
+            *("unevaluatedProperties", "required", "minProperties", "maxProperties"),
+            *("dependentRequired", "dependentSchemas", "dependencies"),
+        )
+    ),
+}
+#: keyword -> the one beside it without which it says nothing
+NEEDS = {"then": "if", "else": "if", "minContains": "contains", "maxContains": "contains"}
