@@ -71,6 +71,10 @@ NEIGHBOURS: dict[str, tuple[str, ...]] = {
 #: the form of draft 4, which means nothing alone
 EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
+#: steps that are followed for one schema before it is left alone, 1 to 4 us each; where a
+#: definition is used 1,000 times, taking a keyword out of it follows some thousand
+MOST_STEPS = 1_000_000
+
 
 def weaken(schema: Any, pointer: str, keyword: str) -> tuple[Any, tuple[str, ...]] | None:
     """A weaker schema without the keyword, and the places that were changed; None: there is none.
@@ -101,6 +105,7 @@ class Weakening:
         self._anyofs: set[Path] = set()  # schemas whose anyOf was a oneOf
         self._refer(find_references(schema))
         self._is_odd = not all(map(self._is_schema, self._named))
+        self._steps = 0
 
     def take_out(self, pointer: str, keyword: str) -> tuple[str, ...] | None:
         """Takes the keyword out, or what must go or change before it can.
@@ -116,16 +121,14 @@ class Weakening:
             can be taken out without harm; then nothing was changed.
         """
         wanted = set() if self._is_odd else self._locate(path_of(pointer), keyword)
-        tainted: set[Path] = set().union(*(self._uses(path).tainted for path in wanted))
-        changes = tainted or wanted
+        changes = self._uses(wanted).tainted or wanted
         changed = {path for path in changes if self._may_be_any_of(path)}
         gone = changes - changed
-        for path in tuple(gone):
-            gone |= self._uses(path).unevaluated | self._neighbours(path)
+        gone |= self._uses(gone).unevaluated.union(*map(self._neighbours, gone))
         gone = {path for path in gone if not _has_prefix(path[:-1], gone)}
         changed = {path for path in changed if not _has_prefix(path, gone)}
         places = sorted(gone | changed)
-        if not places or self._is_named(gone | changed):
+        if not places or self._is_named(gone | changed) or self._steps > MOST_STEPS:
             return None
         given = tuple(pointer_of(self._given(path)) for path in places)
         self._change(gone, changed)
@@ -162,31 +165,36 @@ class Weakening:
 
     def _applied_in_place(self, holder: Path) -> Iterator[Path]:
         """The schemas that judge the same value as the one at ``holder``, by breadth."""
-        known = [holder]
-        for place in known:
+        known, queue = {holder}, [holder]
+        for place in queue:
             schema = value_at(self.schema, place)
-            targets = [each.target for each in self._references if each.path[:-1] == place]
             below = [at for _, at in schemas_below(schema, place) if at[len(place)] in IN_PLACE]
-            for at in [*(target for target in targets if target is not None), *below]:
+            for at in [*self._naming.get(place, ()), *below]:
                 if at not in known and isinstance(value_at(self.schema, at), dict):
-                    known.append(at)
+                    known.add(at)
+                    queue.append(at)
                     yield at
 
     # -- what uses it ------------------------------------------------------------------------------
-    def _uses(self, path: Path) -> _Uses:
-        """What taking out the keyword at the path means to those who use its schema."""
+    def _uses(self, paths: set[Path]) -> _Uses:
+        """What taking out the keywords at the paths means to those who use their schemas."""
         found = _Uses()
-        todo = [(path, SEEN_BY.get(path[-1], frozenset()))]
+        todo = [(path, SEEN_BY.get(path[-1], frozenset())) for path in paths]
         done = set(todo)
-        while todo:
+        anywhere: set[frozenset[str]] = set()  # with what the unknown ones were met
+        while todo and self._steps <= MOST_STEPS:
             end, seen_by = todo.pop()
             for start in self._starts(end):
+                self._steps += 1 + len(end)
                 steps, rest = steps_down(self.schema, start, end[:-1])
                 if rest:
                     continue  # a part of the way is not applied
                 found.tainted.update(self._tainted(steps))
                 seen_above = self._see(found, steps, end[:-1], seen_by)
-                users = {(user, seen_above) for user in self._users(start)} - done
+                users = {(user, seen_above) for user in self._named.get(start, ())} - done
+                if seen_above not in anywhere:
+                    anywhere.add(seen_above)
+                    users |= {(user, seen_above) for user in self._unknown} - done
                 done |= users
                 todo += users
         return found
@@ -197,9 +205,6 @@ class Weakening:
         if self._unknown:
             return [prefix for prefix in prefixes if self._is_schema(prefix)]
         return [prefix for prefix in prefixes if not prefix or prefix in self._named]
-
-    def _users(self, place: Path) -> list[Path]:
-        return self._named.get(place, []) + self._unknown
 
     def _is_schema(self, place: Path) -> bool:
         """Whether a schema lies there, as far as the words on the way tell."""
@@ -265,12 +270,12 @@ class Weakening:
     def _refer(self, references: list[Reference]) -> None:
         self._references = references
         self._named: dict[Path, list[Path]] = defaultdict(list)
-        self._unknown: list[Path] = []
+        self._naming: dict[Path, list[Path]] = defaultdict(list)  # schema -> what it refers to
+        self._unknown = [each.path for each in references if each.may_be_any]
         for each in references:
-            if each.may_be_any:
-                self._unknown.append(each.path)
-            elif each.target is not None:
+            if each.target is not None:
                 self._named[each.target].append(each.path)
+                self._naming[each.path[:-1]].append(each.target)
 
     def _given(self, path: Path) -> Path:
         return tuple(
