@@ -18,6 +18,7 @@ from .logging import Logger
 from .metrics import Metrics
 from .pool import Pool
 from .service.chat import ChatService
+from .service.checking import CheckService
 from .service.faults import Faults
 from .service.planning import Planner
 from .settings import Settings
@@ -33,6 +34,7 @@ class Parts:
     """What an app is made of."""
 
     chat: ChatService
+    checks: CheckService
     pool: Pool
     store: TieredStore
     tokenizer: Tokenizer
@@ -77,6 +79,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
             tokenizer.wire,
             tokenizer.special_texts,
             metrics,
+            logger,
             stock=settings.worker_kind == "sglang" and settings.grammar_backend != "switchyard",
         ),
         tokenizer=tokenizer,
@@ -85,7 +88,8 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         faults=Faults(metrics, logger),
         system_fingerprint=fingerprint(settings, tokenizer),
     )
-    return Parts(chat, pool, store, tokenizer, workers)
+    checks = CheckService(compiler, settings.strict_profile)
+    return Parts(chat, checks, pool, store, tokenizer, workers)
 
 
 def make_store(settings: Settings, logger: Logger) -> TieredStore:

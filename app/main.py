@@ -14,6 +14,7 @@ from fastapi import Depends, FastAPI, Request
 from .api import errors
 from .api.auth import Keys
 from .api.chat import chat_router
+from .api.grammars import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations import models_router, operations_router
 from .composition import Parts, build
@@ -62,6 +63,8 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
     guarded = [Depends(with_key)]
     chat = chat_router(parts.chat, metrics, max_body_bytes=settings.max_body_bytes)
     app.include_router(chat, dependencies=guarded)
+    grammars = grammars_router(parts.checks, max_body_bytes=settings.max_body_bytes)
+    app.include_router(grammars, dependencies=guarded)
     models = models_router(settings.served_model, int(time.time()))
     app.include_router(models, dependencies=guarded)
     versions = {"version": version(), "format": parts.tokenizer.wire.name}

@@ -50,6 +50,9 @@ class Metrics:
             "stream_errors", "Streams that ended with an error event"
         )
         self._refused = self._counter("refused_schemas", "Schemas refused, by keyword", ["keyword"])
+        self._relaxed = self._counter(
+            "relaxed_keywords", "Keywords taken out of schemas that are not strict", ["keyword"]
+        )
         self.disconnects = self._counter("client_disconnects", "Clients that left before the end")
         self.worker_failures = self._counter(
             "worker_failures", "Generations a worker failed", ["worker"]
@@ -81,10 +84,17 @@ class Metrics:
 
     def refused(self, keyword: str) -> None:
         """Counts a refused schema; ``keyword``: what can't be enforced, or the kind of mistake."""
+        self._refused.labels(self._bounded(keyword)).inc()
+
+    def relaxed(self, keyword: str) -> None:
+        """Counts a keyword that was taken out of a schema."""
+        self._relaxed.labels(self._bounded(keyword)).inc()
+
+    def _bounded(self, keyword: str) -> str:
         if keyword not in self._keywords and len(self._keywords) >= MOST_KEYWORDS:
-            keyword = "other"
+            return "other"
         self._keywords.add(keyword)
-        self._refused.labels(keyword).inc()
+        return keyword
 
     def watch(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
         """Exports a mapping of running numbers, read when /metrics is asked for."""

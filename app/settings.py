@@ -19,6 +19,9 @@ IN_PROCESS = ("noise", "transformers")
 
 MEBIBYTE = 1 << 20
 
+#: what ``strict: true`` takes: OpenAI's subset, or whatever the engine enforces
+StrictProfile = Literal["openai", "extended"]
+
 
 class Settings(BaseSettings):
     """All settings; docs/running.md shows them as a table, which a test compares with this one."""
@@ -83,9 +86,10 @@ class Settings(BaseSettings):
     shutdown_seconds: float = Field(
         default=30.0, ge=0, description="seconds that running answers get on SIGTERM"
     )
-    strict_rules: Literal["openai", "engine"] = Field(
+    strict_profile: StrictProfile = Field(
         default="openai",
-        description="rules that `strict: true` adds: `openai`'s subset, or the `engine`'s: none",
+        description="what `strict: true` takes: `openai`'s subset, or, `extended`, whatever the "
+        "engine enforces",
     )
 
     redis_url: SecretStr | None = Field(

@@ -10,7 +10,7 @@ Not here         what the events say (service), and errors before the first byte
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import aclosing
 from typing import Any, Protocol, TypeVar
 
@@ -50,8 +50,14 @@ def event(value: dict[str, Any]) -> bytes:
 class EventStream(Response):
     """Sends what ``events`` yields as it comes; ``on_disconnect``: the client left early."""
 
-    def __init__(self, events: Events, *, on_disconnect: Callable[[], None] = lambda: None) -> None:
-        super().__init__(headers=_HEADERS)
+    def __init__(
+        self,
+        events: Events,
+        *,
+        headers: Mapping[str, str] | None = None,
+        on_disconnect: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(headers={**(headers or {}), **_HEADERS})
         # a stream's length is known at its end only
         del self.headers["content-length"]
         self._events = events

@@ -26,6 +26,7 @@ from .inspection import Inspection, inspect
 from .limits import Limits
 from .matcher import Matcher, fill_bitmask_tree
 from .parser import Parser
+from .schemas import Relaxation, Relaxed, Report, check_json_schema, relax
 from .store import Store
 from .vocabulary import Vocabulary
 
@@ -42,11 +43,16 @@ __all__ = [
     "Matcher",
     "ParseDivergence",
     "Parser",
+    "Relaxation",
+    "Relaxed",
+    "Report",
     "SpecError",
     "Store",
     "UnsupportedSchema",
     "Vocabulary",
+    "check_json_schema",
     "fill_bitmask_batch",
     "fill_bitmask_tree",
     "inspect",
+    "relax",
 ]

@@ -12,7 +12,8 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from .base import Ask, FormatError, Tool
@@ -56,6 +57,22 @@ class Plan:
         origin = self.origins[place]
         return origin.param, rest.removeprefix(_SCHEMA_FIELD) if origin.is_schema else ""
 
+    def with_schemas(self, change: Callable[[str, Any], Any]) -> "Plan":
+        """The same plan for other schemas: ``change`` gets each with its place in the request.
+
+        Arguments stay objects.
+        """
+        spec: Any = self.spec
+        for pointer, origin in self.origins.items():
+            if origin.is_schema:
+                steps = [*pointer.split("/")[1:], "json_schema"]
+                schema = reduce(lambda value, step: value[_key(value, step)], steps, spec)
+                made = change(origin.param, schema)
+                if self.roles[pointer].kind is Kind.ARGUMENTS:
+                    made = argument_schema(made or {"type": "object"}, origin.param)
+                spec = _put(spec, steps, made)
+        return replace(self, spec=spec, spec_json=_compact(spec))
+
 
 def make_plan(root: Part, ask: Ask, *, stop_texts: tuple[str, ...], layout: Layout) -> Plan:
     """``root`` written out.
@@ -67,12 +84,30 @@ def make_plan(root: Part, ask: Ask, *, stop_texts: tuple[str, ...], layout: Layo
     spec = {"type": "structural_tag", "format": lower(root, "/format", marks)}
     fallback = _fallback(ask, marks)
     try:
-        text = json.dumps(spec, separators=(",", ":"), allow_nan=False)
+        text = _compact(spec)
     except RecursionError:
         raise FormatError("the schema is nested too deep", fallback) from None
     except (TypeError, ValueError) as error:
         raise FormatError(f"the schema is not JSON: {error}", fallback) from None
     return Plan(spec, text, stop_texts, marks.roles, marks.origins, layout, fallback)
+
+
+def _compact(spec: Any) -> str:
+    return json.dumps(spec, separators=(",", ":"), allow_nan=False)
+
+
+def _key(value: Any, step: str) -> Any:
+    return int(step) if isinstance(value, list) else step
+
+
+def _put(value: Any, steps: Sequence[str], made: Any) -> Any:
+    """A copy with ``made`` at the end of the steps."""
+    if not steps:
+        return made
+    copy = value.copy()
+    key = _key(value, steps[0])
+    copy[key] = _put(value[key], steps[1:], made)
+    return copy
 
 
 def _fallback(ask: Ask, marks: Marks) -> str | None:

@@ -1,4 +1,4 @@
-"""The request's body: bytes counted while they come in, then JSON, then a ChatRequest.
+"""The request's body: bytes counted while they come in, then JSON, then a request.
 
 Invariants       I1 never more than the limit is kept in memory, whatever Content-Length says or
                  leaves out.
@@ -10,14 +10,17 @@ Invariants       I1 never more than the limit is kept in memory, whatever Conten
 import json
 import re
 from collections.abc import AsyncIterator
+from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
 from ..errors import ApiError, bad_request
 from ..request import ChatRequest
 from .errors import from_validation
+
+Parsed = TypeVar("Parsed", bound=BaseModel)
 
 #: how much of a body that is too large is read and thrown away before the answer, as a multiple of
 #: the limit: a client that is still sending when its connection closes may never see the answer
@@ -29,7 +32,12 @@ _MAYBE_INFINITE = re.compile(rb"[0-9][eE]|[0-9]{300}")
 
 async def read_request(request: Request, max_bytes: int) -> ChatRequest:
     """Raises ApiError for whatever is not a chat request."""
-    return parse_request(await read_body(request.stream(), max_bytes))
+    return await read_as(ChatRequest, request, max_bytes)
+
+
+async def read_as(kind: type[Parsed], request: Request, max_bytes: int) -> Parsed:
+    """Raises ApiError for whatever is not of this kind."""
+    return parse_as(kind, await read_body(request.stream(), max_bytes))
 
 
 async def read_body(stream: AsyncIterator[bytes], max_bytes: int) -> bytes:
@@ -58,6 +66,11 @@ async def read_body(stream: AsyncIterator[bytes], max_bytes: int) -> bytes:
 
 def parse_request(body: bytes) -> ChatRequest:
     """JSON text -> request. Raises ApiError 400 that names the place."""
+    return parse_as(ChatRequest, body)
+
+
+def parse_as(kind: type[Parsed], body: bytes) -> Parsed:
+    """JSON text -> a request of this kind. Raises ApiError 400 that names the place."""
     try:
         value = from_json(body, allow_inf_nan=False)
         if _MAYBE_INFINITE.search(body):
@@ -69,6 +82,6 @@ def parse_request(body: bytes) -> ChatRequest:
             code="invalid_json",
         ) from None
     try:
-        return ChatRequest.model_validate(value)
+        return kind.model_validate(value)
     except ValidationError as error:
         raise from_validation(error, value) from None

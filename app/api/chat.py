@@ -23,9 +23,11 @@ def chat_router(service: ChatService, metrics: Metrics, *, max_body_bytes: int) 
                 stream = await run_until_disconnect(
                     service.stream(chat, request_id), request.receive
                 )
-                return EventStream(stream, on_disconnect=metrics.disconnects.inc)
+                return EventStream(
+                    stream, headers=stream.headers, on_disconnect=metrics.disconnects.inc
+                )
             answer = await run_until_disconnect(service.complete(chat, request_id), request.receive)
-            return JSONResponse(answer)
+            return JSONResponse(answer.body, headers=answer.headers)
         except Disconnected:
             metrics.disconnects.inc()
             raise ApiError(

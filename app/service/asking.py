@@ -2,9 +2,9 @@
 
 OpenAI's rules for fields that depend on each other are checked on the way.
 
-Representation   an Asking is the Ask for the format, all tools that the prompt shows, and for each
-                 tool of the Ask its number in the request (tool_choice "allowed_tools" leaves some
-                 out).
+Representation   an Asking is the Ask for the format, all tools that the prompt shows, for each tool
+                 of the Ask its number in the request (tool_choice "allowed_tools" leaves some out),
+                 and whether the response format is strict.
 """
 
 import re
@@ -36,6 +36,12 @@ class Asking:
     ask: Ask
     shown: tuple[Tool, ...]
     numbers: tuple[int, ...]
+    is_strict_response: bool = False
+
+    def is_strict(self, param: str) -> bool:
+        """Whether the schema at this place of the Ask says ``strict: true``."""
+        match = _TOOL_NUMBER.match(param)
+        return bool(self.ask.tools[int(match[1])].strict) if match else self.is_strict_response
 
     def param(self, param: str | None) -> str | None:
         """The request's place for one in the Ask: tools are numbered as the client sent them."""
@@ -68,7 +74,9 @@ def make_asking(
         response_schema=_response_schema(request),
         reasoning="auto" if reasons else "off",
     )
-    return Asking(ask, tools if mode != "none" else (), numbers)
+    wanted = request.response_format
+    is_strict = isinstance(wanted, JsonSchemaFormat) and bool(wanted.json_schema.strict)
+    return Asking(ask, tools if mode != "none" else (), numbers, is_strict)
 
 
 def _tool(definition: ToolDefinition) -> Tool:
@@ -112,7 +120,7 @@ def _check_strict(request: ChatRequest) -> None:
     wanted = request.response_format
     if isinstance(wanted, JsonSchemaFormat) and wanted.json_schema.strict:
         what = f"response_format '{wanted.json_schema.name}'"
-        check_strict(wanted.json_schema.schema_, what, "response_format", None)
+        check_strict(wanted.json_schema.schema_, what, "response_format", "invalid_json_schema")
 
 
 def _response_schema(request: ChatRequest) -> dict[str, Any] | None:

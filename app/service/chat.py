@@ -37,6 +37,7 @@ from .faults import Faults
 from .limits import Sampling, make_sampling
 from .merge import Merge
 from .planning import Planned, Planner
+from .relaxing import header
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,19 @@ class Prepared:
     sampling: Sampling
     planned: Planned
     prompt: Prompt
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What the answer's headers must tell."""
+        return header(self.planned.relaxed)
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A whole answer, and the headers it goes with."""
+
+    body: dict[str, Any]
+    headers: dict[str, str]
 
 
 class ChatService:
@@ -71,12 +85,12 @@ class ChatService:
         self._faults = faults
         self._system_fingerprint = system_fingerprint
 
-    async def complete(self, request: ChatRequest, request_id: str) -> dict[str, Any]:
+    async def complete(self, request: ChatRequest, request_id: str) -> Completion:
         """A whole completion. Raises ApiError."""
         try:
             prepared, merge = await self._begin(request)
             async with aclosing(merge):
-                return await self._collect(prepared, merge)
+                return Completion(await self._collect(prepared, merge), prepared.headers)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
 
@@ -88,7 +102,8 @@ class ChatService:
             raise self._faults.as_api_error(error, request_id) from error
         options = request.stream_options
         include_usage = options is not None and bool(options.include_usage)
-        return AnswerStream(self._events(prepared, merge, include_usage, request_id), merge)
+        events = self._events(prepared, merge, include_usage, request_id)
+        return AnswerStream(events, merge, prepared.headers)
 
     # -- before the first byte
     # ------------------------------------------------------------------------
@@ -112,7 +127,7 @@ class ChatService:
         asking = make_asking(
             request,
             max_tools=self._settings.max_tools,
-            openai_rules=self._settings.strict_rules == "openai",
+            openai_rules=self._settings.strict_profile == "openai",
             reasons=self._settings.reasons,
         )
         planned = await self._planner.plan(asking)
@@ -212,7 +227,10 @@ class ChatService:
 class AnswerStream:
     """A started answer: iterate it once, then close it; or only close it."""
 
-    def __init__(self, events: AsyncGenerator[bytes, None], merge: Merge) -> None:
+    def __init__(
+        self, events: AsyncGenerator[bytes, None], merge: Merge, headers: dict[str, str]
+    ) -> None:
+        self.headers = headers
         self._events = events
         self._merge = merge
 

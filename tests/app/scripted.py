@@ -12,7 +12,7 @@ from app.logging import make_logger
 from app.metrics import Metrics
 from app.pool import Pool
 from app.request import ChatRequest
-from app.service.chat import ChatService
+from app.service.chat import ChatService, Completion
 from app.service.faults import Faults
 from app.service.planning import Planner
 from app.settings import Settings
@@ -70,13 +70,14 @@ class Service:
         self.tokenizer = BuiltinTokenizer()
         compiler = Compiler(self.tokenizer.vocabulary)
         wire, special = self.tokenizer.wire, self.tokenizer.special_texts
+        logger = make_logger("info", self.log)
         self.chat = ChatService(
             settings=Settings(**{"reasoning": "on", **settings}),
-            planner=Planner(compiler, wire, special, self.metrics),
+            planner=Planner(compiler, wire, special, self.metrics, logger),
             tokenizer=self.tokenizer,
             pool=Pool([self.worker]),
             metrics=self.metrics,
-            faults=Faults(self.metrics, make_logger("info", self.log)),
+            faults=Faults(self.metrics, logger),
             system_fingerprint="fp_test",
         )
 
@@ -84,6 +85,9 @@ class Service:
         return self.metrics.registry.get_sample_value(f"switchyard_{name}") or 0.0
 
     async def complete(self, **asked: Any) -> dict[str, Any]:
+        return (await self.complete_with_headers(**asked)).body
+
+    async def complete_with_headers(self, **asked: Any) -> Completion:
         return await self.chat.complete(request(**asked), "req_1")
 
     async def stream(self, **asked: Any) -> list[Any]:

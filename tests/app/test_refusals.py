@@ -51,7 +51,8 @@ BAD: dict[str, tuple[Any, int, str | None, str | None]] = {
     "a keyword that can't be enforced": (
         body(
             response_format=json_schema(
-                {"type": "object", "unevaluatedProperties": {"$dynamicRef": "#a"}}
+                {**LIGHT, "properties": {"on": {"type": "string", "pattern": r"(a*)b\1"}}},
+                strict=True,
             )
         ),
         400,
@@ -125,7 +126,7 @@ BAD: dict[str, tuple[Any, int, str | None, str | None]] = {
     "strict without required": (
         body(response_format=json_schema({**LIGHT, "required": []}, strict=True)),
         400,
-        None,
+        "invalid_json_schema",
         "response_format",
     ),
     "a strict tool that is open": (
@@ -166,7 +167,7 @@ def test_bad_input_is_refused_by_name_and_the_next_request_works(
     ("wanted", "words"),
     [
         ({"properties": {"a": {"items": {"type": "nonsense"}}}}, "/properties/a/items"),
-        ({"properties": {"a": {"type": "string", "pattern": "(?<=x)y"}}}, "/properties/a"),
+        ({"properties": {"a": {"type": "string", "pattern": "(("}}}, "/properties/a"),
         ({"properties": {"a/b~": {"type": "nonsense"}}}, "/properties/a~1b~0"),
     ],
 )

@@ -1,10 +1,12 @@
 """What a stock engine lets its model write is read as text; nothing of it ends as an error."""
 
 from collections.abc import Iterator
+from io import StringIO
 
 import pytest
 
 from adapters.formats import Ask, ContentDelta, ReasoningDelta, Tool, ToolArguments
+from app.logging import make_logger
 from app.metrics import Metrics
 from app.service.asking import Asking
 from app.service.planning import Planned, Planner
@@ -23,7 +25,14 @@ TOKENIZERS = {name: BuiltinTokenizer(name) for name in ("hermes", "harmony")}
 async def planned(name: str, *, stock: bool) -> Planned:
     tokenizer = TOKENIZERS[name]
     compiler = Compiler(tokenizer.vocabulary)
-    planner = Planner(compiler, tokenizer.wire, tokenizer.special_texts, Metrics(), stock=stock)
+    planner = Planner(
+        compiler,
+        tokenizer.wire,
+        tokenizer.special_texts,
+        Metrics(),
+        make_logger("info", StringIO()),
+        stock=stock,
+    )
     tools = (Tool("f", {"type": "object"}),)
     return await planner.plan(Asking(Ask(tools, "required"), tools, (0,)))
 

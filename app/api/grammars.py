@@ -1,0 +1,31 @@
+"""POST /v1/grammars/check: for people who write schemas."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..service.checking import CheckService
+from .body import read_as
+
+
+class CheckRequest(BaseModel):
+    """``strict``: check the rules of ``strict: true`` as well."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    schema_: bool | dict[str, Any] = Field(alias="schema")
+    strict: bool | None = None
+
+
+def grammars_router(service: CheckService, *, max_body_bytes: int) -> APIRouter:
+    """The route, bound to its service."""
+    router = APIRouter()
+
+    @router.post("/v1/grammars/check")
+    async def check(request: Request) -> JSONResponse:
+        asked = await read_as(CheckRequest, request, max_body_bytes)
+        return JSONResponse(await service.check(asked.schema_, strict=bool(asked.strict)))
+
+    return router

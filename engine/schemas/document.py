@@ -1,0 +1,216 @@
+"""A JSON Schema as a document: places, references, and copies with one place changed.
+
+Representation   a path is a tuple of reference tokens (RFC 6901), arrays' indices as text.
+Invariants       I1 nothing here changes what it was given: copies share what lies beside a path.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from .words import DEFINITIONS, OF_LIST, OF_NAMES, OF_ONE, REFERENCES
+
+Path = tuple[str, ...]
+
+
+def path_of(pointer: str) -> Path:
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+
+
+def pointer_of(path: Path) -> str:
+    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in path)
+
+
+def value_at(schema: Any, path: Path) -> Any:
+    """What lies at the path; None where there is nothing."""
+    for step in path:
+        if isinstance(schema, dict):
+            schema = schema.get(step)
+        elif isinstance(schema, list) and step.isdecimal() and int(step) < len(schema):
+            schema = schema[int(step)]
+        else:
+            return None
+    return schema
+
+
+def count_values(schema: Any) -> int:
+    """The values of the document, itself included."""
+    count, stack = 1, [schema]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict | list):
+            count += len(value)
+            children = value.values() if isinstance(value, dict) else value
+            stack += [child for child in children if isinstance(child, dict | list)]
+    return count
+
+
+# -- ways down -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From the schema at ``holder`` into one that its keyword applies."""
+
+    holder: Path
+    keyword: str
+
+    @property
+    def place(self) -> Path:
+        return (*self.holder, self.keyword)
+
+
+def steps_down(
+    schema: Any, start: Path, path: Path, *, through_definitions: bool = False
+) -> tuple[list[Step], Path]:
+    """The steps from the schema at ``start`` along the path, as far as each leads into a schema
+    that is applied (or, if wanted, defined), and the rest of the path.
+    """
+    steps: list[Step] = []
+    here, at = value_at(schema, start), len(start)
+    while at < len(path) and isinstance(here, dict):
+        length = _length(path[at], here.get(path[at]), through_definitions)
+        below = value_at(here, path[at : at + length]) if 0 < length <= len(path) - at else None
+        if not isinstance(below, dict | bool):
+            break
+        steps.append(Step(path[:at], path[at]))
+        here, at = below, at + length
+    return steps, path[at:]
+
+
+def _length(keyword: str, value: Any, through_definitions: bool) -> int:
+    """How many tokens lead from a schema into those of a keyword; 0: it has none."""
+    if keyword in OF_ONE and isinstance(value, dict | bool):
+        return 1
+    if keyword in OF_LIST and isinstance(value, list):
+        return 2
+    named = keyword in OF_NAMES or (through_definitions and keyword in DEFINITIONS)
+    return 2 if named and isinstance(value, dict) else 0
+
+
+def schemas_below(schema: dict[str, Any], place: Path) -> Iterator[tuple[Any, Path]]:
+    """The schemas that one applies itself, with their places, in the order of the document."""
+    for keyword, value in schema.items():
+        length = _length(keyword, value, False)
+        if length == 1:
+            yield value, (*place, keyword)
+        elif length:
+            children = value.items() if isinstance(value, dict) else enumerate(value)
+            for step, child in children:
+                yield child, (*place, keyword, str(step))
+
+
+# -- references ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The place of a reference's keyword, and what it names in this document.
+
+    ``target`` is None where it names nothing here (it leaves the document), and where that can't be
+    told; then it ``may_be_any``: dynamic references, and in documents with an inner $id most.
+    """
+
+    path: Path
+    target: Path | None
+    may_be_any: bool = False
+
+
+def find_references(schema: Any) -> list[Reference]:
+    """All references of a document; also what only looks like one (in a const)."""
+    names = _Names(schema.get("$id", schema.get("id")) if isinstance(schema, dict) else None)
+    found: list[tuple[Path, str]] = []
+    #: (value, its entry above, its key there)
+    stack: list[Any] = [(schema, None, "")] if isinstance(schema, dict) else []
+    while stack:
+        entry = stack.pop()
+        value = entry[0]
+        children = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, child in children:
+            if isinstance(child, dict | list):
+                stack.append((child, entry, str(key)))
+            elif key in REFERENCES and isinstance(child, str):
+                found.append(((*_path(entry), str(key)), child))
+            elif key in ("$id", "id") and isinstance(child, str):
+                names.has_inner_ids |= entry[1] is not None
+            elif key in ("$anchor", "$dynamicAnchor") and isinstance(child, str):
+                names.anchors.setdefault(child, []).append(_path(entry))
+    return [names.reference(schema, path, value) for path, value in found]
+
+
+def _path(entry: Any) -> Path:
+    steps = []
+    while entry[1] is not None:
+        steps.append(entry[2])
+        entry = entry[1]
+    return tuple(reversed(steps))
+
+
+class _Names:
+    """What the texts of references mean in one document."""
+
+    def __init__(self, base: Any) -> None:
+        self.base = base.rstrip("#") if isinstance(base, str) else ""
+        self.has_inner_ids = False
+        self.anchors: dict[str, list[Path]] = {}
+
+    def reference(self, schema: Any, path: Path, text: str) -> Reference:
+        """The reference with this text at this place."""
+        unknown = Reference(path, None, may_be_any=True)
+        if path[-1] != "$ref" or self.has_inner_ids:
+            return unknown
+        if self.base and text.startswith(self.base) and text[len(self.base) :][:1] in ("", "#"):
+            text = text[len(self.base) :] or "#"
+        if text == "#" or text.startswith("#/"):
+            return Reference(path, target_of(schema, text))
+        if text.startswith("#"):
+            named = self.anchors.get(text[1:], [])
+            return unknown if len(named) > 1 else Reference(path, named[0] if named else None)
+        # a relative one may be another way to write the document's own base
+        return unknown if self.base and "://" not in text else Reference(path, None)
+
+
+def target_of(schema: Any, reference: str) -> Path | None:
+    """What a reference names in this document; indices as they are written in paths."""
+    if reference != "#" and not reference.startswith("#/"):
+        return None
+    here, steps = schema, []
+    for step in path_of(unquote(reference[1:])):
+        index = str(int(step[:20])) if isinstance(here, list) and step.isdecimal() else step
+        here = value_at(here, (index,))
+        if here is None:
+            return None
+        steps.append(index)
+    return tuple(steps)
+
+
+# -- copies ----------------------------------------------------------------------------------------
+
+
+def without(schema: Any, path: Path) -> Any:
+    """A copy without the member at the path."""
+
+    def drop(holder: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in holder.items() if key != path[-1]}
+
+    return _changed(schema, path[:-1], drop)
+
+
+def renamed(schema: Any, path: Path, name: str) -> Any:
+    """A copy in which the member at the path has another name, at the same position."""
+
+    def rename(holder: dict[str, Any]) -> dict[str, Any]:
+        return {name if key == path[-1] else key: value for key, value in holder.items()}
+
+    return _changed(schema, path[:-1], rename)
+
+
+def _changed(schema: Any, path: Path, change: Callable[[dict[str, Any]], Any]) -> Any:
+    if not path:
+        return change(schema)
+    step, rest = path[0], path[1:]
+    if isinstance(schema, list):
+        number = int(step)
+        return [*schema[:number], _changed(schema[number], rest, change), *schema[number + 1 :]]
+    return {**schema, step: _changed(schema[step], rest, change)}

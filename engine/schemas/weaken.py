@@ -1,0 +1,294 @@
+"""Takes keywords out of a JSON Schema so that it never becomes narrower.
+
+What accepts everything that the schema accepts is called weaker. A keyword can't just be deleted:
+
+    under not, if, oneOf, and contains beside maxContains, weaker means narrower outside
+    properties, patternProperties and prefixItems decide what their neighbours are about
+    unevaluated... see what is listed in the schemas that are applied in place
+    a definition may be used under any of these, by reference
+
+So `Weakening.take_out` changes other keywords where it must: ``oneOf`` becomes ``anyOf`` (where
+there is none yet), and ``not``, ``if`` or ``contains`` are taken out instead.
+
+Representation   a *segment* leads from the root, or from what a reference names, down to a keyword,
+                 each step into a schema that the one above applies. References of which it
+                 can't be told what they name count as naming every schema.
+
+Why it is sound. Write the schema out as a tree in which every reference is replaced by what it
+names; a value is judged by a finite part of that tree. Each way from the root to a changed keyword
+is a chain of segments, joined by references, and `Weakening._uses` visits all of them.
+  I1  On each segment, the applicators in which weaker means narrower are changed as well, from the
+      outside in: oneOf becomes anyOf and the next one is looked at, any other one is taken out
+      and hides the rest. So no applicator of that kind is left above a changed place.
+  I2  By induction from the leaves, every schema of the changed tree accepts what it accepted. All
+      other applicators are monotone in their sub-schemas; anyOf of weaker branches accepts what
+      oneOf accepted; a keyword that is gone accepts everything.
+  I3  A keyword that lists ("evaluates") properties or items is taken out together with every
+      unevaluated... that sees it: those of its own schema and of the schemas that apply it in
+      place. For all others, branches that hold more often list more.
+  I4  Neighbours: with properties and patternProperties goes additionalProperties, with prefixItems
+      goes items, with minContains goes contains (its default is 1), with if go then and else, with
+      minimum and maximum goes the exclusive form that is only `true`.
+Nothing is changed where a reference that stays would lose what it names, or where one names
+something that is no schema.
+
+The meaning of keywords is that of 2020-12, which the engine gives to all dialects: a $ref stands
+beside its neighbours.
+
+Cost     finding the references is linear and done once; taking out takes the depth of the place,
+         times the references that lead there.
+Not here what can't be enforced (the front end), how often to try (relax).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .document import (
+    Path,
+    Reference,
+    Step,
+    find_references,
+    path_of,
+    pointer_of,
+    renamed,
+    schemas_below,
+    steps_down,
+    value_at,
+    without,
+)
+from .words import CONSTRAINTS, IN_PLACE, KNOWN, SEEN_BY
+
+#: keyword -> those of the same schema that mean something narrower without it
+NEIGHBOURS: dict[str, tuple[str, ...]] = {
+    "properties": ("additionalProperties",),
+    "patternProperties": ("additionalProperties",),
+    "prefixItems": ("items",),
+    "if": ("then", "else"),
+    "minContains": ("contains",),
+}
+#: the form of draft 4, which means nothing alone
+EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+
+#: steps that are followed for one schema before it is left alone, 1 to 4 us each; where a
+#: definition is used 1,000 times, taking a keyword out of it follows some thousand
+MOST_STEPS = 1_000_000
+
+
+def weaken(schema: Any, pointer: str, keyword: str) -> tuple[Any, tuple[str, ...]] | None:
+    """A weaker schema without the keyword, and the places that were changed; None: there is none.
+
+    For ``pointer`` and ``keyword`` see ``Weakening.take_out``.
+    """
+    weakening = Weakening(schema)
+    changed = weakening.take_out(pointer, keyword)
+    return None if changed is None else (weakening.schema, changed)
+
+
+@dataclass(slots=True)
+class _Uses:
+    """What must change with a keyword: applicators instead of it, unevaluated... besides."""
+
+    tainted: set[Path] = field(default_factory=set)
+    unevaluated: set[Path] = field(default_factory=set)
+
+
+class Weakening:
+    """A schema that becomes weaker step by step; what was given stays as it is.
+
+    ``schema`` is what it has become.
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self.schema = schema
+        self._anyofs: set[Path] = set()  # schemas whose anyOf was a oneOf
+        self._refer(find_references(schema))
+        self._is_odd = not all(map(self._is_schema, self._named))
+        self._steps = 0
+
+    def take_out(self, pointer: str, keyword: str) -> tuple[str, ...] | None:
+        """Takes the keyword out, or what must go or change before it can.
+
+        Args:
+            pointer: into the schema as it is now: the keyword's place or one inside of it, or its
+                schema's. Where the keyword is not there, it was met through schemas applied in
+                place, and is looked for in these; where it isn't there either, the first of the
+                applicators is taken out, and where there is none, all but the schema's type.
+
+        Returns:
+            The places that were changed, as pointers into the schema that was given. None: nothing
+            can be taken out without harm; then nothing was changed.
+        """
+        wanted = set() if self._is_odd else self._locate(path_of(pointer), keyword)
+        changes = self._uses(wanted).tainted or wanted
+        changed = {path for path in changes if self._may_be_any_of(path)}
+        gone = changes - changed
+        gone |= self._uses(gone).unevaluated.union(*map(self._neighbours, gone))
+        gone = {path for path in gone if not _has_prefix(path[:-1], gone)}
+        changed = {path for path in changed if not _has_prefix(path, gone)}
+        places = sorted(gone | changed)
+        if not places or self._is_named(gone | changed) or self._steps > MOST_STEPS:
+            return None
+        given = tuple(pointer_of(self._given(path)) for path in places)
+        self._change(gone, changed)
+        return given
+
+    def given(self, pointer: str) -> str:
+        """The pointer into the schema that was given, for one into the schema as it is now."""
+        return pointer_of(self._given(path_of(pointer)))
+
+    # -- where the keyword is ----------------------------------------------------------------------
+    def _locate(self, path: Path, keyword: str) -> set[Path]:
+        """The members that are meant; several only where a whole schema must go."""
+        starts = [path[:n] for n in range(len(path) + 1) if not n or path[:n] in self._named]
+        steps, rest = steps_down(self.schema, starts[-1], path, through_definitions=True)
+        holder = path[: len(path) - len(rest)]
+        schema = value_at(self.schema, holder)
+        if not isinstance(schema, dict):
+            return {steps[-1].place} if steps else set()
+        if rest and rest[0] in schema:
+            keyword = rest[0]
+        elif keyword not in schema and steps and keyword in steps[-1].keyword:
+            return {steps[-1].place}  # patternProperties, said of a name or a pattern in it
+        if keyword in ("$id", "id") and keyword in schema:
+            # an inner base is in the way of the references below it
+            return {each.path for each in self._references if each.path[: len(holder)] == holder}
+        if keyword in schema:
+            return {(*holder, keyword)} if keyword in CONSTRAINTS else set()
+        for place in self._applied_in_place(holder):
+            if keyword in CONSTRAINTS and keyword in value_at(self.schema, place):
+                return {(*place, keyword)}
+        first = [(*holder, name) for name in schema if name in IN_PLACE][:1]
+        others = CONSTRAINTS - {"type"}
+        return set(first) or {(*holder, name) for name in schema if name in others}
+
+    def _applied_in_place(self, holder: Path) -> Iterator[Path]:
+        """The schemas that judge the same value as the one at ``holder``, by breadth."""
+        known, queue = {holder}, [holder]
+        for place in queue:
+            schema = value_at(self.schema, place)
+            below = [at for _, at in schemas_below(schema, place) if at[len(place)] in IN_PLACE]
+            for at in [*self._naming.get(place, ()), *below]:
+                if at not in known and isinstance(value_at(self.schema, at), dict):
+                    known.add(at)
+                    queue.append(at)
+                    yield at
+
+    # -- what uses it ------------------------------------------------------------------------------
+    def _uses(self, paths: set[Path]) -> _Uses:
+        """What taking out the keywords at the paths means to those who use their schemas."""
+        found = _Uses()
+        todo = [(path, SEEN_BY.get(path[-1], frozenset())) for path in paths]
+        done = set(todo)
+        anywhere: set[frozenset[str]] = set()  # with what the unknown ones were met
+        while todo and self._steps <= MOST_STEPS:
+            end, seen_by = todo.pop()
+            for start in self._starts(end):
+                self._steps += 1 + len(end)
+                steps, rest = steps_down(self.schema, start, end[:-1])
+                if rest:
+                    continue  # a part of the way is not applied
+                found.tainted.update(self._tainted(steps))
+                seen_above = self._see(found, steps, end[:-1], seen_by)
+                users = {(user, seen_above) for user in self._named.get(start, ())} - done
+                if seen_above not in anywhere:
+                    anywhere.add(seen_above)
+                    users |= {(user, seen_above) for user in self._unknown} - done
+                done |= users
+                todo += users
+        return found
+
+    def _starts(self, path: Path) -> list[Path]:
+        """Where segments that end at the path may begin."""
+        prefixes = [path[:n] for n in range(len(path))]
+        if self._unknown:
+            return [prefix for prefix in prefixes if self._is_schema(prefix)]
+        return [prefix for prefix in prefixes if not prefix or prefix in self._named]
+
+    def _is_schema(self, place: Path) -> bool:
+        """Whether a schema lies there, as far as the words on the way tell."""
+        _, rest = steps_down(self.schema, (), place, through_definitions=True)
+        return not rest or rest[0] not in KNOWN
+
+    def _tainted(self, steps: list[Step]) -> Iterator[Path]:
+        """See I1 of the file's header."""
+        for step in steps:
+            holder = value_at(self.schema, step.holder)
+            is_count = step.keyword == "contains" and "maxContains" in holder
+            if is_count or step.keyword in ("not", "if", "oneOf"):
+                yield step.place
+                if not self._may_be_any_of(step.place):
+                    return
+
+    def _may_be_any_of(self, path: Path) -> bool:
+        holder = value_at(self.schema, path[:-1])
+        return path[-1] == "oneOf" and isinstance(holder["oneOf"], list) and "anyOf" not in holder
+
+    def _see(
+        self, found: _Uses, steps: list[Step], holder: Path, seen_by: frozenset[str]
+    ) -> frozenset[str]:
+        """Collects what sees, from the holder up (I3); returns what may see beyond the start."""
+        above = [step.holder for step in steps]
+        for at, step in zip(reversed([*above, holder]), [*reversed(steps), None], strict=True):
+            schema = value_at(self.schema, at)
+            found.unevaluated |= {(*at, keyword) for keyword in seen_by if keyword in schema}
+            if step is not None and step.keyword not in IN_PLACE:
+                return frozenset()
+        return seen_by
+
+    def _neighbours(self, path: Path) -> set[Path]:
+        """See I4 of the file's header."""
+        holder, keyword = value_at(self.schema, path[:-1]), path[-1]
+        names = [name for name in NEIGHBOURS.get(keyword, ()) if name in holder]
+        if keyword != "minContains":
+            names = [name for name in names if holder[name] is not True and holder[name] != {}]
+        exclusive = EXCLUSIVE.get(keyword)
+        if exclusive is not None and holder.get(exclusive) is True:
+            names.append(exclusive)
+        return {(*path[:-1], name) for name in names}
+
+    # -- changing ----------------------------------------------------------------------------------
+    def _is_named(self, changed: set[Path]) -> bool:
+        """Whether a reference that stays names something at or below a changed place."""
+        return any(
+            _has_prefix(target, changed) and not all(_has_prefix(user, changed) for user in users)
+            for target, users in self._named.items()
+        )
+
+    def _change(self, gone: set[Path], changed: set[Path]) -> None:
+        """Takes out ``gone``, and makes anyOfs of ``changed``."""
+        for path in gone:
+            self.schema = without(self.schema, path)
+        for path in sorted(changed, key=len, reverse=True):
+            self.schema = renamed(self.schema, path, "anyOf")
+        holders = self._anyofs | {path[:-1] for path in changed}
+        self._anyofs = {_moved(holder, changed) for holder in holders}
+        kept = [each for each in self._references if not _has_prefix(each.path, gone)]
+        self._refer([replace(each, path=_moved(each.path, changed)) for each in kept])
+
+    def _refer(self, references: list[Reference]) -> None:
+        self._references = references
+        self._named: dict[Path, list[Path]] = defaultdict(list)
+        self._naming: dict[Path, list[Path]] = defaultdict(list)  # schema -> what it refers to
+        self._unknown = [each.path for each in references if each.may_be_any]
+        for each in references:
+            if each.target is not None:
+                self._named[each.target].append(each.path)
+                self._naming[each.path[:-1]].append(each.target)
+
+    def _given(self, path: Path) -> Path:
+        return tuple(
+            "oneOf" if step == "anyOf" and path[:n] in self._anyofs else step
+            for n, step in enumerate(path)
+        )
+
+
+def _moved(path: Path, changed: set[Path]) -> Path:
+    """Where it lies once the oneOfs at ``changed`` are anyOfs."""
+    return tuple("anyOf" if path[: n + 1] in changed else step for n, step in enumerate(path))
+
+
+def _has_prefix(path: Path, others: set[Path]) -> bool:
+    """Whether one of the others is the path itself or lies above it."""
+    return any(path[:n] in others for n in range(len(path) + 1))

@@ -1,0 +1,102 @@
+"""All that can't be enforced is taken out of a schema, and said; nothing else is."""
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from engine import LimitExceeded, Limits, SpecError, UnsupportedSchema, relax
+from engine.schemas import MOST_ROUNDS
+
+#: what no engine can enforce, however good it becomes: it leaves the document
+AWAY = {"$ref": "https://example.org/schema"}
+
+#: name -> (schema, what it comes to, places)
+CASES: dict[str, tuple[Any, Any, list[str]]] = {
+    "nothing": ({"type": "object"}, {"type": "object"}, []),
+    "true": (True, True, []),
+    "one": ({"items": AWAY, "type": "array"}, {"items": {}, "type": "array"}, ["/items/$ref"]),
+    "several": (
+        {"properties": {"a": AWAY, "b": {"type": "null"}, "c": {"items": AWAY}}},
+        {"properties": {"a": {}, "b": {"type": "null"}, "c": {"items": {}}}},
+        ["/properties/a/$ref", "/properties/c/items/$ref"],
+    ),
+    "a branch of oneOf": (
+        {"oneOf": [{"type": "array", "items": AWAY}, {"type": "null"}]},
+        {"anyOf": [{"type": "array", "items": {}}, {"type": "null"}]},
+        ["/oneOf", "/oneOf/0/items/$ref"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_what_a_schema_comes_to(case: tuple[Any, Any, list[str]]):
+    schema, comes_to, places = case
+    found = relax(schema)
+    assert found.error is None
+    assert found.schema == comes_to
+    assert sorted(place.pointer for place in found.places) == places
+
+
+def test_each_place_says_which_keyword_was_refused_and_why():
+    (place, inner) = relax({"oneOf": [{"items": AWAY}]}).places
+    assert (place.pointer, place.keyword) == ("/oneOf", "oneOf")
+    assert (inner.pointer, inner.keyword) == ("/oneOf/0/items/$ref", "$ref")
+    assert place.refused == inner.refused == "/oneOf/0/items/$ref"
+    assert "leaves the document" in place.reason
+
+
+#: name -> (schema, the error that stays)
+REFUSED: dict[str, tuple[Any, SpecError]] = {
+    "ill-formed": ({"type": "strnig"}, SpecError("unknown type 'strnig'", "/type")),
+    "ill-formed, behind what is relaxed": (
+        {"oneOf": [{"properties": {"a": AWAY, "b": {"type": "strnig"}}}, {"type": "null"}]},
+        SpecError("unknown type 'strnig'", "/oneOf/0/properties/b/type"),
+    ),
+    "satisfied by nothing": (
+        {"type": "string", "enum": [1]},
+        SpecError("nothing can satisfy this schema", ""),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED.keys())
+def test_what_means_nothing_stays_refused(case: tuple[Any, SpecError]):
+    schema, error = case
+    found = relax(schema)
+    assert type(found.error) is SpecError
+    assert (found.error.pointer, found.error.message) == (error.pointer, error.message)
+
+
+def test_a_limit_stays_a_limit():
+    schema = {"items": AWAY, "properties": {"a": {"enum": [1, 2, 3]}}}
+    error = relax(schema, limits=Limits(enum_values=2)).error
+    assert isinstance(error, LimitExceeded)
+    assert (error.limit, error.maximum, error.got) == ("enum_values", 2, 3)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_so_many_refusals_are_relaxed_and_no_more(more: int):
+    schema = {"properties": {f"p{n}": AWAY for n in range(MOST_ROUNDS + more)}}
+    found = relax(schema)
+    assert len(found.places) == MOST_ROUNDS
+    assert isinstance(found.error, UnsupportedSchema) == bool(more)
+
+
+@pytest.mark.parametrize(("most", "relaxed"), [(7, 0), (8, 1), (15, 1), (16, 2)])
+def test_a_large_schema_is_looked_at_less_often(
+    monkeypatch: pytest.MonkeyPatch, most: int, relaxed: int
+):
+    """The document has eight values: itself, two words, three members, two references."""
+    schema = {"title": "", "properties": {"a": AWAY, "b": AWAY, "c": {}}}
+    monkeypatch.setattr(import_module("engine.schemas.relax"), "MOST_VALUES", most)
+    found = relax(schema)
+    assert len(found.places) == relaxed
+    assert isinstance(found.error, UnsupportedSchema) == (relaxed < 2)
+
+
+def test_what_is_left_alone_stays_refused_at_its_place():
+    schema = {"items": {"not": {"items": AWAY}}, "allOf": [{"$ref": "#/items/not"}]}
+    found = relax(schema)
+    assert isinstance(found.error, UnsupportedSchema)
+    assert found.schema == schema
