@@ -10,8 +10,8 @@ properties) are negated as places, which nobody reads before a value gets there.
 Both are places of one ``Located``, whose schema is a ``Derived``.
 
 Invariants   I1 exact: a value fits the complement if and only if it does not fit the shape; what has
-                no exact complement here (most formats, whose expressions are narrower than the format;
-                uniqueItems) is a refusal of its type.
+                no complement here (some formats; uniqueItems) is a refusal of its type. Of other
+                formats the complement is that of a wider language: narrower, never wrong.
              I2 one place, one ``Located``: derived places are remembered by what they are made of.
 Not here     complements of several alternatives, and what they meet (composition).
 """

@@ -10,8 +10,7 @@ from .shapes cimport (
 
 from . import formats
 
-cdef object PATTERNS = formats.PATTERNS
-cdef object EXACT = formats.EXACT
+cdef object WIDE = formats.WIDE
 #: the texts of a list become a pattern up to so many
 cdef Py_ssize_t MOST_NAMES = 100
 
@@ -147,12 +146,12 @@ cdef class Complements(Evaluator):
         for each in strings.without:
             found.append(new_strings(0, None, (each,), (), (), ()))
         for each in strings.formats:
-            if each.text in EXACT:
-                pattern = named(PATTERNS[each.text], each.where, "format")
+            if each.text in WIDE:
+                pattern = named(WIDE[each.text], each.where, "format")
                 found.append(new_strings(0, None, (), (), (pattern,), ()))
         found = [new_shape(STRING, None, facet, None, None, None, ()) for facet in found]
         for each in strings.formats:
-            if each.text not in EXACT:
+            if each.text not in WIDE:
                 message = f"what is not of the format {each.text!r} can't be enforced"
                 refused = (refusal(STRING, each.where, "format", message),)
                 found.append(new_shape(STRING, None, None, None, None, None, refused))

@@ -65,7 +65,7 @@ cdef class Composition(Complements):
         cdef Located branch
         cdef list groups = [], others = [], constants = []
         cdef dict met = {}
-        cdef bint is_free = slot == ANY_OF and len(shapes) == 1 and shapes[0] is ANYTHING
+        cdef bint is_free = self.knows_const and slot == ANY_OF and len(shapes) == 1 and shapes[0] is ANYTHING
         for branch in branches(found, slot, keyword, where):
             if is_free and is_plain_constant(branch.schema):
                 constants.append(branch.schema["const"])

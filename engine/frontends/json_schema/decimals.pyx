@@ -99,7 +99,7 @@ cdef class Form:
                 # it has more digits before the point: that alone decides
                 known = 0
             elif not known:
-                known = sign_of(digit - (int(digits[n]) if n < len(digits) else 0))
+                known = self.told(k, digit - (int(digits[n]) if n < len(digits) else 0))
             comparisons.append(known)
         for k in range(len(self.divisors)):
             remainders.append(self.remainder(k, place, n, state[3][k], digit))
@@ -110,6 +110,14 @@ cdef class Form:
             return (WHOLE if digit else ZERO), 1, tuple(comparisons), tuple(remainders), significant
         n = min(n + 1, self.most if place < POINT else self.fraction_digits())
         return (WHOLE if place == WHOLE else FRACTION), n, tuple(comparisons), tuple(remainders), significant
+
+    cdef int told(self, Py_ssize_t k, difference) except -2:
+        """What a difference says in a comparison; of numbers that are left out, only whether there is
+        one.
+        """
+        if k >= self.low + self.high:
+            return difference != 0
+        return sign_of(difference)
 
     cdef remainder(self, Py_ssize_t k, int place, Py_ssize_t n, before, int digit):
         p, q = self.divisors[k]
@@ -137,7 +145,7 @@ cdef class Form:
         cdef list found = []
         for k in range(len(self.compared)):
             more = n - len((<tuple>self.compared[k])[0])
-            found.append(sign_of(more) or state[2][k])
+            found.append(self.told(k, more) or state[2][k])
         return tuple(found)
 
     cdef bint is_final(self, tuple state) except -1:

@@ -162,6 +162,8 @@ cdef class Evaluator(Judge):
             if self.pattern(each).accepts(value):
                 return False
         for each in strings.formats:
+            if len(value) > formats.MOST.get(each.text, len(value)):
+                return False
             if not self.format(each, False).accepts(value):
                 return False
         return True

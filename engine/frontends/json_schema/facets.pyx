@@ -20,7 +20,6 @@ from ...errors import SpecError
 from . import formats
 
 cdef object PATTERNS = formats.PATTERNS
-cdef object MOST_OF_FORMATS = formats.MOST
 cdef list NOTHING = []
 cdef dict NO_MEMBERS = {}
 
@@ -80,18 +79,16 @@ cdef bint is_flag(KeywordsC* found, int keyword, Located where, str name) except
 # -- strings -------------------------------------------------------------------------------------
 cdef Strings string_facet(KeywordsC* found, Located where, bint refuse_unknown, list refused):
     cdef tuple patterns = (), known = ()
-    maximum = count(found, MAX_LENGTH, where)
     if has(found, PATTERN):
         patterns = (named(text_of(found, PATTERN, where, "pattern"), where, "pattern"),)
     if has(found, FORMAT):
         name = text_of(found, FORMAT, where, "format")
         if name in PATTERNS:
             known = (named(name, where, "format"),)
-            most = MOST_OF_FORMATS.get(name)
-            maximum = most if maximum is None or (most is not None and most < maximum) else maximum
         elif refuse_unknown:
             refused.append(refusal(STRING, where, "format", f"the format {name!r} can't be enforced"))
-    return new_strings(count(found, MIN_LENGTH, where) or 0, maximum, patterns, known, (), ())
+    return new_strings(
+        count(found, MIN_LENGTH, where) or 0, count(found, MAX_LENGTH, where), patterns, known, (), ())
 
 
 cdef str text_of(KeywordsC* found, int keyword, Located where, str name):

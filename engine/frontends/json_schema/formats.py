@@ -205,8 +205,23 @@ SHORT = {
 }
 SHORT = PATTERNS | {name: f"^(?:{pattern})$" for name, pattern in SHORT.items()}
 
-#: formats that accept exactly what the checker accepts, so that what is none of them is known, too
+#: formats that accept exactly what the checker accepts
 EXACT = frozenset(("date", "ipv4", "ipv6", "json-pointer"))
+
+#: format -> a pattern that all texts of the format match, and others, too: what does not match it is
+#: surely not of the format
+WIDE = {
+    **{name: PATTERNS[name] for name in EXACT},
+    "time": "^[^]{2}:[^]{2}:",
+    "date-time": "^[^]{4}-[^]{2}-[^]{2}",
+    "duration": "P",
+    "uuid": "^[^]{8}-[^]{4}-[^]{4}-[^]{4}-",
+    "email": "@",
+    "idn-email": "@",
+    "hostname": r"^[^\u0000-,/:-@\[-`{-\u007f]*$",
+    "uri": ":",
+    "iri": ":",
+}
 
 #: the most characters of formats whose patterns do not say so: states would be multiplied by them
 MOST = {"hostname": 253, "idn-hostname": 48}

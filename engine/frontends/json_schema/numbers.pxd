@@ -7,7 +7,8 @@ exponent that alone keeps it within the bounds (1e-05 between 0 and 1). Readers 
 double can't step over a bound: rounding keeps order, the bounds that are allowed are what a double
 is written as, and an excluded bound is replaced by its neighbour of ``PRECISION`` significant
 digits, which no double confuses with it. Beyond ``WHOLE`` digits before the point, a bounded number
-has no fraction. Multiples, and numbers some of which are left out, are plain decimals (decimals).
+has no fraction. Multiples, and numbers some of which are left out, are plain decimals (decimals), whole
+ones with zeros behind a point only where that takes few states.
 
 What bounds become is kept for the next grammar (``fragment``).
 """

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
+from ..char_automaton cimport Bound
 from ..fragment cimport Fragment, Fragments, fragment_of
 from .decimals cimport decimals_between
 from .shapes cimport Named, Numbers
@@ -9,8 +10,8 @@ from .text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, Text
 
 from decimal import ROUND_FLOOR, Context, Decimal
 
+from ...errors import LimitExceeded
 from ...ir import Grammar
-from ..char_automaton import Bound
 
 #: significant digits that a double keeps apart
 PRECISION = 15
@@ -24,6 +25,9 @@ SMALLEST = Decimal("2.3e-308")
 EXACT_POWER = 22
 #: the largest exponent of an integer; no double that is read from it is off
 MOST_POWER = 15
+
+#: states for multiples with zeros behind a point, which are written without them where it takes more
+POINTED_STATES = 2_000
 
 #: words of bounded numbers kept in the process, 4 MB
 cdef Py_ssize_t KEPT_WORDS = 1 << 20
@@ -63,16 +67,34 @@ cdef chosen(g, Numbers numbers, low, high, bint whole):
     if low is not None and high is not None and low > high:
         return g.fail()
     if high is None or high >= 0:
-        some = [value for value in barred if value >= 0]
+        some = [abs(value) for value in barred if value >= 0]
         least = low if low is not None and low > 0 else None
-        parts.append(decimals_between(least, high, multiples, foreign, some, whole, bound).to_node(g, inside_json=False))
+        parts.append(chosen_magnitude(g, least, high, multiples, foreign, some, whole, bound))
     if low is None or low <= 0:
-        some = [negative(value) for value in barred if value <= 0]
+        some = [abs(value) for value in barred if value <= 0]
         least = negative(high) if high is not None and high < 0 else None
         most = None if low is None else abs(low)
-        found = decimals_between(least, most, multiples, foreign, some, whole, bound)
-        parts.append(g.seq(g.bytes(b"-"), found.to_node(g, inside_json=False)))
+        parts.append(g.seq(
+            g.bytes(b"-"), chosen_magnitude(g, least, most, multiples, foreign, some, whole, bound)))
     return g.alt(*parts)
+
+
+cdef chosen_magnitude(g, low, high, list multiples, list foreign, list barred, bint whole, Bound bound):
+    """Whole numbers may have zeros behind a point, where that takes few states."""
+    found = decimals_between(low, high, multiples, foreign, barred, whole, bound)
+    node = found.to_node(g, inside_json=False)
+    if not whole:
+        return node
+    if high is None or high >= 10**WHOLE:
+        if low is not None and low >= 10**WHOLE:
+            return node
+        try:
+            found = decimals_between(
+                low, Decimal(10**WHOLE - 1), multiples, foreign, barred, True, Bound(POINTED_STATES, ""))
+        except LimitExceeded:
+            return node
+    pointed = g.seq(found.to_node(g, inside_json=False), g.bytes(b"."), g.repeat(g.bytes(b"0"), 1, None))
+    return g.alt(node, pointed)
 
 
 cdef list decimals_of(tuple named):

@@ -31,7 +31,7 @@ cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator) exce
 
 cdef uint32_t build_inside(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
     """What stands between the quotes."""
-    minimum, maximum = strings.minimum, strings.maximum
+    minimum, maximum = strings.minimum, longest(strings)
     if maximum is not None and maximum < minimum:
         return text.fail
     if strings.patterns or strings.formats or strings.without:
@@ -41,6 +41,15 @@ cdef uint32_t build_inside(Text text, Strings strings, Evaluator evaluator) exce
     if minimum == 0 and maximum is None:
         return text.other_body(list(strings.barred))
     return patterned(text, strings, evaluator)
+
+
+cdef longest(Strings strings):
+    """The upper bound on the length: some formats have one of their own."""
+    cdef Named each
+    maximum = strings.maximum
+    for each in strings.formats:
+        maximum = least(maximum, formats.MOST.get(each.text))
+    return maximum
 
 
 cdef uint32_t any_of_length(Text text, minimum, maximum) except? 0xFFFFFFFF:
@@ -118,7 +127,7 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
     """The inside of a string for which more is asked than a length."""
     cdef Named each
     cdef list automata = []
-    minimum, maximum = strings.minimum, strings.maximum
+    minimum, maximum = strings.minimum, longest(strings)
     if len(asked) == 1 and not is_barred:
         tree, pointer = asked[0]
         bounded = bounded_tree(tree, minimum, maximum)
