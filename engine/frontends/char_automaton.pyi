@@ -23,6 +23,8 @@ class CharAutomaton:
     def to_node(self, grammar: Grammar, *, inside_json: bool = True) -> Node:
         """The accepted texts; as the inside of a JSON string, or as they are."""
     def accepts(self, text: str) -> bool: ...
+    def trimmed(self) -> CharAutomaton:
+        """The same texts, without the states that lead nowhere."""
     def minimal(self) -> CharAutomaton:
         """The same texts with the fewest states, or as it is where that takes too long."""
 

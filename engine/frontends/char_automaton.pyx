@@ -93,6 +93,12 @@ cdef class CharAutomaton:
                 return False
         return bool(self.states.final[state])
 
+    def trimmed(self):
+        cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
+        made.states = self.states
+        trim(&made.states)
+        return made
+
     cpdef CharAutomaton minimal(self):
         cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
         return made if minimise(&self.states, &made.states) else self

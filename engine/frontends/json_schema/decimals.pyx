@@ -5,7 +5,7 @@ from ..char_automaton cimport Bound
 from decimal import Decimal
 from math import gcd
 
-from ..char_automaton import CharAutomaton, intersection
+from ..char_automaton import CharAutomaton
 
 #: significant digits that a double keeps apart
 cdef int PRECISION = 15
@@ -81,7 +81,7 @@ cdef class Form:
                 out.append((((c, c),), numbers[after]))
             edges.append(out)
         made = CharAutomaton(edges, [numbers[state] for state in states if self.is_final(state)])
-        return intersection(made, made, bound).minimal()
+        return made.trimmed().minimal()
 
     cdef tuple digit(self, tuple state, int digit):
         """The state behind a digit, None if none may stand there."""

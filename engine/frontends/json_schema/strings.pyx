@@ -147,9 +147,9 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
     if strings.barred:
         automata.append(excluding(strings.barred))
     bound = Bound(grammar.limits.pattern_states, place_of(strings))
-    found = automata[0]
-    # a complement may have states that lead nowhere: meeting itself, it loses them
-    for other in automata[1:] or automata[:is_barred]:
+    # a complement may have states that lead nowhere
+    found = automata[0].trimmed() if is_barred else automata[0]
+    for other in automata[1:]:
         found = intersection(found, other, bound)
     return bounded_node(grammar, found, minimum, maximum, bound)
 
