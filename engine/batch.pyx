@@ -79,6 +79,19 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
     for job in plan.jobs:
         matcher = held[job.number]
         matcher.check(job.error)
+        if matcher.needs_look():
+            look_through(matcher, &view[targets[job.number], 0])
+
+
+cdef int look_through(Matcher matcher, int* out) except -1:
+    """What the text rules out of a mask (distinct), each text by itself."""
+    cdef uint32_t instance = matcher.instance(), error
+    with nogil:
+        matcher.lock()
+        matcher.rule_out(instance, <uint32_t*>out)
+        error = matcher.generation.arena.error
+        matcher.unlock()
+    return matcher.check(error)
 
 
 cdef bint same_generation_first(const JobC& a, const JobC& b) noexcept nogil:

@@ -91,6 +91,8 @@ cdef enum:
     ROLE_BEGIN = 2
     ROLE_END = 3
     ROLE_TEXT = 4
+    # of a CAPTURE that is no region for the parser: its words must differ within their array
+    ROLE_DIFFERS = 5
 
 cdef struct NodeC:
     uint32_t kind, a, b, c, off, n
@@ -105,6 +107,7 @@ cdef struct RuleC:
     uint8_t kind, role, nullable, productive
     uint8_t counted           # registers hold a count: COUNTED_RULE, BOUNDED_RULE, and free text with bounds
     uint8_t iterates          # the count is of iterations or characters, not of tokens alone
+    uint8_t differs           # its words must differ within the JSON array that they stand in
 
 cdef struct ArmC:
     uint32_t off, n           # letters in pool
@@ -158,12 +161,15 @@ cdef class FlatIR:
     cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
     cdef U64MapC arm_rules                # node + 1 -> the rule of arms that are that node
     cdef vector[uint8_t] productive
+    cdef bint has_differing               # some rule's words must differ
+    cdef uint8_t[256] decides             # by byte: whether one may decide about the end of such a word
     # while loading: edges a node takes when written out, about; and whether it has the empty word
     cdef vector[uint32_t] weights
     cdef vector[uint8_t] nullable
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1
     cdef void name_objects(self) noexcept nogil
     cdef int load_node(self, uint32_t number) except -1
+    cdef int load_differing(self, str label) except -1
     cdef int load_dispatch(self, uint32_t number) except -1
     cdef uint32_t load_letters(self, uint32_t at) except? 0
     cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1

@@ -43,6 +43,9 @@ cdef class FlatIR:
         for i in g.rule_nodes:
             self.rules.push_back(_rule(i, PLAIN_RULE))
         self.rule_of_node.assign(self.n_nodes, NO_RULE)
+        self.has_differing = False
+        for i in range(256):
+            self.decides[i] = 0
         self.name_objects()
         self.weights.assign(self.n_nodes, 0)
         for i in range(self.n_nodes):
@@ -107,7 +110,10 @@ cdef class FlatIR:
         elif kind == CAPTURE:
             self.rule_of_node[number] = self.made_rule(node.a, PLAIN_RULE)
             self.rules.back().label = node.b
-            self.rules.back().role = <uint8_t>node.c
+            if node.c == ROLE_DIFFERS:
+                self.load_differing(self.labels[node.b])
+            else:
+                self.rules.back().role = <uint8_t>node.c
         elif kind == DISPATCH:
             self.load_dispatch(number)
         elif kind == OTHER_TEXT:
@@ -116,6 +122,15 @@ cdef class FlatIR:
             self.rule_of_node[number] = self.made_rule(number, TEXTS_RULE)
         elif kind == OBJECT and self.rule_of_node[number] == NO_RULE:
             self.rule_of_node[number] = self.made_rule(number, OBJECT_RULE)
+        return 0
+
+    cdef int load_differing(self, str label) except -1:
+        """The label lists the characters that decide, all ASCII; none: all bytes do."""
+        cdef int k
+        self.rules.back().differs = self.has_differing = True
+        for k in range(256):
+            if not label or chr(k) in label:
+                self.decides[k] = 1
         return 0
 
     cdef int load_dispatch(self, uint32_t number) except -1:
@@ -575,5 +590,5 @@ cdef RuleC _rule(uint32_t node, uint8_t kind) noexcept:
     rule.label = rule.dispatch = 0
     rule.kind = kind
     rule.role = ROLE_NONE
-    rule.nullable = rule.productive = rule.counted = rule.iterates = 0
+    rule.nullable = rule.productive = rule.counted = rule.iterates = rule.differs = 0
     return rule

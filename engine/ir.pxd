@@ -45,7 +45,10 @@ first field is the kind:
                                       lead to an end, so that what can't get short enough can be
                                       told by the state and the count alone
     (CAPTURE, label, role, node)      the same language as node; marks a region for the event
-                                      parser
+                                      parser. Role "differs" marks none: words of such captures, JSON
+                                      values, must differ from all others of the JSON array that they
+                                      stand in; the label lists the characters that may decide about
+                                      the end of such a word ("": any may)
 
 DISPATCH is UTF-8 text (of any length, also none) in which the first pattern to be completed
 decides:

@@ -35,7 +35,8 @@ LARGEST_COUNT = 0xFFFFFFFE
 #: nodes of a small grammar, for which there is room from the start
 cdef size_t FIRST_NODES = 128
 
-cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT}
+cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT,
+                   "differs": flat.ROLE_DIFFERS}
 cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
 
 

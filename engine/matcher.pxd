@@ -3,6 +3,8 @@
 Representation   entries are packed (instance, flags), one for each successful accept, in
                  segments: a fork shares all segments so far and begins one of its own when it
                  next accepts. `depth` counts entries.
+                 Where words must differ (distinct), each entry has a Place beside it, null where no
+                 such array is open.
 Invariants       I1 entries below a fork point never change.
                  I2 a failed call changes nothing.
 Cost             accept, fork: O(1) beside the rows' work; rollback: O(1) within a segment, else
@@ -16,7 +18,11 @@ Not here         rows (rows), masks (masks), events (parser), many matchers at o
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from libcpp.memory cimport shared_ptr
+from libcpp.vector cimport vector as plain_vector
+
 from .compiled cimport Compiled, Generation
+from .distinct cimport Place
 from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
@@ -27,6 +33,7 @@ cdef class Segment:
     cdef Segment parent
     cdef uint32_t base            # entries below this segment
     cdef vector[uint64_t] entries
+    cdef plain_vector[shared_ptr[Place]] places
 
 cdef class Matcher:
     cdef readonly Compiled compiled
@@ -34,13 +41,18 @@ cdef class Matcher:
     cdef Vocabulary vocabulary
     cdef Segment segment
     cdef uint32_t depth
+    cdef bint tracks              # whether words must differ
+    cdef Place at                 # while a call tries: where its text has led
     cdef uint32_t instance(self) noexcept nogil
+    cdef void enter_place(self) noexcept nogil
+    cdef void rule_out(self, uint32_t instance, uint32_t* out) noexcept nogil
     cdef bint terminated(self) noexcept nogil
     cdef int push(self, uint32_t instance, uint32_t flags) except -1
     cdef void lock(self) noexcept nogil
     cdef list allowed(self, ids)
     cdef void unlock(self) noexcept nogil
     cdef int check(self, uint32_t error) except -1
+    cdef bint needs_look(self) noexcept nogil
     cdef uint32_t take_bytes(
         self, uint32_t instance, const uint8_t* data, size_t n, uint32_t* error
     ) noexcept nogil

@@ -3,8 +3,11 @@
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
+from libcpp.memory cimport make_shared, shared_ptr
 
 from .automata cimport NO_ERROR
+from .bits cimport clear_bit
+from .distinct cimport Place, follow, is_stuck
 from .pool cimport Pool, vector
 from .rows cimport DEAD, Arena, RowC
 
@@ -37,6 +40,7 @@ cdef class Matcher:
         self.generation = compiled.current()
         self.segment = Segment(None, 0)
         self.depth = 0
+        self.tracks = compiled.ir.has_differing
         self.push(self.generation.arena.root, 0)
 
     # -- history -----------------------------------------------------------------------------------
@@ -46,11 +50,22 @@ cdef class Matcher:
     cdef bint terminated(self) noexcept nogil:
         return self.segment.entries[self.depth - 1 - self.segment.base] & TERMINATED
 
+    cdef void enter_place(self) noexcept nogil:
+        """Makes ``at`` the place of the text so far."""
+        cdef shared_ptr[Place] place = self.segment.places[self.depth - 1 - self.segment.base]
+        self.at = place.get()[0] if place.get() != NULL else Place()
+
+    cdef bint needs_look(self) noexcept nogil:
+        """Whether a mask must be looked through for what the text rules out."""
+        return self.tracks and not self.terminated()
+
     cdef int push(self, uint32_t instance, uint32_t flags) except -1:
         if self.segment.base + self.segment.entries.size() != self.depth:
             # entries of a fork follow, or our own that were rolled back: they stay as they are
             self.segment = Segment(self.segment, self.depth)
         self.segment.entries.push_back(<uint64_t>instance << 32 | flags)
+        if self.tracks:
+            self.segment.places.push_back(make_shared[Place](self.at) if self.at.is_open() else shared_ptr[Place]())
         self.depth += 1
         if Pool.instance().is_low():
             keep_ready()
@@ -72,7 +87,7 @@ cdef class Matcher:
         """A matcher in the same place; the two go on independently."""
         cdef Matcher made = Matcher.__new__(Matcher)
         made.compiled, made.vocabulary, made.generation = self.compiled, self.vocabulary, self.generation
-        made.segment, made.depth = self.segment, self.depth
+        made.segment, made.depth, made.tracks = self.segment, self.depth, self.tracks
         return made
 
     # -- under the arena's mutex -------------------------------------------------------------------
@@ -92,7 +107,12 @@ cdef class Matcher:
         self, uint32_t instance, const uint8_t* data, size_t n, uint32_t* error
     ) noexcept nogil:
         """The instance behind some bytes, DEAD if they are not allowed."""
+        if self.tracks:
+            self.enter_place()
         instance = self.after_bytes(instance, data, n)
+        if self.tracks and instance != DEAD and self.at.has_used():
+            if is_stuck(self.generation.arena, instance, &self.at):
+                instance = DEAD
         error[0] = self.generation.arena.error
         self.unlock()
         return instance
@@ -101,6 +121,8 @@ cdef class Matcher:
         self, uint32_t instance, uint32_t token, uint32_t* flags, uint32_t* error
     ) noexcept nogil:
         """The instance behind a token, DEAD if it is not allowed."""
+        if self.tracks:
+            self.enter_place()
         instance = self.after_token(instance, token, flags)
         error[0] = self.generation.arena.error
         self.unlock()
@@ -113,6 +135,8 @@ cdef class Matcher:
             self.generation.masks.fill_stop(out)
         else:
             self.generation.masks.fill(instance, out)
+            if self.tracks:
+                self.rule_out(instance, out)
         error = self.generation.arena.error
         self.unlock()
         return error
@@ -120,6 +144,8 @@ cdef class Matcher:
     # -- steps, under the mutex --------------------------------------------------------------------
     cdef uint32_t after_bytes(self, uint32_t instance, const uint8_t* data, size_t n) noexcept nogil:
         cdef size_t k
+        if self.tracks:
+            return follow(self.generation.arena, instance, data, n, &self.at)
         for k in range(n):
             instance = self.generation.arena.step(instance, data[k])
             if instance == DEAD:
@@ -140,7 +166,22 @@ cdef class Matcher:
             off = self.vocabulary.offsets[token]
             found = self.generation.arena.merge(found, self.after_bytes(
                 instance, &self.vocabulary.data[off], self.vocabulary.offsets[token + 1] - off))
+        if self.tracks and found != DEAD and self.at.has_used():
+            if is_stuck(self.generation.arena, found, &self.at):
+                return DEAD
         return found if found == DEAD else self.generation.arena.end_token(found)
+
+    cdef void rule_out(self, uint32_t instance, uint32_t* out) noexcept nogil:
+        """Takes tokens out of a mask that end a word which was there before."""
+        cdef uint32_t t, flags, number
+        cdef Place before
+        self.enter_place()
+        before = self.at
+        number = self.generation.masks.suspects(instance, before.is_open(), out)
+        for t in self.generation.masks.suspected[number]:
+            self.at = before
+            if self.after_token(instance, t, &flags) == DEAD:
+                clear_bit(out, t)
 
     # -- questions and steps -----------------------------------------------------------------------
     def accept_token(self, Py_ssize_t token):
@@ -173,6 +214,8 @@ cdef class Matcher:
         if self.terminated():
             return False
         if data.shape[0] == 0:
+            if self.tracks:
+                self.enter_place()
             self.push(found, 0)
             return True
         if self.generation.arena.guard.try_lock():
@@ -213,7 +256,7 @@ cdef class Matcher:
             raise ValueError(f"a bitmask of {view.shape[1]} words; the vocabulary needs {self.vocabulary.words}")
         out = <uint32_t*>&view[row, 0]
         if self.generation.arena.guard.try_lock():
-            filled = terminated or self.generation.masks.has(instance)
+            filled = terminated or (not self.tracks and self.generation.masks.has(instance))
             if filled:
                 error = self.fill(instance, terminated, out)
             else:
@@ -309,6 +352,9 @@ cdef class Matcher:
                 self.lock()
                 instance = self.generation.arena.instances[instance].rep
                 self.unlock()
+        if self.tracks:
+            return instance, bool(self.terminated()), <size_t>self.segment.places[
+                self.depth - 1 - self.segment.base].get()
         return instance, bool(self.terminated())
 
     def brute_force_bitmask(self, bitmask, Py_ssize_t row=0):
@@ -327,6 +373,8 @@ cdef class Matcher:
         with nogil:
             self.lock()
             for t in range(self.vocabulary.size):
+                if self.tracks:
+                    self.enter_place()
                 allowed = self.vocabulary.kind[t] != EMPTY and self.after_token(instance, t, &flags) != DEAD
                 if allowed:
                     view[row, t >> 5] |= <int>((<uint32_t>1) << (t & 31))

@@ -49,6 +49,11 @@ cdef enum:
     BOTTOM = 1
 
 cdef enum:
+    # of what step_met returns: an instance, and whether a rule was completed whose words must differ
+    INSTANCE = 0x7FFFFFFF
+    MET = 0x80000000
+
+cdef enum:
     NO_SLOT = 0xFFFF
 
 cdef enum:
@@ -78,6 +83,7 @@ cdef struct RowC:
     uint8_t repeats                             # two items are in the same state, with other origins
     uint8_t counts_tokens                       # a kernel item does
     uint8_t may_not_end                         # all that is there does: perhaps no token may end here
+    uint8_t has_differing                       # a rule is predicted whose words must differ
 
 cdef struct InstanceC:
     uint32_t row, frame, rep
@@ -103,7 +109,7 @@ cdef class Arena:
     cdef vector[uint32_t] frame_off
     cdef vector[uint32_t] frame_words
     cdef vector[uint32_t] frame_table
-    cdef U64MapC byte_memo, token_memo, completion_memo, end_memo
+    cdef U64MapC byte_memo, blocked_memo, token_memo, completion_memo, end_memo
     # scratch of one row under construction
     cdef vector[SeedC] seeds
     cdef vector[uint64_t] completed
@@ -116,6 +122,8 @@ cdef class Arena:
     cdef vector[uint32_t] seen_at             # by state: build number of the last row with it
     cdef uint32_t build_number
     cdef bint accept
+    # whether rules whose words must differ were completed, and whether they may be
+    cdef bint met, blocking
 
     cdef int open(
         self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
@@ -123,6 +131,9 @@ cdef class Arena:
     ) except -1
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil
+    cdef uint32_t step_met(self, uint32_t instance, uint8_t byte) noexcept nogil
+    cdef uint32_t step_blocked(self, uint32_t instance, uint8_t byte) noexcept nogil
+    cdef uint32_t scan(self, uint32_t instance, uint8_t byte) noexcept nogil
     cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil
     cdef uint32_t end_token(self, uint32_t instance) noexcept nogil
     cdef bint may_end_token(self, uint32_t instance) noexcept nogil

@@ -75,6 +75,7 @@ cdef class Arena:
         self.frame_table.assign(16, 0)
         self.predicted_at.assign(automata.ir.rules.size(), 0)
         self.build_number = 0
+        self.met = self.blocking = False
         with nogil:
             self.begin()
             self.seed(automata.start(automata.ir.root), automata.ir.root, BOTTOM, 0)
@@ -87,8 +88,8 @@ cdef class Arena:
             self.rows.capacity() * sizeof(RowC) + self.items.capacity() * sizeof(ItemC)
             + self.waiters.capacity() * sizeof(WaiterC) + 4 * self.row_keys.capacity()
             + self.instances.capacity() * sizeof(InstanceC) + 4 * self.frame_words.capacity()
-            + 12 * (self.byte_memo.keys.size() + self.token_memo.keys.size() + self.completion_memo.keys.size()
-                    + self.end_memo.keys.size())
+            + 12 * (self.byte_memo.keys.size() + self.blocked_memo.keys.size() + self.token_memo.keys.size()
+                    + self.completion_memo.keys.size() + self.end_memo.keys.size())
             + 12 * self.instance_ids.keys.size() + self.automata.bytes_held()
         )
 
@@ -116,16 +117,45 @@ cdef class Arena:
     # -- transitions -------------------------------------------------------------------------------
     cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil:
         """The instance behind one more byte, DEAD if there is none."""
+        return self.step_met(instance, byte) & INSTANCE
+
+    cdef uint32_t step_met(self, uint32_t instance, uint8_t byte) noexcept nogil:
+        """As ``step``; with MET where a rule was completed on the way whose words must differ."""
         cdef RowC* row = &self.rows[self.instances[instance].row]
         cdef uint64_t key = <uint64_t>instance << 8 | byte
-        cdef uint32_t k, e, found
-        cdef ItemC item
-        cdef StateC* state
+        cdef uint32_t found
         if not (row.live[byte >> 6] >> (byte & 63)) & 1:
             return DEAD
         found = map_get(&self.byte_memo, key)
         if found != MISSING:
             return found
+        self.met = False
+        found = self.scan(instance, byte)
+        if self.met and found != DEAD:
+            found |= MET
+        if self.error == NO_ERROR:
+            map_put(&self.byte_memo, key, found)
+        return found
+
+    cdef uint32_t step_blocked(self, uint32_t instance, uint8_t byte) noexcept nogil:
+        """The instance behind one more byte if no word that must differ may end there."""
+        cdef uint64_t key = <uint64_t>instance << 8 | byte
+        cdef uint32_t found = map_get(&self.blocked_memo, key)
+        if found != MISSING:
+            return found
+        self.blocking = True
+        found = self.scan(instance, byte)
+        self.blocking = False
+        if self.error == NO_ERROR:
+            map_put(&self.blocked_memo, key, found)
+        return found
+
+    cdef uint32_t scan(self, uint32_t instance, uint8_t byte) noexcept nogil:
+        """Follows the edges of all items."""
+        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef uint32_t k, e
+        cdef ItemC item
+        cdef StateC* state
         self.begin()
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.items[k]
@@ -138,10 +168,7 @@ cdef class Arena:
                 if self.automata.byte_edges[e].low <= byte <= self.automata.byte_edges[e].high:
                     self.advance(self.automata.byte_edges[e].target, item.goal,
                                  self.origin_of(instance, &item), self.value_of(instance, &item))
-        found = self.finish()
-        if self.error == NO_ERROR:
-            map_put(&self.byte_memo, key, found)
-        return found
+        return self.finish()
 
     cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil:
         """The instance behind a token edge that takes ``token``, DEAD if there is none."""
@@ -353,6 +380,10 @@ cdef class Arena:
         cdef uint32_t low, high, middle
         cdef RowC* row
         cdef ItemC item
+        if self.automata.ir.rules[goal].differs:
+            self.met = True
+            if self.blocking:
+                return
         if self.is_completed(key):
             return
         self.completed.push_back(key)
@@ -483,7 +514,7 @@ cdef class Arena:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = 0
+        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = row.has_differing = 0
         row.may_not_end = not row.accept
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
@@ -551,13 +582,16 @@ cdef class Arena:
         cdef uint32_t k, start
         for k in range(self.automata.states[item.state].n_refs):
             edge = self.automata.ref_edges[self.automata.states[item.state].ref_off + k]
+            if self.automata.ir.rules[edge.symbol].differs:
+                row.has_differing = 1
             start = self.automata.start(edge.symbol)
             if start == 0:
                 self.fail(self.automata.error, self.automata.error_got)
                 return
             made = item
             made.state, made.slot, made.count_class = start, NO_SLOT, 0
-            if self.tail_references and self.automata.is_tail(edge.target):
+            if (self.tail_references and self.automata.is_tail(edge.target)
+                    and not self.automata.ir.rules[edge.symbol].differs):
                 self.predict_item(row, &made)
             else:
                 self.waiters.push_back(WaiterC(edge.symbol, at - row.item_off, edge.target))

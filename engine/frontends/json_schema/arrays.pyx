@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from .items cimport build_counted_array, differ_anyway
+from .items cimport build_counted_array, differ_anyway, differing, has_short_list
 from .places cimport Places
 from .shapes cimport Arrays
 from .text cimport Text
@@ -16,16 +16,22 @@ cdef uint32_t build_array(Places places, Arrays arrays) except? 0xFFFFFFFF:
     cdef uint32_t item
     cdef size_t n
     cdef tuple place
+    cdef bint must_differ
     minimum, maximum = 0, None
     if arrays is None:
         item = places.place(())
     else:
         minimum, maximum = arrays.minimum, arrays.maximum
-        if arrays.counts or (arrays.unique is not None and not differ_anyway(places.reader, arrays)):
+        must_differ = arrays.unique is not None and not differ_anyway(places.reader, arrays)
+        if arrays.counts or (must_differ and has_short_list(places.reader, arrays)):
             return build_counted_array(places, arrays)
         for place in arrays.prefix[:maximum]:
             prefix.push_back(places.place(place))
         item = places.place(arrays.rest)
+        if must_differ:
+            for n in range(prefix.size()):
+                prefix[n] = differing(places, <tuple>arrays.prefix[n], prefix[n])
+            item = differing(places, arrays.rest, item)
     # a place that no value fits ends the array before it
     for n in range(prefix.size()):
         if prefix[n] == text.fail:

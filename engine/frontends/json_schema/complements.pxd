@@ -6,8 +6,9 @@ properties) are negated as places, which nobody reads before a value gets there.
 
     not this     a place whose values do not fit a place
     any of       a place whose values fit one of several places
+    this value   a place of one value
 
-Both are places of one ``Located``, whose schema is a ``Derived``.
+All are places of one ``Located``, whose schema is a ``Derived``.
 
 Invariants   I1 exact: a value fits the complement if and only if it does not fit the shape; what has
                 no complement here (some formats; uniqueItems) is a refusal of its type. Of other
@@ -22,12 +23,14 @@ from .shapes cimport Arrays, Located, Named, Numbers, Objects, Shape, Strings
 cdef enum:
     NOT_THIS
     ANY_OF_THESE
+    THIS_VALUE
 
 
 cdef class Derived:
     """Stands where a schema would."""
     cdef int kind
     cdef tuple places       # one, or the several
+    cdef object value
 
 
 cdef class Complements(Evaluator):

@@ -127,12 +127,13 @@ cdef class Complements(Evaluator):
 
     cdef tuple constant(self, value):
         """The place of one value."""
-        cdef dict schema = {"const": value}
+        cdef Derived made = Derived.__new__(Derived)
+        made.kind, made.value = THIS_VALUE, value
         if self._constants is None:
             self._constants = []
         # places are known by the identities of their schemas
-        self._constants.append(schema)
-        return (root_place(schema, ""),)
+        self._constants.append(made)
+        return (root_place(made, ""),)
 
     cdef list other_strings(self, Strings strings):
         cdef Named each

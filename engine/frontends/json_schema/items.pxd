@@ -4,8 +4,9 @@ A state is how many items were written, how many of them were counted for each `
 which values were used. An item that need only be among enough others of its kind is either counted
 or not, as it fits; where there may be too many of its kind, one that is not counted must not fit.
 
-Items that must differ are taken from a finite list of values; each is used once. Arrays of at most
-one item, and those whose places have no value in common, need no list.
+Items that must differ are taken from a short list of values where there is one, each of which is
+used once; all others are told by the text (engine.distinct). Arrays of at most one item, and those
+whose places have no value in common, need neither.
 
 Cost   the states multiply: ``graphs.MOST_STATES``, and ``MOST_VALUES`` values that must differ.
 """
@@ -18,3 +19,5 @@ from .shapes cimport Arrays
 
 cdef uint32_t build_counted_array(Places places, Arrays arrays) except? 0xFFFFFFFF
 cdef bint differ_anyway(Reader reader, Arrays arrays) except -1
+cdef bint has_short_list(Reader reader, Arrays arrays) except -1
+cdef uint32_t differing(Places places, tuple place, uint32_t node) except? 0xFFFFFFFF

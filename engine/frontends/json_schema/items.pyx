@@ -2,11 +2,14 @@
 
 from libc.stdint cimport uint32_t
 
+from ...flat cimport ROLE_DIFFERS
 from .evaluate cimport identity
 from .graphs cimport Graph, new_graph
 from .places cimport Places
 from .reader cimport Reader
-from .shapes cimport BOOLEAN, NULL_TYPE, Arrays, Count, Located, Shape, both
+from .shapes cimport (
+    BOOLEAN, NULL_TYPE, NUMBER, STRING, Arrays, Count, Located, Shape, Strings, both,
+)
 from .values cimport add_values
 from ...pool cimport vector
 
@@ -23,7 +26,9 @@ cdef uint32_t build_counted_array(Places places, Arrays arrays) except? 0xFFFFFF
     cdef uint32_t inside
     items.places, items.reader, items.arrays = places, places.reader, arrays
     items.known = {}
-    items.must_differ = arrays.unique is not None and not differ_anyway(places.reader, arrays)
+    items.must_differ = items.is_listed = False
+    if arrays.unique is not None and not differ_anyway(places.reader, arrays):
+        items.must_differ, items.is_listed = True, has_short_list(places.reader, arrays)
     inside = items.inside()
     return places.text.bracketed(b"[", inside, b"]")
 
@@ -43,11 +48,65 @@ cdef bint differ_anyway(Reader reader, Arrays arrays) except -1:
     return True
 
 
+cdef list values_of(Reader reader, tuple place):
+    """The values of a place; None where they are not listed."""
+    cdef Shape shape
+    cdef list found = []
+    for shape in reader.shapes_at(place):
+        if shape.values is not None:
+            found += shape.values
+        elif shape.types & ~(BOOLEAN | NULL_TYPE):
+            return None
+        else:
+            found += ([True, False] if shape.types & BOOLEAN else []) + ([None] if shape.types & NULL_TYPE else [])
+    return found
+
+
+cdef bint has_short_list(Reader reader, Arrays arrays) except -1:
+    """Whether the values of all items are listed, and few."""
+    cdef tuple place
+    cdef set found = set()
+    for place in (*arrays.prefix, arrays.rest):
+        values = values_of(reader, place)
+        if values is None:
+            return False
+        found.update([identity(value) for value in values])
+    return len(found) <= MOST_VALUES
+
+
+cdef uint32_t differing(Places places, tuple place, uint32_t node) except? 0xFFFFFFFF:
+    """A word of the place's node that must differ from all others of its array."""
+    if node == places.text.fail:
+        return node
+    return places.text.grammar.add_capture(deciding(places.reader, place), ROLE_DIFFERS, node)
+
+
+cdef str deciding(Reader reader, tuple place):
+    """The characters that may decide about the end of a value; "": any may."""
+    cdef Shape shape
+    cdef Strings strings
+    cdef str found = ""
+    for shape in reader.shapes_at(place):
+        strings = shape.strings
+        if shape.values is not None or shape.types & ~(STRING | NUMBER) or shape.numbers is not None:
+            return ""
+        if shape.types & STRING:
+            if strings is not None and (
+                strings.patterns or strings.formats or strings.without or strings.barred
+                or strings.maximum is not None
+            ):
+                return ""
+            found += '"'
+        if shape.types & NUMBER:
+            found += "0123456789"
+    return found
+
+
 cdef class Items:
     cdef Places places
     cdef Reader reader
     cdef Arrays arrays
-    cdef bint must_differ
+    cdef bint must_differ, is_listed
     cdef Py_ssize_t steady      # from this item on, all have the same place
     cdef dict known             # by item, up to the steady one: its choices
 
@@ -105,9 +164,11 @@ cdef class Items:
             for k in counted:
                 each = self.arrays.counts[k]
                 after[k] += 1
-                # one that need not be counted any more stands among those that are not
                 if after[k] > (each.minimum if each.maximum is None else each.maximum):
-                    break
+                    if each.maximum is not None or not self.is_listed:
+                        # one that need not be counted any more stands among those that are not
+                        break
+                    after[k] = each.minimum
             else:
                 if n:
                     node = self.places.text.after_comma(node)
@@ -118,7 +179,7 @@ cdef class Items:
         """(node, the counts it adds to, the bit of its value) of what may stand as item n."""
         if n not in self.known:
             place = self.arrays.prefix[n] if n < len(self.arrays.prefix) else self.arrays.rest
-            self.known[n] = self.values_at(n, place) if self.must_differ else self.kinds_at(n, place)
+            self.known[n] = self.values_at(n, place) if self.is_listed else self.kinds_at(n, place)
         return self.known[n]
 
     cdef list kinds_at(self, Py_ssize_t n, tuple place):
@@ -138,7 +199,11 @@ cdef class Items:
                     known = both(known, self.reader.negated(each.place))
                 more.append((known, counted))
             found = more
-        return [(self.places.place(known), counted, 0) for known, counted in found]
+        return [(self.item(known), counted, 0) for known, counted in found]
+
+    cdef uint32_t item(self, tuple place) except? 0xFFFFFFFF:
+        cdef uint32_t node = self.places.place(place)
+        return differing(self.places, place, node) if self.must_differ else node
 
     # -- items that must differ ------------------------------------------------------------------
     cdef list values_at(self, Py_ssize_t n, tuple place):
@@ -161,34 +226,11 @@ cdef class Items:
         return found
 
     cdef list all_values(self):
-        """All values that some item may have.
-
-        Raises:
-            UnsupportedSchema: they are not finitely many, or too many.
-        """
+        """All values that some item may have."""
         cdef dict found = {}
         cdef tuple place
         for place in (*self.arrays.prefix, self.arrays.rest):
-            for value in self.values_of(place):
+            for value in values_of(self.reader, place):
                 found[identity(value)] = value
-        if len(found) > MOST_VALUES:
-            raise self.no_list()
         self.known["values"] = list(found)
         return list(found.values())
-
-    cdef list values_of(self, tuple place):
-        cdef Shape shape
-        cdef list found = []
-        for shape in self.reader.shapes_at(place):
-            if shape.values is not None:
-                found += shape.values
-            elif shape.types & ~(BOOLEAN | NULL_TYPE):
-                raise self.no_list()
-            else:
-                found += ([True, False] if shape.types & BOOLEAN else []) + ([None] if shape.types & NULL_TYPE else [])
-        return found
-
-    cdef no_list(self):
-        message = f"items that differ can only be enforced where at most {MOST_VALUES} values are listed"
-        return UnsupportedSchema(self.arrays.unique.at("uniqueItems"), "uniqueItems", message)
-

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from ...hashing cimport MISSING, map_get, map_put
-from .complements cimport NOT_THIS, Derived
+from .complements cimport NOT_THIS, THIS_VALUE, Derived
 from .composition cimport Composition, united
 from .facets cimport evaluated_by, own_shape
 from .keywords cimport (
@@ -173,6 +173,8 @@ cdef class Reader(Composition):
         cdef Derived derived = where.schema
         cdef list found = []
         key = <size_t><void*>derived
+        if derived.kind == THIS_VALUE:
+            return (listed((derived.value,)),)
         self._open[key] = None
         try:
             if derived.kind == NOT_THIS:

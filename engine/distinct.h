@@ -1,0 +1,270 @@
+// Which items of an array were written, where they must differ from one another.
+//
+// The rows (rows.pxd) take an item's end for granted; whether it may end is decided here, from the text:
+// JSON says by itself where an item begins and ends, and in which array it stands.
+//
+//     [ {"a": [1, 2]}, {"a": [2|       levels: the outer array, the object, the inner array
+//
+// A Place is a value: matchers keep one for each token that was accepted, and copy it to try others.
+//
+// Equal    strings by their decoded text; numbers if they are the same double (beyond 2^53 two whole
+//          numbers may be taken for equal that are not); arrays by their items in order; objects by
+//          their members in any order, of repeated keys the last one. Values are known by 128 bits of
+//          BLAKE2b, so no text can make two of them look equal.
+// Cost     a byte: a few nanoseconds; the end of an item: its digest, linear in its text; a further
+//          item: a copy of the digests so far.
+// Not here which arrays these are (frontends), masks (masks), when an end is asked about (matcher).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "blake2b.h"
+
+namespace distinct {
+
+using Digest = std::pair<uint64_t, uint64_t>;
+using Digests = std::vector<Digest>;  // ascending
+
+constexpr size_t NONE = ~size_t(0);
+constexpr int MOST_LEVELS = 1000;  // of a value; its text is taken as it stands below
+
+// The canonical form of a JSON value, as bytes. The text is well-formed: rows have taken it.
+class Canonical {
+  public:
+    explicit Canonical(const std::string& text, size_t at, size_t end) : text(text), at(at), end(end) {}
+
+    Digest digest() {
+        std::string out;
+        value(out, 0);
+        uint64_t found[2];
+        blake2b::digest(out.data(), out.size(), found);
+        return {found[0], found[1]};
+    }
+
+  private:
+    const std::string& text;
+    size_t at, end;
+
+    uint8_t peek() const { return at < end ? uint8_t(text[at]) : 0; }
+
+    void space() {
+        while (at < end && (text[at] == ' ' || text[at] == '\n' || text[at] == '\t' || text[at] == '\r')) at++;
+    }
+
+    static void length(std::string& out, size_t n) { out += std::to_string(n) + ":"; }
+
+    void value(std::string& out, int depth) {
+        space();
+        uint8_t c = peek();
+        if (depth > MOST_LEVELS) {
+            out.append(text, at, end - at);
+            at = end;
+        } else if (c == '"') {
+            std::string found = string();
+            out += 's';
+            length(out, found.size());
+            out += found;
+        } else if (c == '[') {
+            array(out, depth);
+        } else if (c == '{') {
+            object(out, depth);
+        } else {
+            scalar(out);
+        }
+    }
+
+    void scalar(std::string& out) {
+        size_t first = at;
+        while (at < end && text[at] != ',' && text[at] != ']' && text[at] != '}' && uint8_t(text[at]) > ' ') at++;
+        std::string found = text.substr(first, at - first);
+        if (found == "true" || found == "false" || found == "null") {
+            out += found[0];
+            return;
+        }
+        double number = std::strtod(found.c_str(), nullptr);
+        if (number == 0) number = 0;  // no negative zero
+        out += 'n';
+        out.append(reinterpret_cast<const char*>(&number), sizeof number);
+    }
+
+    void array(std::string& out, int depth) {
+        std::string inside;
+        size_t n = 0;
+        at++;
+        for (space(); at < end && text[at] != ']'; space()) {
+            value(inside, depth + 1);
+            n++;
+            space();
+            if (peek() == ',') at++;
+        }
+        at++;
+        out += 'a';
+        length(out, n);
+        out += inside;
+    }
+
+    void object(std::string& out, int depth) {
+        std::vector<std::pair<std::string, std::string>> members;
+        at++;
+        for (space(); at < end && text[at] != '}'; space()) {
+            std::string key = string(), inside;
+            space();
+            at++;  // the colon
+            value(inside, depth + 1);
+            auto same = std::find_if(members.begin(), members.end(), [&](auto& one) { return one.first == key; });
+            if (same == members.end()) members.emplace_back(std::move(key), std::move(inside));
+            else same->second = std::move(inside);
+            space();
+            if (peek() == ',') at++;
+        }
+        at++;
+        std::sort(members.begin(), members.end());
+        out += 'o';
+        length(out, members.size());
+        for (auto& one : members) {
+            length(out, one.first.size());
+            out += one.first + one.second;
+        }
+    }
+
+    uint32_t hex() {
+        uint32_t found = 0;
+        for (int k = 0; k < 4 && at < end; k++, at++) {
+            char c = text[at];
+            found = found << 4 | uint32_t(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+        }
+        return found;
+    }
+
+    static void utf8(std::string& out, uint32_t c) {
+        if (c < 0x80) {
+            out += char(c);
+        } else if (c < 0x800) {
+            out += {char(0xC0 | c >> 6), char(0x80 | (c & 0x3F))};
+        } else if (c < 0x10000) {
+            out += {char(0xE0 | c >> 12), char(0x80 | (c >> 6 & 0x3F)), char(0x80 | (c & 0x3F))};
+        } else {
+            out += {char(0xF0 | c >> 18), char(0x80 | (c >> 12 & 0x3F)), char(0x80 | (c >> 6 & 0x3F)),
+                    char(0x80 | (c & 0x3F))};
+        }
+    }
+
+    // A string's decoded text; behind its closing quote.
+    std::string string() {
+        std::string out;
+        at++;
+        while (at < end && text[at] != '"') {
+            char c = text[at++];
+            if (c != '\\') {
+                out += c;
+                continue;
+            }
+            c = peek();
+            at++;
+            if (c == 'u') {
+                uint32_t unit = hex();
+                if (unit >> 10 == 0x36 && at + 1 < end) {  // the first of two surrogates
+                    at += 2;
+                    unit = 0x10000 + ((unit & 0x3FF) << 10 | (hex() & 0x3FF));
+                }
+                utf8(out, unit);
+            } else {
+                const char* named = "b\bf\fn\nr\rt\t";
+                for (; *named && *named != c; named += 2) {}
+                out += *named ? named[1] : c;
+            }
+        }
+        at++;
+        return out;
+    }
+};
+
+struct Level {
+    std::shared_ptr<const Digests> used;  // of the items so far that had to differ; null: none
+    size_t start = NONE;                  // in the text: where the item begins that is written now
+    bool is_array = false;
+    bool asked = false;                   // whether this item must differ
+};
+
+class Place {
+  public:
+    bool is_open() const { return !levels.empty(); }
+
+    // Whether an item was written from which another one must differ.
+    bool has_used() const {
+        for (auto& level : levels)
+            if (level.used) return true;
+        return false;
+    }
+
+    // An array begins whose items must differ; its bracket was read.
+    void open() {
+        levels.emplace_back();
+        levels.back().is_array = true;
+    }
+
+    void read(uint8_t c) {
+        if (levels.empty()) return;
+        if (in_string) {
+            text += char(c);
+            if (is_escaped) is_escaped = false;
+            else if (c == '\\') is_escaped = true;
+            else if (c == '"') in_string = false;
+            return;
+        }
+        if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
+            text += char(c);
+            return;
+        }
+        if (c == ',' || c == ']' || c == '}') end_item();
+        if (c == ']' || c == '}') levels.pop_back();
+        if (levels.empty()) {
+            *this = Place();
+            return;
+        }
+        if (c == ',' && levels.size() == 1) text.clear();
+        else text += char(c);
+        if (c == ',' || c == ']' || c == '}') return;
+        Level& level = levels.back();
+        if (level.is_array && level.start == NONE) level.start = text.size() - 1;
+        if (c == '"') in_string = true;
+        if (c == '[' || c == '{') {
+            levels.emplace_back();
+            levels.back().is_array = c == '[';
+        }
+    }
+
+    // Whether the item that may end here was written before in its array; it must differ, it is said.
+    bool repeats() {
+        Level& level = levels.back();
+        level.asked = true;
+        if (!level.used || level.start == NONE) return false;
+        return std::binary_search(
+            level.used->begin(), level.used->end(), Canonical(text, level.start, text.size()).digest());
+    }
+
+  private:
+    std::vector<Level> levels;
+    std::string text;  // of the outermost array, from its last comma on
+    bool in_string = false, is_escaped = false;
+
+    void end_item() {
+        Level& level = levels.back();
+        if (level.asked && level.start != NONE) {
+            Digest one = Canonical(text, level.start, text.size()).digest();
+            auto made = level.used ? std::make_shared<Digests>(*level.used) : std::make_shared<Digests>();
+            made->insert(std::lower_bound(made->begin(), made->end(), one), one);
+            level.used = std::move(made);
+        }
+        level.asked = false;
+        level.start = NONE;
+    }
+};
+
+}  // namespace distinct

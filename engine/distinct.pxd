@@ -1,0 +1,42 @@
+"""Items that must differ: rows say where an item may end, the text says whether it was there before.
+
+A rule whose words must differ within their array (``RuleC.differs``) is completed twice over: once as
+if nothing were asked, once as if the item could not end. Which of the two it is depends on the text,
+which no row knows; a ``Place`` does (distinct.h). So rows, their memos and masks are those of the
+grammar without the condition, and whoever follows a text asks at each byte that would complete such
+a rule. A mask is that of the row, less the tokens that a look at each suspect rules out.
+
+Stuck    a text from which every way leads to the end of an item that was there before. A token that
+         leads there is ruled out, too: a literal's first letter, the last value of a closed object, the
+         comma behind the last value of a list. All ways are tried as long as few bytes may come
+         (``FEW_WAYS``) and it does not take too long (``MOST_STEPS``); else there is taken to be one.
+
+Cost     nothing where no rule differs. Else a look at each suspect: about a microsecond.
+Threads  under the arena's mutex, as the rows.
+"""
+
+from libc.stdint cimport uint8_t, uint32_t
+
+from .rows cimport Arena
+
+cdef extern from "distinct.h" namespace "distinct" nogil:
+    cppclass Place "distinct::Place":
+        Place()
+        Place(const Place&)
+        # an array whose items must differ is open
+        bint is_open() const
+        # an item was written that no other one may be equal to
+        bint has_used() const
+        void open()
+        void read(uint8_t byte)
+        # the item that ends here must differ, and was there before
+        bint repeats()
+
+cdef enum:
+    FEW_WAYS = 16
+    MOST_STEPS = 4096
+
+cdef uint32_t follow(
+    Arena arena, uint32_t instance, const uint8_t* data, size_t n, Place* place) noexcept nogil
+cdef bint has_few_ways(Arena arena, uint32_t instance) noexcept nogil
+cdef bint is_stuck(Arena arena, uint32_t instance, const Place* place) noexcept nogil
