@@ -1,7 +1,8 @@
-// Which items of an array were written, where they must differ from one another.
+// Which items of an array, or keys of an object, were written, where they must differ from one another.
 //
 // The rows (rows.pxd) take an item's end for granted; whether it may end is decided here, from the text:
-// JSON says by itself where an item begins and ends, and in which array it stands.
+// JSON says by itself where an item begins and ends, and in which array it stands. Below, keys are
+// items of their object.
 //
 //     [ {"a": [1, 2]}, {"a": [2|       levels: the outer array, the object, the inner array
 //
@@ -189,6 +190,7 @@ struct Level {
     std::shared_ptr<const Digests> used;  // of the items so far that had to differ; null: none
     size_t start = NONE;                  // in the text: where the item begins that is written now
     bool is_array = false;
+    bool is_due = true;                   // whether an item comes next
     bool asked = false;                   // whether this item must differ
 };
 
@@ -203,10 +205,10 @@ class Place {
         return false;
     }
 
-    // An array begins whose items must differ; its bracket was read.
-    void open() {
+    // An array begins whose items must differ, or an object; its bracket was read.
+    void open(bool is_array) {
         levels.emplace_back();
-        levels.back().is_array = true;
+        levels.back().is_array = is_array;
     }
 
     void read(uint8_t c) {
@@ -222,17 +224,19 @@ class Place {
             text += char(c);
             return;
         }
-        if (c == ',' || c == ']' || c == '}') end_item();
+        if (c == ',' || c == ']' || c == '}' || (c == ':' && !levels.back().is_array)) end_item();
         if (c == ']' || c == '}') levels.pop_back();
         if (levels.empty()) {
             *this = Place();
             return;
         }
+        if (c == ',') levels.back().is_due = true;
         if (c == ',' && levels.size() == 1) text.clear();
         else text += char(c);
-        if (c == ',' || c == ']' || c == '}') return;
+        if (c == ',' || c == ']' || c == '}' || c == ':') return;
         Level& level = levels.back();
-        if (level.is_array && level.start == NONE) level.start = text.size() - 1;
+        if (level.is_due) level.start = text.size() - 1;
+        level.is_due = false;
         if (c == '"') in_string = true;
         if (c == '[' || c == '{') {
             levels.emplace_back();

@@ -1,4 +1,4 @@
-"""Items that must differ: rows say where an item may end, the text says whether it was there before.
+"""Items and keys that must differ: rows say where one may end, the text whether it was there before.
 
 A rule whose words must differ within their array (``RuleC.differs``) is completed twice over: once as
 if nothing were asked, once as if the item could not end. Which of the two it is depends on the text,
@@ -23,11 +23,11 @@ cdef extern from "distinct.h" namespace "distinct" nogil:
     cppclass Place "distinct::Place":
         Place()
         Place(const Place&)
-        # an array whose items must differ is open
+        # an array whose items must differ is open, or an object with such keys
         bint is_open() const
         # an item was written that no other one may be equal to
         bint has_used() const
-        void open()
+        void open(bint is_array)
         void read(uint8_t byte)
         # the item that ends here must differ, and was there before
         bint repeats()

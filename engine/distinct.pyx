@@ -12,6 +12,7 @@ cdef struct WayC:
 
 cdef enum:
     OPENING_BRACKET = 0x5B
+    OPENING_BRACE = 0x7B
     FIRST_PRINTED = 0x21
 
 
@@ -31,9 +32,9 @@ cdef uint32_t follow(
             if found == DEAD:
                 return DEAD
         instance = found & INSTANCE
-        if data[k] == OPENING_BRACKET and not place.is_open():
+        if (data[k] == OPENING_BRACKET or data[k] == OPENING_BRACE) and not place.is_open():
             if arena.rows[arena.instances[instance].row].has_differing:
-                place.open()
+                place.open(data[k] == OPENING_BRACKET)
     return instance
 
 

@@ -47,7 +47,7 @@ first field is the kind:
     (CAPTURE, label, role, node)      the same language as node; marks a region for the event
                                       parser. Role "differs" marks none: words of such captures, JSON
                                       values, must differ from all others of the JSON array that they
-                                      stand in; the label lists the characters that may decide about
+                                      stand in, or, as keys, of the object; the label lists the characters that may decide about
                                       the end of such a word ("": any may)
 
 DISPATCH is UTF-8 text (of any length, also none) in which the first pattern to be completed

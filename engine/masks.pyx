@@ -116,7 +116,7 @@ cdef class Masks:
             decides = opens = False
             for k in range(self.vocabulary.offsets[t], self.vocabulary.offsets[t + 1]):
                 decides = decides or self.arena.automata.ir.decides[self.vocabulary.data[k]]
-                opens = opens or self.vocabulary.data[k] == 0x5B
+                opens = opens or self.vocabulary.data[k] == 0x5B or self.vocabulary.data[k] == 0x7B
             if decides:
                 self.deciding.push_back(t)
             if opens:

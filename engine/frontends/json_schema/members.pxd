@@ -7,16 +7,17 @@ An object whose members are counted, or in which some member must fit a place, i
 states: the listed members passed (in order a number, in any order their set), how many members
 were written, and which of the members that must be somewhere were found.
 
-Keys that are not listed may repeat: whether one did can't be known in bounded memory. A reader takes
-the last of them, so nothing may depend on how many there are, or on what a certain one holds: there
-``minProperties``, and the opposite of what ``additionalProperties`` or ``patternProperties`` ask of
-values, are refused.
+Keys that are not listed may repeat: each of their values fits, and whether a key was there before takes
+the whole text to tell. Where it matters, since a reader takes the last of them, keys must differ
+(engine.distinct): for ``minProperties``, and the opposite of what ``additionalProperties`` or
+``patternProperties`` ask of values.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
 
 from .places cimport Places
 from .shapes cimport Objects
+from .text cimport Text
 from ...pool cimport vector
 
 
@@ -26,6 +27,8 @@ cdef struct MembersC:
     vector[uint8_t] required
 
 
+cdef bint must_differ(Objects objects) noexcept
 cdef list other_members(Places places, Objects objects, list names)
+cdef uint32_t differing_key(Text text, uint32_t key, bint is_any) except? 0xFFFFFFFF
 cdef uint32_t counted_members(
     Places places, Objects objects, MembersC* members, list names, list others) except? 0xFFFFFFFF

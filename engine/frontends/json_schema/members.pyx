@@ -2,11 +2,12 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from ...flat cimport ROLE_DIFFERS
 from .composition cimport Composition
 from .graphs cimport Graph, new_graph
 from .places cimport Places
 from .shapes cimport (
-    STRING, Keyed, Located, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
+    STRING, Keyed, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
 )
 from .strings cimport build_inside
 from .text cimport Text
@@ -28,6 +29,22 @@ cdef class KeyClass:
 
 
 # -- classes of keys -----------------------------------------------------------------------------
+cdef bint must_differ(Objects objects) noexcept:
+    """Whether keys that are not listed must not repeat."""
+    cdef Keyed each
+    if objects.minimum > max(len(objects.required), 1):
+        return True
+    for each in objects.some:
+        if each.place:
+            return True
+    return False
+
+
+cdef uint32_t differing_key(Text text, uint32_t key, bint is_any) except? 0xFFFFFFFF:
+    """A key with its quotes; ``is_any``: any string but a few may be one."""
+    return text.grammar.add_capture('"' if is_any else "", ROLE_DIFFERS, text.quoted(key))
+
+
 cdef list other_members(Places places, Objects objects, list names):
     """Members with keys that are none of ``names``: (node, what of ``objects.some`` such a member is, as
     bits).
@@ -36,33 +53,36 @@ cdef list other_members(Places places, Objects objects, list names):
     cdef list found = []
     cdef KeyClass each
     cdef uint32_t key, value
+    cdef bint differ = must_differ(objects), is_any
     for each in classes_of(places, objects, names):
-        value = places.place(place_of(objects, each))
-        if value != text.fail:
-            key = key_node(places, each, names)
-            if key != text.fail:
-                found.append((text.pair(key, value), found_by(places.reader, objects, each)))
+        key = key_node(places, each, names)
+        if key == text.fail:
+            continue
+        if differ:
+            is_any = each.texts is None and not (
+                each.strings.patterns or each.strings.formats or each.strings.without
+                or each.strings.maximum is not None)
+            key = differing_key(text, key, is_any)
+        else:
+            key = text.quoted(key)
+        for place, bits in choices_of(objects, each):
+            value = places.place(place)
+            if value != text.fail:
+                found.append((text.pair_of(key, value), bits))
     return found
 
 
-cdef found_by(Composition reader, Objects objects, KeyClass keys):
-    """
-    Raises:
-        UnsupportedSchema: it depends on a value, which a later member of the same key may replace.
-    """
+cdef list choices_of(Objects objects, KeyClass keys):
+    """(place of a value, what of ``objects.some`` a member with it is) of a class."""
     cdef Keyed each
     cdef int number
-    found = 0
+    cdef list found = [(place_of(objects, keys), 0)]
     for number in range(<int>len(objects.some)):
         each = objects.some[number]
         if not is_among(each, keys):
             continue
-        if not each.place:
-            found |= 1 << number
-        elif not reader.is_void_place(both(place_of(objects, keys), each.place)):
-            keyword = "patternProperties" if each.is_match else "additionalProperties"
-            message = "the opposite can't be enforced: keys that are not listed may repeat"
-            raise UnsupportedSchema((<Located>each.place[0]).pointer(), keyword, message)
+        more = [(both(place, each.place), bits | 1 << number) for place, bits in found]
+        found = found + more if each.place else more
     return found
 
 
@@ -180,7 +200,7 @@ cdef uint32_t counted_members(
     ``other_members``.
 
     Raises:
-        UnsupportedSchema: too many numbers of members, or something is asked of keys that may repeat.
+        UnsupportedSchema: too many numbers of members.
     """
     cdef Counting counting = Counting.__new__(Counting)
     cdef size_t k
@@ -189,9 +209,6 @@ cdef uint32_t counted_members(
     if places.any_order:
         for k in range(members.required.size()):
             counting.required |= <int>members.required[k] << k
-    if others and objects.minimum > max(len(objects.required), 1):
-        message = "keys that are not listed may repeat, so that they can't be counted"
-        raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
     return counting.inside()
 
 

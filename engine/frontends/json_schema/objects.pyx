@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from ...flat cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY
 from .evaluate cimport has_surrogate
-from .members cimport MembersC, counted_members, other_members
+from .members cimport MembersC, counted_members, differing_key, must_differ, other_members
 from .places cimport Places
 from .shapes cimport Keyed, Objects
 from .text cimport Text
@@ -23,13 +23,13 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     cdef uint32_t extra = text.fail
     cdef bint is_empty = True, only_required = False, is_counted = False
     if objects is None:
-        extra = additional_member(text, names, places.place(()))
+        extra = additional_member(text, names, places.place(()), False)
     else:
         if objects.is_plain():
             if not listed_members(places, objects, &members, names, &extra):
                 return text.fail
             if extra != text.fail:
-                extra = additional_member(text, names, extra)
+                extra = additional_member(text, names, extra, must_differ(objects))
         elif not keyed_members(places, objects, &members, names):
             return text.fail
         else:
@@ -192,9 +192,11 @@ cdef tuple member_bounds(Objects objects, most):
     return minimum == 0, maximum == required, maximum > required
 
 
-cdef uint32_t additional_member(Text text, list listed, uint32_t value) except? 0xFFFFFFFF:
+cdef uint32_t additional_member(Text text, list listed, uint32_t value, bint differs) except? 0xFFFFFFFF:
     """A member whose key is not listed. The key is a rule, so that its masks are made once."""
     cdef uint32_t key = text.other_body(listed) if listed else text.any_body()
+    if differs:
+        return text.rule_by("additional member", text.pair_of(differing_key(text, key, True), value))
     return text.rule_by("additional member", text.pair(key, value))
 
 

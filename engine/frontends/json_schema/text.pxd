@@ -78,6 +78,7 @@ cdef class Text:
     cdef uint32_t literal(self, str text) except? NO_NODE
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE
     cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE
+    cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE
     cdef uint32_t any_char(self) except? NO_NODE
     cdef uint32_t any_body(self) except? NO_NODE

@@ -149,6 +149,12 @@ cdef class Text:
         cdef uint32_t[7] parts = [quote, key, quote, space, self.colon(), space, value]
         return self.seq(parts, 7)
 
+    cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE:
+        """As ``pair``, of a key with its quotes."""
+        cdef uint32_t space = self.space()
+        cdef uint32_t[5] parts = [key, space, self.colon(), space, value]
+        return self.seq(parts, 5)
+
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE:
         cdef uint32_t space = self.space()
         cdef uint32_t[4] parts = [space, self.comma(), space, node]
