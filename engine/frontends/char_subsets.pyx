@@ -16,6 +16,11 @@ from .char_nfa cimport AT_END, AT_START, FREE, EmptyC, NfaC, NfaMoveC, Thompson,
 from .regex_tree import ANYTHING, cat
 
 
+cdef enum:
+    LAST_BEFORE_SURROGATES = 0xD7FF
+    LAST_CHAR = 0x10FFFF
+
+
 def from_tree(tree, Bound bound, *, bint search):
     cdef Thompson made = Thompson(bound)
     cdef CharAutomaton out = CharAutomaton.__new__(CharAutomaton)
@@ -32,14 +37,18 @@ def from_tree(tree, Bound bound, *, bint search):
 cdef int determinise(NfaC* nfa, uint32_t start, uint32_t final, Bound bound, StatesC* out) except -1:
     """Subset construction. The start is a state of its own: what ^ allows there does not hold where
     the same set is met again; so the subset of state k > 0 is number k - 1.
+
+    Once any text may follow, nothing else counts: else a search for one of n words would tell apart
+    which of them were found, 2^n sets.
     """
     cdef WordTableC subsets
-    cdef vector[uint32_t] members, end
+    cdef vector[uint32_t] members, end, anything
     cdef vector[vector[uint32_t]] targets
     cdef vector[vector[uint32_t]] pieces
     cdef DraftC draft
     cdef uint32_t s = 0, number, before
     cdef size_t k, j
+    list_anything(nfa, final, &anything)
     members.push_back(start)
     close(nfa, &members, AT_START)
     bound.look(members.size())
@@ -52,6 +61,9 @@ cdef int determinise(NfaC* nfa, uint32_t start, uint32_t final, Bound bound, Sta
         for k in range(targets.size()):
             close(nfa, &targets[k], FREE)
             bound.look(targets[k].size())
+            if holds_any(nfa, &anything):
+                targets[k].assign(1, anything[0])
+                close(nfa, &targets[k], FREE)
             before = table_size(&subsets)
             number = table_number(&subsets, targets[k].data(), targets[k].size()) + 1
             if number > before:
@@ -66,6 +78,37 @@ cdef int determinise(NfaC* nfa, uint32_t start, uint32_t final, Bound bound, Sta
         s += 1
     finish(out)
     return 0
+
+
+cdef void list_anything(NfaC* nfa, uint32_t final, vector[uint32_t]* out) noexcept nogil:
+    """The states behind which any text may stand: their one move takes every character back to them."""
+    cdef uint32_t s
+    cdef NfaMoveC* move
+    cdef vector[uint32_t] members
+    for s in range(nfa.size):
+        if nfa.move_off[s + 1] - nfa.move_off[s] != 1:
+            continue
+        move = &nfa.moves[nfa.move_off[s]]
+        if move.n != 2 or nfa.pool[move.off] != 0 or nfa.pool[move.off + 1] != LAST_BEFORE_SURROGATES or (
+                nfa.pool[move.off + 2] != LAST_BEFORE_SURROGATES + 0x801 or nfa.pool[move.off + 3] != LAST_CHAR):
+            continue
+        members.assign(1, move.target)
+        close(nfa, &members, FREE)
+        if nfa.stamp[s] != nfa.now:
+            continue
+        members.assign(1, s)
+        close(nfa, &members, FREE)
+        if nfa.stamp[final] == nfa.now:
+            out.push_back(s)
+
+
+cdef bint holds_any(NfaC* nfa, vector[uint32_t]* states) noexcept nogil:
+    """Whether the set that was closed last holds one of these."""
+    cdef uint32_t s
+    for s in states[0]:
+        if nfa.stamp[s] == nfa.now:
+            return True
+    return False
 
 
 cdef void close(NfaC* nfa, vector[uint32_t]* states, uint32_t signs) noexcept nogil:

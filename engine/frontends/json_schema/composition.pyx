@@ -160,7 +160,8 @@ cdef class Composition(Complements):
         elif keyword == "dependentRequired":
             raise SpecError("dependentRequired needs arrays of strings", branch.pointer())
         absent = new_objects({name: NOTHING_FITS}, True, (), None, (), 0, None, where)
-        present = new_objects({}, True, names, set(names), (), len(names), None, where)
+        # listed, so that its key stands before what depends on it
+        present = new_objects({name: ()}, True, names, set(names), (), len(names), None, where)
         other = (new_shape(ALL, None, None, None, None, absent, ()),)
         more = (new_shape(OBJECT, None, None, None, None, present, ()),)
         if not isinstance(value, list):

@@ -26,8 +26,8 @@ cdef class Reader(Composition):
     cdef Py_ssize_t depth_limit
     cdef bint refuse_unknown        # formats
     cdef bint followed              # whether a $ref was met
-    # by the identities of schemas (odd: with what they evaluate): what was read, as numbers in a list,
-    # and what is being read, where that may lead back to itself
+    # by the identities of schemas (odd: with what they evaluate): what was read, as numbers in a list;
+    # and what is being read, schemas and places of several, where that may lead back to itself
     cdef U64MapC _read
     cdef list _shapes
     cdef dict _open

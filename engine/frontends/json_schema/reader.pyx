@@ -52,9 +52,15 @@ cdef class Reader(Composition):
         if self._places is None:
             self._places = {}
         if key not in self._places:
-            shapes = ANYTHING_ONLY
-            for each in place:
-                shapes = self.meetings(shapes, self.read(each), each, None)
+            if key in self._open:
+                raise CircularReference("the reference leads back here", (<Located>place[0]).pointer())
+            self._open[key] = None
+            try:
+                shapes = ANYTHING_ONLY
+                for each in place:
+                    shapes = self.meetings(shapes, self.read(each), each, None)
+            finally:
+                del self._open[key]
             self._places[key] = place, shapes
         return self._places[key][1]
 
