@@ -47,7 +47,9 @@ class Campaign:
             if rng.random() < MUTATED:
                 self.counts += check_mutants(self.compiler, schema, rng)
         except Wrong as wrong:
-            self.findings.append((seed, f"seed {seed}: {wrong}"))
+            text = f"seed {seed}: {wrong}"
+            self.findings.append((seed, text))
+            print(text, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,8 +66,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         while campaign.counts["walks"] < options.walks and len(campaign.findings) < ENOUGH:
             campaign.run(seed)
             seed += 1
-    for _, text in campaign.findings:
-        print(text)
     print(", ".join(f"{name} {count:,}" for name, count in campaign.counts.most_common()))
     print(f"{len(campaign.findings)} findings", [seed for seed, _ in campaign.findings])
     return 1 if campaign.findings else 0
