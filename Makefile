@@ -8,12 +8,13 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test check format fuzz real-input bench bench-peers bench-all pictures serve data clean distclean
+.PHONY: help setup build debug test check format fuzz walks real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
 ARGS ?=
 SECONDS ?= 600
+WALKS ?= 10000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 BFCL := bfcl-eval==2026.3.23
@@ -75,6 +76,9 @@ format: $(VENV)/.dev ## put the sources in shape
 
 fuzz: $(VENV)/.dev build ## random specs and walks for SECONDS (600), every answer asked twice
 	$(PY) -m tests.fuzz --seconds $(SECONDS) $(ARGS)
+
+walks: $(VENV)/.dev build ## random walks through random schemas, WALKS (10000) of them, judged by jsonschema
+	$(PY) -m tests.conformance.walks --walks $(WALKS) $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets through a running gateway and judge every answer
 	$(PY) -m tests.real_input $(ARGS)

@@ -1,0 +1,217 @@
+"""Random schemas over all keywords, of few names, patterns and numbers, so that they meet.
+
+One maker serves hypothesis, which shrinks what it draws, and campaigns with a seed.
+"""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+
+Schema = Any
+
+NAMES = ("a", "b", "ab", "x-1")
+TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
+PATTERNS = ("^a", "b", "^a*$", "^[a-c]{1,3}$", "b$", "^x-", "[^a]", "^ab|b$", "-", "^$")
+FORMATS = ("date", "ipv4", "uuid", "time", "email", "uri", "unknown")
+BOUNDS = (0, 1, -1, 2, 3, 5, 10, 0.5, 1.5, -2.5, 12.25)
+DIVISORS = (1, 2, 3, 5, 0.5, 0.1, 0.01, 1.5, 2.0)
+SCALARS = ("", "a", "b", "ab", "x-1", 0, 1, 2, 3, -1, 0.5, 1.0, 2.5, True, False, None)
+DIALECTS = {
+    2020: "https://json-schema.org/draft/2020-12/schema",
+    2019: "https://json-schema.org/draft/2019-09/schema",
+    7: "http://json-schema.org/draft-07/schema#",
+    6: "http://json-schema.org/draft-06/schema#",
+    4: "http://json-schema.org/draft-04/schema#",
+}
+#: what each type's own keywords are drawn from
+TOPICS = {
+    "string": ("minLength", "maxLength", "pattern", "format"),
+    "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    "array": (
+        "items", "prefixItems", "contains", "minContains", "maxContains", "minItems", "maxItems",
+        "uniqueItems", "unevaluatedItems",
+    ),
+    "object": (
+        "properties", "required", "additionalProperties", "patternProperties", "propertyNames",
+        "minProperties", "maxProperties", "dependentRequired", "dependentSchemas",
+        "unevaluatedProperties",
+    ),
+}  # fmt: skip
+COMPOSED = ("allOf", "anyOf", "oneOf", "not", "if", "$ref", "enum", "const")
+#: keywords whose schemas are for other values than the one they stand at: they may lead back to it
+INNER = frozenset((
+    "items", "prefixItems", "additionalItems", "contains", "unevaluatedItems", "properties",
+    "additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames",
+))  # fmt: skip
+REFERENCES = ("#/$defs/x", "#/$defs/y", "#")
+#: keywords that other drafts write otherwise
+OLDER = {
+    "prefixItems": "items",
+    "unevaluatedItems": "additionalItems",
+    "dependentRequired": "dependencies",
+    "dependentSchemas": "dependencies",
+    "unevaluatedProperties": "additionalProperties",
+}
+
+
+class SchemaMaker:
+    """Draws schemas of one dialect."""
+
+    def __init__(self, rng: Random, draft: int = 2020, depth: int = 3) -> None:
+        self.rng, self.draft, self.depth = rng, draft, depth
+        #: what may be referred to, so that no schema leads back to itself
+        self.targets: tuple[str, ...] = ()
+        self.makers: dict[str, Callable[[int], Any]] = {
+            **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), self.count),
+            **dict.fromkeys(("minContains", "maxContains"), self.count),
+            **dict.fromkeys(("minProperties", "maxProperties"), self.count),
+            **dict.fromkeys(("minimum", "maximum"), lambda _: self.pick(BOUNDS)),
+            **dict.fromkeys(("allOf", "anyOf", "oneOf", "prefixItems"), self.branches),
+            **dict.fromkeys(("exclusiveMinimum", "exclusiveMaximum"), lambda _: self.pick(BOUNDS)),
+            **dict.fromkeys(("properties", "dependentSchemas"), self.named),
+            "pattern": lambda _: self.pick(PATTERNS),
+            "format": lambda _: self.pick(FORMATS),
+            "multipleOf": lambda _: self.pick(DIVISORS),
+            "uniqueItems": lambda _: self.rng.random() < 0.7,
+            "required": lambda _: self.some(NAMES, 2),
+            "patternProperties": lambda depth: {
+                key: self.schema(depth) for key in self.some(PATTERNS, 2)
+            },
+            "propertyNames": self.names,
+            "dependentRequired": lambda _: {
+                name: self.some(NAMES, 2) for name in self.some(NAMES, 2)
+            },
+            "dependencies": lambda depth: {
+                name: self.some(NAMES, 2) if self.rng.random() < 0.5 else self.schema(depth)
+                for name in self.some(NAMES, 2)
+            },
+            "enum": lambda _: self.values(),
+            "const": lambda _: self.value(1),
+            "$ref": lambda _: self.pick(self.targets or ("#/$defs/z",)),
+        }
+
+    # -- draws ------------------------------------------------------------------------------------
+    def pick(self, among: Sequence[Any]) -> Any:
+        return among[self.rng.randrange(len(among))]
+
+    def some(self, among: Sequence[Any], most: int) -> list[Any]:
+        return self.rng.sample(among, self.rng.randint(0, min(most, len(among))))
+
+    def count(self, _: int) -> int:
+        return self.rng.choice((0, 1, 1, 2, 2, 3))
+
+    def branches(self, depth: int) -> list[Schema]:
+        return [self.schema(depth) for _ in range(self.rng.randint(1, 3))]
+
+    def named(self, depth: int) -> dict[str, Schema]:
+        return {name: self.schema(depth) for name in self.some(NAMES, 3)}
+
+    def value(self, depth: int) -> Any:
+        draw = self.rng.random()
+        if depth == 0 or draw < 0.75:
+            return self.pick(SCALARS)
+        if draw < 0.88:
+            return [self.value(depth - 1) for _ in range(self.rng.randint(0, 3))]
+        return {name: self.value(depth - 1) for name in self.some(NAMES, 2)}
+
+    def values(self) -> list[Any]:
+        found = [self.value(1) for _ in range(self.rng.randint(1, 4))]
+        return [each for n, each in enumerate(found) if each not in found[:n]]
+
+    def names(self, depth: int) -> Schema:
+        draw = self.rng.random()
+        if draw < 0.3:
+            return {"enum": self.some(NAMES, 3) or ["a"]}
+        return {"pattern": self.pick(PATTERNS)} if draw < 0.7 else self.schema(min(depth, 1))
+
+    # -- schemas ----------------------------------------------------------------------------------
+    def document(self) -> Schema:
+        """A schema, with what its references name."""
+        self.targets = REFERENCES[:2]
+        made = self.schema(self.depth)
+        if not isinstance(made, dict):
+            return made
+        if self.draft != 2020 or self.rng.random() < 0.1:
+            made = {"$schema": DIALECTS[self.draft], **made}
+        self.targets = REFERENCES[1:2]
+        x = self.schema(self.depth - 1)
+        self.targets = ()
+        y = self.schema(self.depth - 1)
+        return {**made, "$defs": {"x": x, "y": y, "z": {"type": self.pick(TYPES)}}}
+
+    def schema(self, depth: int) -> Schema:
+        """Keywords of one type, mostly beside that type, and maybe some that compose."""
+        if self.rng.random() < (0.06 if depth else 0.15):
+            return self.rng.random() < 0.6 if self.draft > 4 else {}
+        if depth <= 0:
+            return self.leaf()
+        made: dict[str, Any] = {}
+        draw = self.rng.random()
+        if draw < 0.75:
+            self.add_topic(made, self.pick(tuple(TOPICS)), depth - 1)
+        if draw > 0.6:
+            for _ in range(self.rng.choice((1, 1, 2))):
+                self.add(made, self.pick(COMPOSED), depth - 1)
+        return made
+
+    def leaf(self) -> Schema:
+        draw, made = self.rng.random(), {}
+        if draw < 0.35:
+            return {"type": self.pick(TYPES)}
+        if draw < 0.6:
+            self.add(made, self.pick(("enum", "const", "$ref")), 0)
+        else:
+            self.add_topic(made, self.pick(("string", "number")), 0)
+        return made
+
+    def add_topic(self, made: dict[str, Any], topic: str, depth: int) -> None:
+        if self.rng.random() < 0.75:
+            made["type"] = "integer" if topic == "number" and self.rng.random() < 0.4 else topic
+        for keyword in self.rng.sample(TOPICS[topic], self.rng.randint(1, 3)):
+            self.add(made, keyword, depth)
+
+    def add(self, made: dict[str, Any], keyword: str, depth: int) -> None:
+        """As the dialect writes it. In 2019-09 nothing is asked of what is not evaluated: there the
+        oracle lets ``contains`` evaluate items, and ``additionalProperties`` not all members.
+        """
+        if self.draft <= 2019 and keyword in ("prefixItems", "unevaluatedItems"):
+            self.add_value(made, "items", depth, self.branches)
+            if keyword == "unevaluatedItems" or self.rng.random() < 0.5:
+                self.add_value(made, "additionalItems", depth)
+        elif self.draft == 2019 and keyword == "unevaluatedProperties":
+            self.add_value(made, "additionalProperties", depth)
+        elif self.draft == 4 and keyword.startswith("exclusive"):
+            made |= {keyword[9:].lower(): self.pick(BOUNDS), keyword: self.rng.random() < 0.8}
+        elif self.draft <= 7 and keyword in OLDER:
+            self.add_value(made, OLDER[keyword], depth)
+        elif keyword == "if":
+            for each in ("if", *self.some(("then", "else"), 2)):
+                made[each] = self.schema(depth)
+        else:
+            self.add_value(made, keyword, depth)
+
+    def add_value(
+        self,
+        made: dict[str, Any],
+        keyword: str,
+        depth: int,
+        maker: Callable[[int], Any] | None = None,
+    ) -> None:
+        if keyword == "items" and maker is None:
+            made.pop("additionalItems", None)
+        before = self.targets
+        self.targets = REFERENCES if keyword in INNER else before
+        made[keyword] = (maker or self.makers.get(keyword, self.schema))(depth)
+        self.targets = before
+        if keyword in ("minContains", "maxContains"):
+            made.setdefault("contains", self.schema(depth))
+
+
+def drawn(draft: int) -> st.SearchStrategy[Schema]:
+    return st.randoms(use_true_random=False).map(lambda rng: SchemaMaker(rng, draft).document())
+
+
+#: mostly the current draft
+documents = st.sampled_from((2020, 2020, 2020, 2019, 7, 6, 4)).flatmap(drawn)
