@@ -11,7 +11,8 @@ Under ``unevaluatedProperties`` or ``unevaluatedItems`` alternatives know what w
 
 Invariants   I1 exact, as the complements are.
              I2 an alternative that is seen to be empty is dropped; not all are seen.
-Cost         alternatives multiply; ``limits.alternatives`` bounds them.
+Cost         alternatives multiply; ``limits.alternatives`` bounds those of a place, ``MOST_WORK`` the
+             meetings of a schema.
 Not here     which schemas these are (reader).
 """
 
@@ -23,6 +24,7 @@ from .shapes cimport Evaluated, Located, Shape
 cdef class Composition(Complements):
     cdef Py_ssize_t tracking        # whether alternatives know what was evaluated
     cdef bint knows_const           # whether the dialect does
+    cdef Py_ssize_t work            # meetings so far, of the whole schema
     cdef Py_ssize_t looking         # levels of places that are looked into for whether they are empty
 
     cdef tuple read(self, Located where)

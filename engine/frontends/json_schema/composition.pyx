@@ -20,6 +20,9 @@ from .evaluate import CircularReference
 cdef long SAFE = 1 << 53
 # pairs of alternatives that are looked at for each one that may be left
 cdef Py_ssize_t MEETINGS = 16
+# meetings of a whole schema, about a second, and those up to which places are looked into
+cdef Py_ssize_t MOST_WORK = 400_000
+cdef Py_ssize_t MOST_LOOKING = 100_000
 # levels of values that are looked into for places that nothing fits
 cdef Py_ssize_t LEVELS = 4
 
@@ -219,6 +222,10 @@ cdef class Composition(Complements):
         cdef Shape a, b, met
         cdef list found = []
         self.check_bound(len(left) * len(right) // MEETINGS, where, keyword)
+        self.work += len(left) * len(right)
+        if self.work > MOST_WORK:
+            message = f"more than {MOST_WORK:,} combinations of alternatives to be looked at"
+            raise UnsupportedSchema(pointer_at(where, keyword), keyword or last_keyword(where), message)
         self.place(where, keyword)
         for a in left:
             for b in right:
@@ -226,6 +233,8 @@ cdef class Composition(Complements):
                 if met is not None:
                     found.append(met)
         shapes = united(found)
+        if len(left) > 1 and len(right) > 1:
+            shapes = absorbed(self.not_void(shapes), self)
         self.check_bound(len(shapes), where, keyword)
         return shapes
 
@@ -290,7 +299,7 @@ cdef class Composition(Complements):
         """Places of several schemas only: few people write one that nothing fits."""
         if is_false(place):
             return True
-        if len(place) < 2 or self.looking == LEVELS:
+        if len(place) < 2 or self.looking == LEVELS or self.work > MOST_LOOKING:
             return False
         self.looking += 1
         try:
@@ -306,9 +315,19 @@ cdef class Composition(Complements):
             message = (
                 f"{shapes:,} or more combinations of alternatives at one place; {most:,} can be enforced"
             )
-            raise UnsupportedSchema(
-                where.pointer() if keyword is None else where.at(keyword), keyword or "anyOf", message)
+            raise UnsupportedSchema(pointer_at(where, keyword), keyword or last_keyword(where), message)
         return 0
+
+
+cdef str pointer_at(Located where, str keyword):
+    return where.pointer() if keyword is None else where.at(keyword)
+
+
+cdef str last_keyword(Located where):
+    """The keyword that a place stands under, for errors."""
+    while where is not None and not where.keyword:
+        where = where.above
+    return "anyOf" if where is None else where.keyword
 
 
 cdef Evaluated NOTHING = new_evaluated(frozenset(), (), 0, (), False, False)

@@ -9,9 +9,12 @@ from .shapes cimport Named, Numbers
 from .text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, Text
 
 from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import lcm
 
 from ...errors import LimitExceeded
 from ...ir import Grammar
+from ..char_automaton import words
 
 #: significant digits that a double keeps apart
 PRECISION = 15
@@ -28,6 +31,8 @@ MOST_POWER = 15
 
 #: states for multiples with zeros behind a point, which are written without them where it takes more
 POINTED_STATES = 2_000
+#: whole numbers within bounds that are looked at one by one where not all are allowed
+MOST_LISTED = 5_000
 
 #: words of bounded numbers kept in the process, 4 MB
 cdef Py_ssize_t KEPT_WORDS = 1 << 20
@@ -62,10 +67,13 @@ cdef chosen(g, Numbers numbers, low, high, bint whole):
     cdef list multiples = decimals_of(numbers.multiples), foreign = decimals_of(numbers.foreign), parts = []
     cdef list barred = [Decimal(repr(value)) for value in numbers.barred]
     bound = Bound(g.limits.pattern_states, pointer_of(numbers))
+    if low is not None and high is not None:
+        if low > high:
+            return g.fail()
+        if whole and is_short_range(low, high, multiples):
+            return listed_numbers(g, low, high, multiples, foreign, barred)
     low = None if low is None else Decimal(low)
     high = None if high is None else Decimal(high)
-    if low is not None and high is not None and low > high:
-        return g.fail()
     if high is None or high >= 0:
         some = [abs(value) for value in barred if value >= 0]
         least = low if low is not None and low > 0 else None
@@ -77,6 +85,35 @@ cdef chosen(g, Numbers numbers, low, high, bint whole):
         parts.append(g.seq(
             g.bytes(b"-"), chosen_magnitude(g, least, most, multiples, foreign, some, whole, bound)))
     return g.alt(*parts)
+
+
+cdef period_of(list multiples):
+    """The distance between whole numbers that are multiples of all."""
+    cdef object found = 1
+    for each in multiples:
+        found = lcm(found, Fraction(each).numerator)
+    return found
+
+
+cdef bint is_short_range(low, high, list multiples) except -1:
+    return (high - low) // period_of(multiples) < MOST_LISTED
+
+
+cdef listed_numbers(g, low, high, list multiples, list foreign, list barred):
+    """The whole numbers of a short range, one by one."""
+    cdef list texts = []
+    period = period_of(multiples)
+    value = -(-low // period) * period
+    while value <= high:
+        if value not in barred and not any([Fraction(value) % Fraction(each) == 0 for each in foreign]):
+            texts.append(str(value))
+            if value == 0:
+                texts.append("-0")
+        value += period
+    node = words(texts).to_node(g, inside_json=False)
+    if max(abs(low), abs(high)) >= 10**WHOLE:
+        return node
+    return g.seq(node, g.optional(g.seq(g.bytes(b"."), g.repeat(g.bytes(b"0"), 1, None))))
 
 
 cdef chosen_magnitude(g, low, high, list multiples, list foreign, list barred, bint whole, Bound bound):

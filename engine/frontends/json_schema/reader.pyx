@@ -22,7 +22,7 @@ cdef Reader new_reader(References references, limits, bint refuse_unknown):
     made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
     made.references, made.refuse_unknown = references, refuse_unknown
     made.knows_const = references.dialect.known & bit(CONST) != 0
-    made._shapes, made._open, made.tracking, made.looking = [], {}, 0, 0
+    made._shapes, made._open, made.tracking, made.looking, made.work = [], {}, 0, 0, 0
     return made
 
 
