@@ -198,6 +198,9 @@ class Place {
   public:
     bool is_open() const { return !levels.empty(); }
 
+    // Whether the innermost bracket is the outermost.
+    bool is_outermost() const { return levels.size() == 1; }
+
     // Whether an item was written from which another one must differ.
     bool has_used() const {
         for (auto& level : levels)

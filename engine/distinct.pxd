@@ -25,6 +25,7 @@ cdef extern from "distinct.h" namespace "distinct" nogil:
         Place(const Place&)
         # an array whose items must differ is open, or an object with such keys
         bint is_open() const
+        bint is_outermost() const
         # an item was written that no other one may be equal to
         bint has_used() const
         void open(bint is_array)
@@ -33,8 +34,8 @@ cdef extern from "distinct.h" namespace "distinct" nogil:
         bint repeats()
 
 cdef enum:
-    FEW_WAYS = 16
-    MOST_STEPS = 4096
+    FEW_WAYS = 32       # hexadecimal digits are 22
+    MOST_STEPS = 512
 
 cdef uint32_t follow(
     Arena arena, uint32_t instance, const uint8_t* data, size_t n, Place* place) noexcept nogil

@@ -76,7 +76,10 @@ cdef bint is_stuck(Arena arena, uint32_t instance, const Place* place) noexcept 
             made.instance = follow(arena, way.instance, &byte, 1, &made.place)
             if made.instance == DEAD:
                 continue
-            if not made.place.is_open() or found & MET and made.instance == found & INSTANCE:
+            # an item ends within the outermost array: within another one, that may have to end, too
+            if not made.place.is_open():
+                return False
+            if found & MET and made.instance == found & INSTANCE and made.place.is_outermost():
                 return False
             todo.push_back(made)
     return True

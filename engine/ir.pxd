@@ -45,10 +45,10 @@ first field is the kind:
                                       lead to an end, so that what can't get short enough can be
                                       told by the state and the count alone
     (CAPTURE, label, role, node)      the same language as node; marks a region for the event
-                                      parser. Role "differs" marks none: words of such captures, JSON
-                                      values, must differ from all others of the JSON array that they
-                                      stand in, or, as keys, of the object; the label lists the characters that may decide about
-                                      the end of such a word ("": any may)
+                                      parser. Role "differs" marks none: the words of such captures are
+                                      JSON values, which must differ from all others of the array that
+                                      they stand in, or keys of an object. The label lists the
+                                      characters that may decide about a word's end ("": any may)
 
 DISPATCH is UTF-8 text (of any length, also none) in which the first pattern to be completed
 decides:

@@ -94,7 +94,7 @@ cdef bint has_numbers(Numbers a, Numbers b) except -1:
         and (b.high is None or (a.high is not None and (
             a.high < b.high or (a.high == b.high and (a.high_open or not b.high_open)))))
         and has_named(a.multiples, b.multiples) and has_named(a.foreign, b.foreign)
-        and set(b.barred) <= set(a.barred)
+        and set(b.barred) <= set(a.barred) and b.is_plain <= a.is_plain
     )
 
 

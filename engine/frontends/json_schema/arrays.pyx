@@ -30,8 +30,8 @@ cdef uint32_t build_array(Places places, Arrays arrays) except? 0xFFFFFFFF:
         item = places.place(arrays.rest)
         if must_differ:
             for n in range(prefix.size()):
-                prefix[n] = differing(places, <tuple>arrays.prefix[n], prefix[n])
-            item = differing(places, arrays.rest, item)
+                prefix[n] = differing(places, <tuple>arrays.prefix[n])
+            item = differing(places, arrays.rest)
     # a place that no value fits ends the array before it
     for n in range(prefix.size()):
         if prefix[n] == text.fail:

@@ -7,6 +7,7 @@ properties) are negated as places, which nobody reads before a value gets there.
     not this     a place whose values do not fit a place
     any of       a place whose values fit one of several places
     this value   a place of one value
+    plain        a place of everything, numbers written plainly
 
 All are places of one ``Located``, whose schema is a ``Derived``.
 
@@ -24,6 +25,7 @@ cdef enum:
     NOT_THIS
     ANY_OF_THESE
     THIS_VALUE
+    PLAIN_NUMBERS
 
 
 cdef class Derived:
@@ -37,6 +39,7 @@ cdef class Complements(Evaluator):
     # by the kind and the identities of schemas; None as long as it is empty
     cdef dict _derived
     cdef list _constants
+    cdef tuple _plain
 
     cdef tuple negated(self, tuple place)
     cdef tuple either(self, tuple places)
@@ -45,6 +48,7 @@ cdef class Complements(Evaluator):
     cdef list other_values(self, tuple values)
     cdef list other_container(self, value)
     cdef tuple constant(self, value)
+    cdef tuple plain_numbers(self)
     cdef list other_strings(self, Strings strings)
     cdef list other_numbers(self, Numbers numbers, int types)
     cdef list other_arrays(self, Arrays arrays)

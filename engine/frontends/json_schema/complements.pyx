@@ -135,6 +135,14 @@ cdef class Complements(Evaluator):
         self._constants.append(made)
         return (root_place(made, ""),)
 
+    cdef tuple plain_numbers(self):
+        cdef Derived made
+        if self._plain is None:
+            made = Derived.__new__(Derived)
+            made.kind = PLAIN_NUMBERS
+            self._plain = (root_place(made, ""),)
+        return self._plain
+
     cdef list other_strings(self, Strings strings):
         cdef Named each
         cdef list found = []
@@ -145,7 +153,12 @@ cdef class Complements(Evaluator):
         for each in strings.patterns:
             found.append(new_strings(0, None, (), (), (each,), ()))
         for each in strings.without:
-            found.append(new_strings(0, None, (each,), (), (), ()))
+            if each.keyword == "format":
+                # it is a wider pattern than the format, whose own is the narrower one
+                of = named((<dict>each.where.schema)["format"], each.where, "format")
+                found.append(new_strings(0, None, (), (of,), (), ()))
+            else:
+                found.append(new_strings(0, None, (each,), (), (), ()))
         for each in strings.formats:
             if each.text in WIDE:
                 pattern = named(WIDE[each.text], each.where, "format")

@@ -240,7 +240,7 @@ cdef class Composition(Complements):
 
     cdef tuple subtract(self, tuple shapes, tuple others, Located where, str keyword):
         """What fits one of the shapes, and none of the others."""
-        cdef Shape other, part, shape
+        cdef Shape other, part
         for other in others:
             for part in separated(other):
                 self.place(where, keyword)

@@ -28,7 +28,8 @@ cdef object decimals_between(low, high, list multiples, list foreign, list barre
     cdef Form form = Form.__new__(Form)
     form.is_whole = whole
     form.low, form.high = low is not None, high is not None
-    form.compared = [digits_of(number) for number in ([low] if form.low else []) + ([high] if form.high else []) + barred]
+    bounds = ([low] if form.low else []) + ([high] if form.high else [])
+    form.compared = [digits_of(number) for number in bounds + barred]
     form.divisors = [divisor_of(number, whole) for number in multiples + foreign]
     form.dividing = len(multiples)
     form.is_short = bool(foreign or barred) and not whole
@@ -44,7 +45,7 @@ cdef tuple digits_of(number):
 
 cdef tuple divisor_of(number, bint whole):
     """(p, q) of p / 10^q; of whole numbers, what divides them."""
-    sign, digits, exponent = Decimal(number).as_tuple()
+    digits, exponent = Decimal(number).as_tuple()[1:]
     p, q = int("".join(map(str, digits))), -exponent
     if q < 0:
         p, q = p * 10**-q, 0

@@ -5,8 +5,8 @@ from .keywords cimport (
     ADDITIONAL, ADDITIONAL_ITEMS, CONTAINS, EXCLUSIVE_MAXIMUM, EXCLUSIVE_MINIMUM, FORMAT, ITEMS,
     MAX_CONTAINS, MAX_ITEMS, MAX_LENGTH, MAX_PROPERTIES, MAXIMUM, MIN_CONTAINS, MIN_ITEMS,
     MIN_LENGTH, MIN_PROPERTIES, MINIMUM, MULTIPLE_OF, NULLABLE, PATTERN, PATTERN_PROPERTIES,
-    PREFIX_ITEMS, PROPERTIES, PROPERTY_NAMES, REQUIRED, TYPE, UNIQUE_ITEMS, KeywordsC, bit, count,
-    decimal, escape, has, is_true, names_of, of_arrays, of_numbers, of_objects, of_strings, types_of,
+    PREFIX_ITEMS, PROPERTIES, PROPERTY_NAMES, REQUIRED, TYPE, UNIQUE_ITEMS, KeywordsC, count,
+    decimal, escape, has, names_of, of_arrays, of_numbers, of_objects, of_strings, types_of,
     value_of,
 )
 from .shapes cimport (

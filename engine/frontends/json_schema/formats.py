@@ -208,8 +208,8 @@ SHORT = PATTERNS | {name: f"^(?:{pattern})$" for name, pattern in SHORT.items()}
 #: formats that accept exactly what the checker accepts
 EXACT = frozenset(("date", "ipv4", "ipv6", "json-pointer"))
 
-#: format -> a pattern that all texts of the format match, and others, too: what does not match it is
-#: surely not of the format
+#: format -> a pattern that all texts of the format match, and others, too: what does not match it
+#: is surely not of the format
 WIDE = {
     **{name: PATTERNS[name] for name in EXACT},
     "time": "^[^]{2}:[^]{2}:",

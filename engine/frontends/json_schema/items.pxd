@@ -20,4 +20,4 @@ from .shapes cimport Arrays
 cdef uint32_t build_counted_array(Places places, Arrays arrays) except? 0xFFFFFFFF
 cdef bint differ_anyway(Reader reader, Arrays arrays) except -1
 cdef bint has_short_list(Reader reader, Arrays arrays) except -1
-cdef uint32_t differing(Places places, tuple place, uint32_t node) except? 0xFFFFFFFF
+cdef uint32_t differing(Places places, tuple place) except? 0xFFFFFFFF

@@ -74,8 +74,11 @@ cdef bint has_short_list(Reader reader, Arrays arrays) except -1:
     return len(found) <= MOST_VALUES
 
 
-cdef uint32_t differing(Places places, tuple place, uint32_t node) except? 0xFFFFFFFF:
-    """A word of the place's node that must differ from all others of its array."""
+cdef uint32_t differing(Places places, tuple place) except? 0xFFFFFFFF:
+    """A word of the place that must differ from all others of its array. Its numbers are plain, so that
+    there is always another one that the digits so far begin.
+    """
+    cdef uint32_t node = places.place(both(place, places.reader.plain_numbers()))
     if node == places.text.fail:
         return node
     return places.text.grammar.add_capture(deciding(places.reader, place), ROLE_DIFFERS, node)
@@ -113,7 +116,6 @@ cdef class Items:
     cdef uint32_t inside(self) except? 0xFFFFFFFF:
         """What stands between the brackets, white space before the closing one included."""
         cdef Graph graph
-        cdef Count each
         cdef tuple state, start
         cdef Py_ssize_t n, at = 0, cap
         cdef Arrays arrays = self.arrays
@@ -202,8 +204,7 @@ cdef class Items:
         return [(self.item(known), counted, 0) for known, counted in found]
 
     cdef uint32_t item(self, tuple place) except? 0xFFFFFFFF:
-        cdef uint32_t node = self.places.place(place)
-        return differing(self.places, place, node) if self.must_differ else node
+        return differing(self.places, place) if self.must_differ else self.places.place(place)
 
     # -- items that must differ ------------------------------------------------------------------
     cdef list values_at(self, Py_ssize_t n, tuple place):

@@ -1,6 +1,6 @@
 """Members by their keys, and counted ones: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint32_t
 
 from ...flat cimport ROLE_DIFFERS
 from .composition cimport Composition
@@ -11,7 +11,6 @@ from .shapes cimport (
 )
 from .strings cimport build_inside
 from .text cimport Text
-from ...pool cimport vector
 
 from ...errors import UnsupportedSchema
 from ..char_automaton import Bound, intersection, without
@@ -301,4 +300,3 @@ cdef class Counting:
         if state[1]:
             node = self.places.text.after_comma(node)
         return graph.add(state, node, (after, min(state[1] + 1, self.cap), state[2] | bits))
-

@@ -8,7 +8,7 @@ double can't step over a bound: rounding keeps order, the bounds that are allowe
 is written as, and an excluded bound is replaced by its neighbour of ``PRECISION`` significant
 digits, which no double confuses with it. Beyond ``WHOLE`` digits before the point, a bounded number
 has no fraction. Multiples, and numbers some of which are left out, are plain decimals (decimals), whole
-ones with zeros behind a point only where that takes few states.
+ones with zeros behind a point only where that takes few states, and never where numbers must differ.
 
 What bounds become is kept for the next grammar (``fragment``).
 """

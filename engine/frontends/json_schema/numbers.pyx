@@ -43,7 +43,8 @@ cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF
     cdef Fragment fragment
     cdef tuple key = (
         whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open,
-        texts_of(numbers.multiples), texts_of(numbers.foreign), numbers.barred, text.grammar.most)
+        texts_of(numbers.multiples), texts_of(numbers.foreign), numbers.barred, numbers.is_plain,
+        text.grammar.most)
     made = text.kept.get(key)
     if made is None:
         fragment = KEPT.get(key)
@@ -57,7 +58,7 @@ cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF
 
 cdef within(g, Numbers numbers, bint whole):
     low, high = whole_bounds(numbers) if whole else closed(numbers)
-    if numbers.multiples or numbers.foreign or numbers.barred:
+    if numbers.multiples or numbers.foreign or numbers.barred or numbers.is_plain:
         return chosen(g, numbers, low, high, whole)
     return with_sign(g, low, high, whole)
 
@@ -71,19 +72,19 @@ cdef chosen(g, Numbers numbers, low, high, bint whole):
         if low > high:
             return g.fail()
         if whole and is_short_range(low, high, multiples):
-            return listed_numbers(g, low, high, multiples, foreign, barred)
+            return listed_numbers(g, low, high, multiples, foreign, barred, numbers.is_plain)
     low = None if low is None else Decimal(low)
     high = None if high is None else Decimal(high)
     if high is None or high >= 0:
         some = [abs(value) for value in barred if value >= 0]
         least = low if low is not None and low > 0 else None
-        parts.append(chosen_magnitude(g, least, high, multiples, foreign, some, whole, bound))
+        parts.append(chosen_magnitude(g, least, high, multiples, foreign, some, whole, numbers.is_plain, bound))
     if low is None or low <= 0:
         some = [abs(value) for value in barred if value <= 0]
         least = negative(high) if high is not None and high < 0 else None
         most = None if low is None else abs(low)
         parts.append(g.seq(
-            g.bytes(b"-"), chosen_magnitude(g, least, most, multiples, foreign, some, whole, bound)))
+            g.bytes(b"-"), chosen_magnitude(g, least, most, multiples, foreign, some, whole, numbers.is_plain, bound)))
     return g.alt(*parts)
 
 
@@ -99,7 +100,7 @@ cdef bint is_short_range(low, high, list multiples) except -1:
     return (high - low) // period_of(multiples) < MOST_LISTED
 
 
-cdef listed_numbers(g, low, high, list multiples, list foreign, list barred):
+cdef listed_numbers(g, low, high, list multiples, list foreign, list barred, bint is_plain):
     """The whole numbers of a short range, one by one."""
     cdef list texts = []
     period = period_of(multiples)
@@ -111,16 +112,18 @@ cdef listed_numbers(g, low, high, list multiples, list foreign, list barred):
                 texts.append("-0")
         value += period
     node = words(texts).to_node(g, inside_json=False)
-    if max(abs(low), abs(high)) >= 10**WHOLE:
+    if is_plain or max(abs(low), abs(high)) >= 10**WHOLE:
         return node
     return g.seq(node, g.optional(g.seq(g.bytes(b"."), g.repeat(g.bytes(b"0"), 1, None))))
 
 
-cdef chosen_magnitude(g, low, high, list multiples, list foreign, list barred, bint whole, Bound bound):
+cdef chosen_magnitude(
+    g, low, high, list multiples, list foreign, list barred, bint whole, bint is_plain, Bound bound
+):
     """Whole numbers may have zeros behind a point, where that takes few states."""
     found = decimals_between(low, high, multiples, foreign, barred, whole, bound)
     node = found.to_node(g, inside_json=False)
-    if not whole:
+    if is_plain or not whole:
         return node
     if high is None or high >= 10**WHOLE:
         if low is not None and low >= 10**WHOLE:
@@ -152,7 +155,7 @@ cdef bint is_free(Numbers numbers) noexcept:
     """Whether this is any number."""
     return numbers is None or (
         numbers.low is None and numbers.high is None
-        and not (numbers.multiples or numbers.foreign or numbers.barred))
+        and not (numbers.multiples or numbers.foreign or numbers.barred or numbers.is_plain))
 
 
 # -- integers ------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Objects: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint32_t
 
 from ...flat cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY
 from .evaluate cimport has_surrogate

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from ...hashing cimport MISSING, map_get, map_put
-from .complements cimport NOT_THIS, THIS_VALUE, Derived
+from .complements cimport NOT_THIS, PLAIN_NUMBERS, THIS_VALUE, Derived
 from .composition cimport Composition, united
 from .facets cimport evaluated_by, own_shape
 from .keywords cimport (
@@ -11,7 +11,9 @@ from .keywords cimport (
     UNEVALUATED_PROPERTIES, KeywordsC, bit, composed, has, is_reference, kind_of, listing, scan,
 )
 from .references cimport References
-from .shapes cimport ANYTHING, ANYTHING_ONLY, Located, Shape, listed, with_evaluated
+from .shapes cimport (
+    ALL, ANYTHING, ANYTHING_ONLY, Located, Numbers, Shape, listed, new_numbers, new_shape, with_evaluated,
+)
 
 from ...errors import LimitExceeded, SpecError
 from .evaluate import CircularReference
@@ -177,10 +179,15 @@ cdef class Reader(Composition):
     cdef tuple derived_shapes(self, Located where):
         """The alternatives of a place that was made of others."""
         cdef Derived derived = where.schema
+        cdef Numbers numbers
         cdef list found = []
         key = <size_t><void*>derived
         if derived.kind == THIS_VALUE:
             return (listed((derived.value,)),)
+        if derived.kind == PLAIN_NUMBERS:
+            numbers = new_numbers(None, False, None, False, (), (), ())
+            numbers.is_plain = True
+            return (new_shape(ALL, None, None, numbers, None, None, ()),)
         self._open[key] = None
         try:
             if derived.kind == NOT_THIS:

@@ -78,6 +78,7 @@ cdef class Numbers:
     cdef bint low_open, high_open
     cdef tuple multiples, foreign   # of Named: what it is a multiple of, and what it is none of
     cdef tuple barred               # numbers that it is not
+    cdef bint is_plain              # written without an exponent, whole ones without a point
 
 
 cdef class Count:

@@ -107,7 +107,7 @@ cdef Numbers new_numbers(
 ):
     cdef Numbers made = Numbers.__new__(Numbers)
     made.low, made.low_open, made.high, made.high_open = low, low_open, high, high_open
-    made.multiples, made.foreign, made.barred = multiples, foreign, barred
+    made.multiples, made.foreign, made.barred, made.is_plain = multiples, foreign, barred, False
     return made
 
 
@@ -429,7 +429,7 @@ cdef Numbers meet_numbers(Numbers a, Numbers b):
         low, low_open = b.low, b.low_open
     if b.high is not None and (high is None or b.high < high or (b.high == high and b.high_open and not high_open)):
         high, high_open = b.high, b.high_open
-    return new_numbers(
+    made = new_numbers(
         low,
         low_open,
         high,
@@ -438,6 +438,8 @@ cdef Numbers meet_numbers(Numbers a, Numbers b):
         united(a.foreign, b.foreign),
         together(a.barred, b.barred),
     )
+    made.is_plain = a.is_plain or b.is_plain
+    return made
 
 
 cdef tuple both(tuple a, tuple b):
