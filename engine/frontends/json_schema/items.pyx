@@ -3,12 +3,13 @@
 from libc.stdint cimport uint32_t
 
 from ...flat cimport ROLE_DIFFERS
-from .evaluate cimport identity
+from .evaluate cimport identity, is_within
 from .graphs cimport Graph, new_graph
 from .places cimport Places
 from .reader cimport Reader
 from .shapes cimport (
-    BOOLEAN, NULL_TYPE, NUMBER, STRING, Arrays, Count, Located, Shape, Strings, both,
+    BOOLEAN, INTEGER, NULL_TYPE, NUMBER, STRING, Arrays, Count, Located, Numbers, Shape, Strings,
+    both,
 )
 from .values cimport add_values
 from ...pool cimport vector
@@ -53,13 +54,27 @@ cdef list values_of(Reader reader, tuple place):
     cdef Shape shape
     cdef list found = []
     for shape in reader.shapes_at(place):
+        shape.check(shape.types)
         if shape.values is not None:
             found += shape.values
-        elif shape.types & ~(BOOLEAN | NULL_TYPE):
+        elif shape.types & ~(BOOLEAN | NULL_TYPE | INTEGER):
             return None
         else:
             found += ([True, False] if shape.types & BOOLEAN else []) + ([None] if shape.types & NULL_TYPE else [])
+            numbers = few_integers(shape.numbers) if shape.types & INTEGER else []
+            if numbers is None:
+                return None
+            found += numbers
     return found
+
+
+cdef list few_integers(Numbers numbers):
+    """The whole numbers within bounds; None: too many."""
+    if numbers is None or numbers.low is None or numbers.high is None:
+        return None
+    if numbers.high - numbers.low > MOST_VALUES:
+        return None
+    return [value for value in range(int(numbers.low) - 1, int(numbers.high) + 2) if is_within(numbers, value)]
 
 
 cdef bint has_short_list(Reader reader, Arrays arrays) except -1:

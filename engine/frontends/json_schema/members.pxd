@@ -28,6 +28,8 @@ cdef struct MembersC:
 
 
 cdef bint must_differ(Objects objects) noexcept
+# how many such members there may be, if they differ; None: no bound
+cdef most_others(Places places, Objects objects, list names)
 cdef list other_members(Places places, Objects objects, list names)
 cdef uint32_t differing_key(Text text, uint32_t key, bint is_any) except? 0xFFFFFFFF
 cdef uint32_t counted_members(

@@ -71,6 +71,18 @@ cdef list other_members(Places places, Objects objects, list names):
     return found
 
 
+cdef most_others(Places places, Objects objects, list names):
+    cdef KeyClass each
+    cdef Py_ssize_t found = 0
+    if not objects.names:
+        return None
+    for each in classes_of(places, objects, names):
+        if each.texts is None:
+            return None
+        found += len(each.texts)
+    return found
+
+
 cdef list choices_of(Objects objects, KeyClass keys):
     """(place of a value, what of ``objects.some`` a member with it is) of a class."""
     cdef Keyed each

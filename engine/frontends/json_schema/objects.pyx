@@ -4,7 +4,9 @@ from libc.stdint cimport uint32_t
 
 from ...flat cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY
 from .evaluate cimport has_surrogate
-from .members cimport MembersC, counted_members, differing_key, must_differ, other_members
+from .members cimport (
+    MembersC, counted_members, differing_key, most_others, must_differ, other_members,
+)
 from .places cimport Places
 from .shapes cimport Keyed, Objects
 from .text cimport Text
@@ -36,7 +38,8 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
             others = other_members(places, objects, names)
             extra = one_of_nodes(text, others)
         if objects.minimum or objects.maximum is not None or objects.some:
-            most = None if extra != text.fail else count_members(text, &members)
+            most = 0 if extra == text.fail else most_others(places, objects, names)
+            most = None if most is None else most + count_members(text, &members)
             bounds = member_bounds(objects, most)
             if bounds is None:
                 return text.fail
