@@ -61,6 +61,8 @@ class SchemaMaker:
 
     def __init__(self, rng: Random, draft: int = 2020, depth: int = 3) -> None:
         self.rng, self.draft, self.depth = rng, draft, depth
+        #: two types' keywords at every place, and some that compose
+        self.dense = rng.random() < 0.2
         #: what may be referred to, so that no schema leads back to itself
         self.targets: tuple[str, ...] = ()
         self.makers: dict[str, Callable[[int], Any]] = {
@@ -149,11 +151,10 @@ class SchemaMaker:
             return self.leaf()
         made: dict[str, Any] = {}
         draw = self.rng.random()
-        if draw < 0.75:
+        for _ in range(2 if self.dense else draw < 0.75):
             self.add_topic(made, self.pick(tuple(TOPICS)), depth - 1)
-        if draw > 0.6:
-            for _ in range(self.rng.choice((1, 1, 2))):
-                self.add(made, self.pick(COMPOSED), depth - 1)
+        for _ in range(self.rng.choice((1, 1, 2)) if self.dense or draw > 0.6 else 0):
+            self.add(made, self.pick(COMPOSED), depth - 1)
         return made
 
     def leaf(self) -> Schema:
@@ -167,7 +168,7 @@ class SchemaMaker:
         return made
 
     def add_topic(self, made: dict[str, Any], topic: str, depth: int) -> None:
-        if self.rng.random() < 0.75:
+        if self.rng.random() < (0.25 if self.dense else 0.75):
             made["type"] = "integer" if topic == "number" and self.rng.random() < 0.4 else topic
         for keyword in self.rng.sample(TOPICS[topic], self.rng.randint(1, 3)):
             self.add(made, keyword, depth)

@@ -167,9 +167,9 @@ def differs(judge: Any, value: Any, valid: bool) -> bool:
 
 # -- the ratchet ----------------------------------------------------------------------------------
 def worse(pinned: dict[str, int], found: dict[str, int]) -> list[str]:
-    """What got worse, in words."""
+    """What got worse, in words. What was refused may be incomplete now."""
     said = []
-    for key in OUTCOMES:
+    for key in ("right", "refused", "unsound"):
         before, now = pinned.get(key, 0), found[key]
         if now < before if key == "right" else now > before:
             said.append(f"{key}: {before:,} before, {now:,} now")

@@ -35,7 +35,7 @@ TABLE: list[tuple[dict[str, Any], int]] = [
     ({"$schema": DRAFT_7, "items": [STRING], "additionalItems": INTEGER}, 0),
     ({"type": "array", "contains": INTEGER, "minContains": 2}, 0),
     ({"type": "array", "contains": INTEGER, "maxContains": 1}, 0),
-    ({"items": {"enum": [1, 2, "a"]}, "uniqueItems": True}, 2),
+    ({"items": {"enum": [1, 2, "a"]}, "uniqueItems": True}, 0),
     ({"type": "array", "prefixItems": [STRING], "unevaluatedItems": INTEGER}, 0),
     ({"type": "object", **A, "required": ["b"], "additionalProperties": STRING}, 0),
     ({"patternProperties": {"^a": INTEGER}, "propertyNames": {"maxLength": 2}}, 0),

@@ -37,7 +37,8 @@ def test_no_invalid_instance_is_known_to_be_taken(name: str) -> None:
     [
         ({"right": 9, "refused": 1, "unsound": 0, "incomplete": 1}, []),
         ({"right": 10, "refused": 0, "unsound": 0, "incomplete": 0}, []),
-        ({"right": 8, "refused": 1, "unsound": 0, "incomplete": 1}, ["right: 9 before, 8 now"]),
+        ({"right": 9, "refused": 0, "unsound": 0, "incomplete": 2}, []),
+        ({"right": 8, "refused": 1, "unsound": 0, "incomplete": 2}, ["right: 9 before, 8 now"]),
         ({"right": 9, "refused": 0, "unsound": 1, "incomplete": 1}, ["unsound: 0 before, 1 now"]),
         ({"right": 9, "refused": 2, "unsound": 0, "incomplete": 0}, ["refused: 1 before, 2 now"]),
     ],

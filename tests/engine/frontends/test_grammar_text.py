@@ -145,10 +145,10 @@ def test_what_is_not_supported_is_refused_by_name(syntax, text, construct) -> No
 
 
 def test_json_keeps_the_place_of_a_refusal() -> None:
-    text = 'start: ("x"\n  %json {"properties": {"a": {"uniqueItems": true}}})'
+    text = 'start: ("x"\n  %json {"properties": {"a": {"$ref": "x"}}})'
     with pytest.raises(UnsupportedSchema) as caught:
         recogniser("lark", text)
-    assert caught.value.pointer == "/%json/properties/a/uniqueItems"
+    assert caught.value.pointer == "/%json/properties/a/$ref"
     assert caught.value.message.startswith("line 2, column 3: ")
 
 

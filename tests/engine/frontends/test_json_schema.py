@@ -149,16 +149,13 @@ def test_additional_keys_stand_anywhere_or_last(
     assert accepts(schema_language(schema, any_order=any_order, extra_keys="last"), text) == last
 
 
-@pytest.mark.parametrize("count", [8, 9])
-def test_keys_in_any_order_are_few(count: int) -> None:
+@pytest.mark.parametrize("count", [8, 9, 60])
+def test_any_number_of_keys_may_stand_in_any_order(count: int) -> None:
     schema = {"type": "object", "properties": {f"k{n}": {} for n in range(count)}}
-    if count == 9:
-        with pytest.raises(SpecError) as caught:
-            schema_language(schema, any_order=True)
-        assert caught.value.pointer == "/properties"
-        return
     found = schema_language(schema, any_order=True)
-    assert accepts(found, json.dumps({f"k{n}": 0 for n in reversed(range(count))}))
+    keys = [f"k{n}" for n in reversed(range(count))]
+    assert accepts(found, json.dumps(dict.fromkeys(keys, 0)))
+    assert not accepts(found, '{"k1":0,"k0":0,"k1":0}')
 
 
 def test_values_of_enum_keep_the_order_of_their_keys() -> None:

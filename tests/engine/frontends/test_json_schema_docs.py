@@ -28,4 +28,4 @@ def test_what_the_table_calls_refused_is_refused_for_its_keyword(schema: str, ke
 
 
 def test_the_table_of_what_is_refused_was_found() -> None:
-    assert len(REFUSED) > 10
+    assert len(REFUSED) > 8

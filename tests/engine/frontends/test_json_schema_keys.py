@@ -71,6 +71,11 @@ COUNTS = [
     (obj(patternProperties={"^a": INTEGER}, additionalProperties=False, maxProperties=1), '{} {"a":1} {"ab":1}', '{"a":1,"ab":1} {"b":1} {"a":"x"}'),
     (obj(patternProperties={"^a": INTEGER}, propertyNames={"maxLength": 2}, maxProperties=2, properties={"b": STRING}), '{} {"b":"x","ab":1} {"c":null,"a":1}', '{"b":1} {"ab":"x"} {"abc":1} {"b":"x","a":1,"c":1}'),
     (obj(properties={"a": False, "b": {}, "c": {}}, additionalProperties=False, minProperties=2), '{"b":1,"c":1}', '{"b":1} {"a":1,"b":1}'),
+    (obj(minProperties=2), '{"a":1,"b":2} {"a":1,"b":2,"c":3}', '{} {"a":1}'),
+    (obj(required=["a"], minProperties=2), '{"a":1,"x":2} {"x":2,"a":1}', '{"a":1} {"x":1,"y":2}'),
+    (obj(patternProperties={"^a": INTEGER}, additionalProperties=False, minProperties=2), '{"a":1,"ab":2}', '{"a":1} {"a":1,"b":2}'),
+    (obj(propertyNames={"enum": ["a", "b", "c"]}, minProperties=2), '{"a":1,"b":1} {"c":1,"a":1}', '{"a":1} {"a":1,"d":1}'),
+    (obj(minProperties=2, maxProperties=2), '{"a":1,"b":2}', '{"a":1} {"a":1,"b":2,"c":3}'),
     ({"minProperties": 1, "maxProperties": 1}, '1 [] {"a":1}', '{} {"a":1,"b":1}'),
     ({"anyOf": [{**AB, "maxProperties": 1}, {**AB, "required": ["a", "b", "c"]}]}, '{} {"a":1} {"a":1,"b":1,"c":1}', '{"a":1,"b":1}'),
 ]  # fmt: skip
@@ -90,10 +95,12 @@ def test_a_number_of_members_is_kept_at_its_bound(most: int) -> None:
     check(schema, f"{{{','.join(members[:most])}}}", f"{{{','.join(members)}}}")
 
 
-def test_keys_that_are_not_listed_may_repeat_and_each_counts() -> None:
-    """Whether a key did can't be known in bounded memory; more is refused than need be, never less."""
+def test_keys_that_are_not_listed_may_repeat_unless_it_matters() -> None:
+    """What a reader takes is valid, whichever it takes: so they differ where they must be so many."""
     check(obj(additionalProperties=INTEGER), '{"x":1,"x":2}', '{"x":1,"x":"a"}')
     check(obj(maxProperties=2), '{"x":1,"x":2}', '{"x":1,"x":2,"x":3}')
+    check(obj(minProperties=2), '{"x":1,"y":2}', '{"x":1,"x":2} {"x":1,"\\u0078":2}')
+    check(obj(**{"not": {"additionalProperties": STRING}}), '{"x":1,"y":"a"}', '{"x":1,"x":"a"}')
     check(obj(properties={"a": {}}), '{"a":1}', '{"a":1,"a":2}')
 
 

@@ -31,6 +31,8 @@ SCALARS = [
     ({"not": {"const": 1}}, '0 2 1.5 true "1" [1] null', "1 1.0 1.00"),
     ({"not": {"const": 0}}, "1 -1 0.5 false 10", "0 -0 0.0 -0.0"),
     ({"not": {"enum": [0, True, "a", None]}}, '1 false "b" [] {}', '0 true "a" null'),
+    # REGRESSION
+    ({"not": {"enum": [0]}}, "1 -1 0.5", "0 -0 0.0"),
     ({"not": {"enum": [True, False]}}, "1 0 null", "true false"),
     ({"enum": [1, 2, "a"], "not": {"enum": ["a", 2]}}, "1", '2 "a" 3'),
     (among("integer", {"minimum": 3}), "2 -5 2.0 -1e3", "3 4 3.0 1e3"),
@@ -74,6 +76,9 @@ MEMBERS = [
     ({**CLOSED, "not": {"maxProperties": 1}}, '{"a":1,"b":2}', '{} {"a":1} {"b":1}'),
     ({**CLOSED, "not": {"minProperties": 2}}, '{} {"a":1} {"b":1}', '{"a":1,"b":2}'),
     (among("object", {"additionalProperties": False}), '{"a":1} {"b":1}', "{}"),
+    (among("object", {"additionalProperties": STRING}), '{"a":1} {"a":"x","b":1}', '{} {"a":"x"}'),
+    (among("object", {"patternProperties": {"^a": STRING}}), '{"a":1} {"ab":1,"b":"x"}', '{} {"a":"x"} {"b":1}'),
+    (among("object", {"maxProperties": 1}), '{"a":1,"b":1}', '{} {"a":1}'),
     (among("object", {"properties": {"a": {}}, "additionalProperties": False}), '{"b":1} {"a":1,"b":1}', '{} {"a":1}'),
     ({**CLOSED, "not": {"additionalProperties": STRING}}, '{"a":1} {"a":"x","b":1}', '{} {"a":"x"} {"a":"x","b":"y"}'),
     (among("object", {"patternProperties": {"^a": False}}), '{"a":1} {"ab":1,"c":1}', '{} {"b":1}'),

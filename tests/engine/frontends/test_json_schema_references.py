@@ -43,6 +43,9 @@ REFERENCES = [
 DIALECTS = [
     ({"$schema": D4, "const": 1}, '1 "a"', ""),
     ({"$schema": D4, "contains": {"const": 1}, "propertyNames": False}, '[] {"a":1}', ""),
+    # REGRESSION
+    ({"$schema": D4, "anyOf": [{"const": 1}]}, '1 "a"', ""),
+    ({"$schema": D4, "not": {"enum": [[None], {"a": 1}]}}, '[] [1] {"a":2} 1', '[null] {"a":1}'),
     ({"$schema": D6, "const": 1}, "1", '"a"'),
     ({"$schema": D4, "maximum": 3, "exclusiveMaximum": True, "type": "integer"}, "2", "3"),
     ({"$schema": D4, "maximum": 3, "exclusiveMaximum": False, "type": "integer"}, "2 3", "4"),

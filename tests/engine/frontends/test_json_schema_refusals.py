@@ -17,23 +17,17 @@ OLD = "http://json-schema.org/draft-07/schema#"
 
 # (schema, pointer, keyword)
 UNSUPPORTED = [
-    # keys that are not listed may repeat: they can't be counted, nor may much depend on their values
-    ({"minProperties": 2}, "/minProperties", "minProperties"),
-    ({"required": ["a"], "minProperties": 2}, "/minProperties", "minProperties"),
-    ({"patternProperties": {"^a": {}}, "additionalProperties": False, "minProperties": 2}, "/minProperties", "minProperties"),
-    ({"not": {"additionalProperties": {"type": "string"}}}, "/not/additionalProperties", "additionalProperties"),
-    ({"not": {"patternProperties": {"^a": {"type": "string"}}}}, "/not/patternProperties/^a", "patternProperties"),
+    # too many numbers of members or items
     ({"type": "object", "maxProperties": 30_000}, "/maxProperties", "maxProperties"),
-    # items that differ
-    ({"type": "array", "uniqueItems": True}, "/uniqueItems", "uniqueItems"),
-    ({"items": {"enum": list(range(11))}, "uniqueItems": True}, "/uniqueItems", "uniqueItems"),
-    ({"prefixItems": [{"type": "string"}, {"minLength": 1}], "items": False, "uniqueItems": True}, "/uniqueItems", "uniqueItems"),
-    ({"anyOf": [{"type": "string"}, {"uniqueItems": True}]}, "/anyOf/1/uniqueItems", "uniqueItems"),
-    ({"allOf": [{"type": "array"}, {"uniqueItems": True}]}, "/allOf/1/uniqueItems", "uniqueItems"),
-    ({"not": {"uniqueItems": True}}, "/not/uniqueItems", "uniqueItems"),
-    ({"properties": {"a/b~": {"items": {"uniqueItems": True}}}}, "/properties/a~1b~0/items/uniqueItems", "uniqueItems"),
-    ({"$defs": {"x": {"uniqueItems": True}}, "items": {"$ref": "#/$defs/x"}}, "/$defs/x/uniqueItems", "uniqueItems"),
+    ({"type": "object", "minProperties": 30_000}, "/minProperties", "minProperties"),
     ({"contains": {"const": 1}, "maxContains": 200, "maxItems": 200}, "/contains", "contains"),
+    # equal items
+    ({"not": {"uniqueItems": True}}, "/not/uniqueItems", "uniqueItems"),
+    ({"anyOf": [{"type": "string"}, {"not": {"uniqueItems": True}}]}, "/anyOf/1/not/uniqueItems", "uniqueItems"),
+    ({"if": {"uniqueItems": True}, "else": {"maxItems": 3}}, "/if/uniqueItems", "uniqueItems"),
+    ({"properties": {"a/b~": {"items": {"not": {"uniqueItems": True}}}}}, "/properties/a~1b~0/items/not/uniqueItems", "uniqueItems"),
+    ({"$defs": {"x": {"not": {"uniqueItems": True}}}, "items": {"$ref": "#/$defs/x"}}, "/$defs/x/not/uniqueItems", "uniqueItems"),
+    ({"items": {"items": {"enum": [[None]]}, "$ref": "#"}}, "/items/items", "enum"),
     # what is not of a format that is written more narrowly than it is defined
     ({"not": {"format": "uri-template"}}, "/not/format", "format"),
     ({"not": {"propertyNames": {"format": "date"}}}, "/not/propertyNames", "propertyNames"),
@@ -60,20 +54,20 @@ def test_an_unsupported_keyword_is_refused_by_name_and_pointer(
 
 # keywords that could not be enforced where they stand, and that nothing depends on there
 NOT_IN_FORCE = [
-    {"type": "string", "minProperties": 2, "uniqueItems": True, "$recursiveRef": "other"},
-    {"type": "integer", "anyOf": [{"minLength": 1, "uniqueItems": True}, {"minProperties": 2}]},
+    {"type": "string", "minProperties": 30_000, "$recursiveRef": "other"},
+    {"type": "integer", "anyOf": [{"minLength": 1, "maxProperties": 30_000}, {"minProperties": 30_000}]},
     {"type": "integer", "anyOf": [{"not": {"format": "regex"}}, {}], "pattern": r"(a)\1"},
     {"propertyNames": {}, "unevaluatedProperties": True, "unevaluatedItems": {}, "uniqueItems": False},
     {"uniqueItems": True, "maxItems": 1, "minContains": 3, "then": 5, "else": 5},
-    {"if": {"uniqueItems": True}, "properties": {}},
-    {"anyOf": [{}, {"uniqueItems": True}]},
+    {"if": {"not": {"uniqueItems": True}}, "properties": {}},
+    {"anyOf": [{}, {"not": {"uniqueItems": True}}]},
     {"enum": [[1, 2]], "uniqueItems": True},
-    {"$defs": {"unused": {"uniqueItems": True, "$ref": "nowhere"}}, "definitions": {"x": 5}},
+    {"$defs": {"unused": {"not": {"uniqueItems": True}, "$ref": "nowhere"}}, "definitions": {"x": 5}},
     {"$anchor": "a", "$dynamicAnchor": "b", "$vocabulary": {}, "contentMediaType": "text/plain"},
     {"items": {"$id": "x", "type": "string"}},
     {"$id": "http://x/y", "items": {"$ref": "http://x/y#"}},
     {"additionalItems": 5, "nullable": 5, "items": {}},
-    {"$schema": OLD, "$ref": "#/definitions/x", "uniqueItems": True, "definitions": {"x": {}}},
+    {"$schema": OLD, "$ref": "#/definitions/x", "not": {"uniqueItems": True}, "definitions": {"x": {}}},
     {"$schema": OLD, "unevaluatedItems": 5, "dependentRequired": 5, "prefixItems": 5, "maxContains": 5},
 ]  # fmt: skip
 
