@@ -1,0 +1,193 @@
+"""Words that must differ: masks say what accepting says, and are never empty."""
+
+import itertools
+import json
+import random
+import threading
+
+import numpy as np
+import pytest
+
+import engine
+from tests.engine.harness import bits, new_mask
+
+PIECES = (
+    b'","', b'",', b"1,1", b"1,", b'["a","a"]', b'["', b"null", b",null", b"],[", b"},{", b'{"a":',
+    b'a"', b"ab", b"true,", b'"}', b"12", b",1", b"\\u0061", b'"]', b"1.0", b'{"a":1}', b", ",
+    b'"a",',
+)  # fmt: skip
+STOP = 256
+TOKENS = [bytes([k]) for k in range(256)] + [b"<eos>", *PIECES]
+CLOSING = {b'"', b"]", b"}", b","}
+STRING, INTEGER = {"type": "string"}, {"type": "integer"}
+
+
+def unique(items: object, **more: object) -> dict:
+    return {"type": "array", "uniqueItems": True, "items": items, **more}
+
+
+#: name -> schema
+SCHEMAS = {
+    "strings": unique(STRING),
+    "anything": unique(True),
+    "short strings, literals": unique({"type": ["string", "null", "boolean"], "maxLength": 2}),
+    "closed objects": unique(
+        {
+            "type": "object",
+            "properties": {"a": {"type": "boolean"}, "b": {"enum": [1, 2]}},
+            "required": ["a"],
+            "additionalProperties": False,
+        }
+    ),
+    "integers within bounds": unique({**INTEGER, "minimum": 1, "maximum": 30}),
+    "a long list": unique({"enum": [*"abcdefghijklmnopqrs", "ab", "ac"]}),
+    "numbers": unique({"type": "number"}, minItems=3),
+    "arrays of few": unique(unique({**INTEGER, "minimum": 0, "maximum": 2}), minItems=2),
+    "beside another way to read it": {"anyOf": [unique(INTEGER), {"type": "array", "maxItems": 3}]},
+    "a pattern of few words": unique({**STRING, "pattern": "^[ab]{1,3}$"}, minItems=2, maxItems=6),
+    "some of them counted": unique({"type": ["integer", "string"]}, contains=INTEGER),
+    "keys": {"type": "object", "minProperties": 3},
+    "keys of a pattern": {
+        "type": "object",
+        "minProperties": 2,
+        "propertyNames": {"pattern": "^[ab]{1,2}$"},
+    },
+    "a member that must be somewhere": {
+        "type": "object",
+        "additionalProperties": {"type": ["string", "integer"]},
+        "not": {"patternProperties": {"a": STRING}},
+    },
+    "objects with keys": unique({"minProperties": 2, "additionalProperties": INTEGER}),
+}
+
+
+@pytest.fixture(scope="module")
+def compiler() -> engine.Compiler:
+    return engine.Compiler(
+        engine.Vocabulary(TOKENS, stop_token_ids=[STOP], special_token_ids=[STOP])
+    )
+
+
+def walk(compiled: engine.Compiled, rng: random.Random, length: int) -> list[engine.Matcher]:
+    """The matchers of one walk, a fork at each place; near the end it closes what it can."""
+    matcher, found = engine.Matcher(compiled), []
+    mask, brute = new_mask(compiled.vocabulary), new_mask(compiled.vocabulary)
+    for k in range(length):
+        found.append(matcher.fork())
+        matcher.fill_bitmask(mask)
+        matcher.brute_force_bitmask(brute)
+        assert np.array_equal(mask, brute)
+        allowed = bits(mask)
+        assert len(allowed), "a mask is never empty"
+        closing = [t for t in allowed if t == STOP or TOKENS[t] in CLOSING]
+        likely = [t for t in allowed if TOKENS[t][:1] in b'"ab,]}[{:12n-']
+        ends = closing and (k > 3 * length // 4 or rng.random() < 0.5)
+        token = rng.choice(closing if ends else likely or list(allowed))
+        assert matcher.accept_token(int(token))
+        if token == STOP:
+            break
+    return found
+
+
+def repeats(value: object) -> bool:
+    """Whether an array somewhere holds two equal items; in JSON, 1 is 1.0 but not true."""
+    items = value if isinstance(value, list) else list(getattr(value, "values", list)())
+    texts = [json.dumps(item, sort_keys=True).replace(".0", "") for item in items]
+    own = isinstance(value, list) and len(set(texts)) < len(texts)
+    return own or any(map(repeats, items))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_masks_are_what_accepting_says_and_never_empty(
+    compiler: engine.Compiler, name: str
+) -> None:
+    compiled = compiler.compile_json_schema(SCHEMAS[name])
+    for seed in range(12):
+        walk(compiled, random.Random(f"{name} {seed}"), 50)
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_masks_are_the_same_in_batches_and_threads_and_after_rollback(
+    compiler: engine.Compiler, name: str
+) -> None:
+    compiled = compiler.compile_json_schema(SCHEMAS[name])
+    places = walk(compiled, random.Random(name), 40)
+    single = new_mask(compiled.vocabulary).repeat(len(places), axis=0)
+    for row, matcher in enumerate(places):
+        matcher.fill_bitmask(single, row)
+    batch = np.zeros_like(single)
+    engine.fill_bitmask_batch(places, batch, list(range(len(places))))
+    assert np.array_equal(batch, single)
+    threaded = np.zeros_like(single)
+
+    def fill(part: int) -> None:
+        for row in range(part, len(places), 4):
+            places[row].fill_bitmask(threaded, row)
+
+    threads = [threading.Thread(target=fill, args=(part,)) for part in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert np.array_equal(threaded, single)
+    last = places[-1].fork()
+    for row in range(len(places) - 2, -1, -1):
+        last.rollback(1)
+        again = new_mask(compiled.vocabulary)
+        last.fill_bitmask(again)
+        assert np.array_equal(again[0], single[row])
+
+
+# (items so far, one more, whether it may stand)
+PAIRS = [
+    ('"a"', '"a"', False),
+    ('"a"', '"\\u0061"', False),
+    ('"\\ud83d\\ude00"', '"😀"', False),
+    ('"\\n"', '"\\u000A"', False),
+    ('"a"', '"A"', True),
+    ("1", "1.0", False),
+    ("100", "1e2", False),
+    ("0", "-0.0", False),
+    ("1", "true", True),
+    ("0", "false", True),
+    ("1", '"1"', True),
+    ("[]", "{}", True),
+    ("[1, 2]", "[1,2]", False),
+    ("[1,2]", "[2,1]", True),
+    ('{"a":1,"b":2}', '{"b":2, "a":1.0}', False),
+    ('{"a":1}', '{"\\u0061":1}', False),
+    ('{"a":1}', '{"a":1,"b":2}', True),
+    ('{"a":1,"a":2}', '{"a":2}', False),
+    ('[["x"]]', '[["x"]]', False),
+    ("null", "null", False),
+]
+
+
+@pytest.mark.parametrize(("before", "after", "differs"), PAIRS)
+@pytest.mark.parametrize("between", ["", "3,"])
+def test_equal_is_what_json_calls_equal(
+    compiler: engine.Compiler, before: str, after: str, differs: bool, between: str
+) -> None:
+    """Numbers in nested values keep all their spellings."""
+    matcher = engine.Matcher(compiler.compile_json_schema({"items": {"uniqueItems": True}}))
+    number = any(c in before + after for c in ".e-") and before[0] not in "[{"
+    text = f"[[[{before}],{between}[{after}]]]" if number else f"[[{before},{between}{after}]]"
+    assert (matcher.accept_bytes(text.encode()) and matcher.can_stop()) == differs
+
+
+def test_every_array_of_small_values_is_judged_as_python_does(compiler: engine.Compiler) -> None:
+    values = ("1", "2", '"a"', "null", "[1]", "[]", '{"a":1}')
+    compiled = compiler.compile_json_schema({"type": "array", "uniqueItems": True})
+    for n in range(4):
+        for items in itertools.product(values, repeat=n):
+            text = f"[{','.join(items)}]"
+            matcher = engine.Matcher(compiled)
+            accepted = matcher.accept_bytes(text.encode()) and matcher.can_stop()
+            assert accepted != repeats(json.loads(text)), text
+
+
+def test_other_grammars_keep_no_places(compiler: engine.Compiler) -> None:
+    compiled = compiler.compile_json_schema({"type": "array", "items": STRING})
+    matcher = engine.Matcher(compiled)
+    assert matcher.accept_bytes(b'["a","a"')
+    assert len(matcher.place()) == 2
