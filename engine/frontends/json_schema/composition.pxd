@@ -9,6 +9,9 @@ each loses the other.
 Under ``unevaluatedProperties`` or ``unevaluatedItems`` alternatives know what was evaluated, and
 ``anyOf`` has one for every set of its branches that evaluates more: so each is exact by itself.
 
+Branches that hold everywhere (allOf, $ref) are read within what is known already: a ``oneOf`` inside
+may have branches that exclude one another only there.
+
 Invariants   I1 exact, as the complements are.
              I2 an alternative that is seen to be empty is dropped; not all are seen.
 Cost         alternatives multiply; ``limits.alternatives`` bounds those of a place, ``MOST_WORK`` the
@@ -28,6 +31,7 @@ cdef class Composition(Complements):
     cdef Py_ssize_t looking         # levels of places that are looked into for whether they are empty
 
     cdef tuple read(self, Located where)
+    cdef tuple within(self, Located where, tuple shapes)
     cdef tuple compose(self, KeywordsC* found, Located where, tuple shapes)
     cdef tuple negation(self, Located branch, Located where, tuple shapes)
     cdef tuple branched(self, KeywordsC* found, int slot, str keyword, Located where, tuple shapes)

@@ -32,13 +32,17 @@ cdef class Composition(Complements):
         """The alternatives of a schema."""
         raise NotImplementedError
 
+    cdef tuple within(self, Located where, tuple shapes):
+        """What is left of shapes by a schema."""
+        raise NotImplementedError
+
     cdef tuple compose(self, KeywordsC* found, Located where, tuple shapes):
         """What the applicators leave of a schema's own shapes, references and what is unevaluated
         aside.
         """
         cdef Located branch
         for branch in branches(found, ALL_OF, "allOf", where):
-            shapes = self.meetings(shapes, self.read(branch), branch, None)
+            shapes = self.within(branch, shapes)
         if has(found, ANY_OF):
             shapes = self.branched(found, ANY_OF, "anyOf", where, shapes)
         if has(found, ONE_OF):

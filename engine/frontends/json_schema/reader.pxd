@@ -41,7 +41,9 @@ cdef class Reader(Composition):
     cdef tuple place_shapes(self, tuple place)
     cdef tuple read_target(self, Located where)
     cdef tuple opened(self, Located where)
+    cdef int check_open(self, Located where) except -1
     cdef tuple schema(self, Located where)
+    cdef bint scan_known(self, Located where, KeywordsC* found) except -1
     cdef tuple composition(self, KeywordsC* found, Located where, tuple shapes)
     cdef tuple referred(self, KeywordsC* found, Located where, tuple shapes)
     cdef tuple derived_shapes(self, Located where)

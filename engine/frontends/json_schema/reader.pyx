@@ -115,25 +115,28 @@ cdef class Reader(Composition):
 
     cdef tuple opened(self, Located where):
         """What is read for the first time."""
+        self.check_open(where)
+        return self.schema(where) if isinstance(where.schema, dict) else self.derived_shapes(where)
+
+    cdef int check_open(self, Located where) except -1:
+        """
+        Raises:
+            CircularReference: the schema is being read. LimitExceeded: ``spec_depth``.
+        """
         if self._open and <size_t><void*>where.schema in self._open:
             raise CircularReference("the reference leads back here", where.pointer())
         # a value that is judged may lead to schemas that nobody has read yet
         depth = <Py_ssize_t>len(self._open) + self.depth + 1
         if depth > self.depth_limit:
             raise LimitExceeded("spec_depth", self.limits.spec_depth, depth, where.pointer())
-        return self.schema(where) if isinstance(where.schema, dict) else self.derived_shapes(where)
+        return 0
 
     cdef tuple schema(self, Located where):
         cdef KeywordsC found
         cdef tuple shapes
         cdef Shape own
         cdef Py_ssize_t tracking = self.tracking
-        scan(<dict>where.schema, &found)
-        found.seen &= self.references.dialect.known
-        if has(&found, REFERENCE) and self.references.dialect.ref_alone:
-            found.seen = bit(REFERENCE)
-        if has(&found, BASE):
-            self.references.meet_base(where.schema)
+        self.scan_known(where, &found)
         if found.seen & (composed() | listing()) == 0 and not tracking:
             return (own_shape(&found, where, self, self.refuse_unknown),)
         key = <size_t><void*>where.schema
@@ -152,6 +155,35 @@ cdef class Reader(Composition):
             self.tracking = tracking
             del self._open[key]
 
+    cdef bint scan_known(self, Located where, KeywordsC* found) except -1:
+        """Reads the keywords that the dialect knows."""
+        scan(<dict>where.schema, found)
+        found.seen &= self.references.dialect.known
+        if has(found, REFERENCE) and self.references.dialect.ref_alone:
+            found.seen = bit(REFERENCE)
+        if has(found, BASE):
+            self.references.meet_base(where.schema)
+        return True
+
+    cdef tuple within(self, Located where, tuple shapes):
+        """Applicators of the schema see the shapes; but what they evaluate is their own affair."""
+        cdef KeywordsC found
+        cdef Located end = self.target(where)
+        if self.tracking or not isinstance(end.schema, dict) or (len(shapes) == 1 and shapes[0] is ANYTHING):
+            return self.meetings(shapes, self.read_target(end), where, None)
+        self.scan_known(end, &found)
+        if not found.seen & composed() or found.seen & (bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)):
+            return self.meetings(shapes, self.read_target(end), where, None)
+        self.check_open(end)
+        key = <size_t><void*>end.schema
+        self._open[key] = None
+        try:
+            shapes = self.meetings(
+                shapes, (own_shape(&found, end, self, self.refuse_unknown),), where, None)
+            return self.composition(&found, end, shapes)
+        finally:
+            del self._open[key]
+
     cdef tuple composition(self, KeywordsC* found, Located where, tuple shapes):
         """What is left of them by the keywords that may lead back to the schema itself."""
         if has(found, ENUM):
@@ -168,7 +200,7 @@ cdef class Reader(Composition):
         if has(found, REFERENCE):
             self.followed = True
             target = self.references.resolve(<object>found.value[REFERENCE], where, "$ref")
-            shapes = self.meetings(shapes, self.read(target), where, "$ref")
+            shapes = self.within(target, shapes)
         for slot, keyword in ((DYNAMIC_REFERENCE, "$dynamicRef"), (RECURSIVE_REFERENCE, "$recursiveRef")):
             if has(found, slot):
                 self.followed = True
