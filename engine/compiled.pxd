@@ -9,6 +9,7 @@ Threads          swapping the generation happens under the GIL; a generation is 
 Not here         front ends and caches of whole grammars (compiler).
 """
 
+from .distinct cimport Suspects
 from .drafttable cimport DraftTable
 from .flat cimport FlatIR
 from .masks cimport Masks
@@ -26,6 +27,7 @@ cdef class Compiled
 cdef class Generation:
     cdef Arena arena
     cdef Masks masks
+    cdef Suspects suspects      # None: no words must differ
     cdef bint is_spent(self, size_t rows, size_t most_bytes) noexcept nogil
     cdef SizesC sizes(self) noexcept nogil
 

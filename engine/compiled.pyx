@@ -4,6 +4,7 @@ from libc.stdint cimport uint32_t
 
 from .automata cimport BYTES_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
 from .digests cimport Digests
+from .distinct cimport new_suspects
 from .prefill cimport Prefill
 
 from .errors import LimitExceeded, SpecError
@@ -32,6 +33,8 @@ cdef class Generation:
         made.masks = Masks.__new__(Masks)
         made.masks.open(
             made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo, limits.mask_bytes)
+        if compiled.ir.has_differing:
+            made.suspects = new_suspects(made.arena, compiled.vocabulary)
         return made
 
     cdef bint is_spent(self, size_t rows, size_t most_bytes) noexcept nogil:

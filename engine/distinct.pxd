@@ -17,7 +17,10 @@ Threads  under the arena's mutex, as the rows.
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from .hashing cimport U64MapC
+from .pool cimport vector
 from .rows cimport Arena
+from .vocabulary cimport Vocabulary
 
 cdef extern from "distinct.h" namespace "distinct" nogil:
     cppclass Place "distinct::Place":
@@ -36,6 +39,27 @@ cdef extern from "distinct.h" namespace "distinct" nogil:
 cdef enum:
     FEW_WAYS = 32       # hexadecimal digits are 22
     MOST_STEPS = 512
+
+cdef class Suspects:
+    """By instance, the tokens of its mask that a text may rule out: they complete a word that must
+    differ, or leave few ways on. Dropped where they take more than ``MOST_BYTES``.
+    """
+    cdef Arena arena
+    cdef Vocabulary vocabulary
+    # tokens that hold a byte that may decide, and those that open an array or an object
+    cdef vector[uint32_t] deciding, opening
+    cdef U64MapC numbers                # saturated instance and whether an array is open -> tokens
+    cdef vector[vector[uint32_t]] tokens
+    cdef size_t held
+
+    # the number of a list in ``tokens``, good until the next call
+    cdef uint32_t number(self, uint32_t instance, bint is_open, const uint32_t* mask) noexcept nogil
+    cdef void sort_tokens(self) noexcept nogil
+    cdef void drop(self) noexcept nogil
+    cdef bint is_suspect(self, uint32_t instance, bint is_open, uint32_t token) noexcept nogil
+
+
+cdef Suspects new_suspects(Arena arena, Vocabulary vocabulary)
 
 cdef uint32_t follow(
     Arena arena, uint32_t instance, const uint8_t* data, size_t n, Place* place) noexcept nogil

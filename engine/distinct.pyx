@@ -1,9 +1,16 @@
 """Items that must differ: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t
-from libcpp.vector cimport vector
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector as plain_vector
 
+from .bits cimport has_bit
+from .hashing cimport MISSING, map_clear, map_get, map_put
+from .pool cimport vector
 from .rows cimport DEAD, INSTANCE, MET, Arena, RowC
+from .vocabulary cimport Vocabulary
+
+#: of the lists of one generation
+cdef size_t MOST_BYTES = 16 << 20
 
 cdef struct WayC:
     uint32_t instance
@@ -51,7 +58,7 @@ cdef bint has_few_ways(Arena arena, uint32_t instance) noexcept nogil:
 
 cdef bint is_stuck(Arena arena, uint32_t instance, const Place* place) noexcept nogil:
     """Whether every way on ends an item that was there before. White space leads nowhere else."""
-    cdef vector[WayC] todo
+    cdef plain_vector[WayC] todo
     cdef WayC way, made
     cdef RowC* row
     cdef uint32_t k, found, steps = 0
@@ -83,3 +90,66 @@ cdef bint is_stuck(Arena arena, uint32_t instance, const Place* place) noexcept 
                 return False
             todo.push_back(made)
     return True
+
+
+cdef Suspects new_suspects(Arena arena, Vocabulary vocabulary):
+    cdef Suspects made = Suspects.__new__(Suspects)
+    made.arena, made.vocabulary, made.held = arena, vocabulary, 0
+    with nogil:
+        made.sort_tokens()
+    return made
+
+
+cdef class Suspects:
+    cdef uint32_t number(self, uint32_t instance, bint is_open, const uint32_t* mask) noexcept nogil:
+        cdef uint64_t key
+        cdef uint32_t t, found
+        cdef vector[uint32_t] ids
+        instance = self.arena.instances[instance].rep
+        key = <uint64_t>instance << 1 | is_open
+        found = map_get(&self.numbers, key)
+        if found != MISSING:
+            return found
+        for t in self.deciding if is_open else self.opening:
+            if has_bit(mask, t) and self.is_suspect(instance, is_open, t):
+                ids.push_back(t)
+        if self.held > MOST_BYTES:
+            self.drop()
+        self.held += sizeof(ids) + 4 * ids.size()
+        found = <uint32_t>self.tokens.size()
+        self.tokens.push_back(ids)
+        map_put(&self.numbers, key, found)
+        return found
+
+    cdef void drop(self) noexcept nogil:
+        map_clear(&self.numbers)
+        self.tokens.clear()
+        self.held = 0
+
+    cdef void sort_tokens(self) noexcept nogil:
+        cdef uint32_t t, k
+        cdef uint8_t byte
+        cdef bint decides, opens
+        for t in range(self.vocabulary.size):
+            if not has_bit(self.vocabulary.ordinary_words.data(), t):
+                continue
+            decides = opens = False
+            for k in range(self.vocabulary.offsets[t], self.vocabulary.offsets[t + 1]):
+                byte = self.vocabulary.data[k]
+                decides = decides or self.arena.automata.ir.decides[byte]
+                opens = opens or byte == OPENING_BRACKET or byte == OPENING_BRACE
+            if decides:
+                self.deciding.push_back(t)
+            if opens:
+                self.opening.push_back(t)
+
+    cdef bint is_suspect(self, uint32_t instance, bint is_open, uint32_t token) noexcept nogil:
+        cdef uint32_t k, found
+        for k in range(self.vocabulary.offsets[token], self.vocabulary.offsets[token + 1]):
+            found = self.arena.step_met(instance, self.vocabulary.data[k])
+            if found & MET:
+                return True
+            if found == DEAD:
+                return False
+            instance = found
+        return is_open and has_few_ways(self.arena, instance)

@@ -71,19 +71,12 @@ cdef class Masks:
     cdef vector[uint32_t] seen_at             # by state: number of the last list of items with it
     cdef uint32_t lists_made, nested
     cdef vector[uint32_t] closed              # nodes at which an item that is like another can't end
-    # tokens that may decide about a word that must differ: in an open array, and those that open one
-    cdef vector[uint32_t] deciding, opening
-    cdef U64MapC suspect_ids                  # instance and whether an array is open -> tokens to be looked at
-    cdef vector[vector[uint32_t]] suspected
     cdef void open(
         self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep, size_t max_bytes
     )
     cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil
     cdef bint has(self, uint32_t instance) noexcept nogil
-    cdef uint32_t suspects(self, uint32_t instance, bint is_open, const uint32_t* mask) noexcept nogil
-    cdef void list_deciding(self) noexcept nogil
-    cdef bint is_suspect(self, uint32_t instance, bint is_open, uint32_t token) noexcept nogil
     cdef bint make_ahead(self, uint32_t instance) noexcept nogil
     cdef void fill_stop(self, uint32_t* out) noexcept nogil
     cdef void render(self, MaskC* mask, uint32_t* out) noexcept nogil

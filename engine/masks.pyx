@@ -11,13 +11,12 @@ from .bounds cimport (
 )
 from .cuts cimport is_narrow, list_cuts, missing_behind
 from .digests cimport DigestC, Digests, is_none
-from .distinct cimport has_few_ways
 from .draft cimport FINAL_STATE
 from .flat cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, TokenSetC
 from .freetext cimport free_text_triple, plain_text_triple
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport vector
-from .rows cimport DEAD, MET, NO_SLOT, Arena, ItemC, RowC
+from .rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from .rests cimport rest_of
 from .triplemaker cimport HUB_BYTES, TripleMaker
 from .triples cimport RestC, RestNodeC, RestPtr, TripleC, TripleKeyC, TriplePtr, TripleTable
@@ -82,57 +81,6 @@ cdef class Masks:
     cdef bint has(self, uint32_t instance) noexcept nogil:
         """Whether the mask of an instance is kept."""
         return map_get(&self.mask_ids, self.arena.instances[instance].rep) != MISSING
-
-    # -- words that must differ ------------------------------------------------------------------
-    cdef uint32_t suspects(self, uint32_t instance, bint is_open, const uint32_t* mask) noexcept nogil:
-        """The number, in ``suspected``, of the mask's tokens that a text may rule out (distinct)."""
-        cdef uint64_t key
-        cdef uint32_t t, found
-        cdef vector[uint32_t] ids
-        instance = self.arena.instances[instance].rep
-        key = <uint64_t>instance << 1 | is_open
-        found = map_get(&self.suspect_ids, key)
-        if found != MISSING:
-            return found
-        self.list_deciding()
-        for t in self.deciding if is_open else self.opening:
-            if has_bit(mask, t) and self.is_suspect(instance, is_open, t):
-                ids.push_back(t)
-        found = <uint32_t>self.suspected.size()
-        self.held += sizeof(ids) + 4 * ids.size()
-        self.suspected.push_back(ids)
-        map_put(&self.suspect_ids, key, found)
-        return found
-
-    cdef void list_deciding(self) noexcept nogil:
-        """Tokens by whether they hold a byte that may decide, or an opening bracket; once."""
-        cdef uint32_t t, k
-        cdef bint decides, opens
-        if self.opening.size():
-            return
-        for t in range(self.vocabulary.size):
-            if not has_bit(self.vocabulary.ordinary_words.data(), t):
-                continue
-            decides = opens = False
-            for k in range(self.vocabulary.offsets[t], self.vocabulary.offsets[t + 1]):
-                decides = decides or self.arena.automata.ir.decides[self.vocabulary.data[k]]
-                opens = opens or self.vocabulary.data[k] == 0x5B or self.vocabulary.data[k] == 0x7B
-            if decides:
-                self.deciding.push_back(t)
-            if opens:
-                self.opening.push_back(t)
-
-    cdef bint is_suspect(self, uint32_t instance, bint is_open, uint32_t token) noexcept nogil:
-        """Whether a token completes a word that must differ, or leaves few ways on."""
-        cdef uint32_t k, found
-        for k in range(self.vocabulary.offsets[token], self.vocabulary.offsets[token + 1]):
-            found = self.arena.step_met(instance, self.vocabulary.data[k])
-            if found & MET:
-                return True
-            if found == DEAD:
-                return False
-            instance = found
-        return is_open and has_few_ways(self.arena, instance)
 
     cdef bint make_ahead(self, uint32_t instance) noexcept nogil:
         """Makes a mask to be kept; False if it is there."""
@@ -222,9 +170,6 @@ cdef class Masks:
             self.shared.clear()
             self.outside_ids.keys.clear()
             self.outside_ids.used = 0
-            self.suspect_ids.keys.clear()
-            self.suspect_ids.used = 0
-            self.suspected.clear()
             self.held = 0
             return
         self.held += size

@@ -177,8 +177,8 @@ cdef class Matcher:
         cdef Place before
         self.enter_place()
         before = self.at
-        number = self.generation.masks.suspects(instance, before.is_open(), out)
-        for t in self.generation.masks.suspected[number]:
+        number = self.generation.suspects.number(instance, before.is_open(), out)
+        for t in self.generation.suspects.tokens[number]:
             self.at = before
             if self.after_token(instance, t, &flags) == DEAD:
                 clear_bit(out, t)
