@@ -46,6 +46,7 @@ cdef class Complements(Evaluator):
     cdef tuple derived(self, int kind, tuple places)
     cdef list complement(self, Shape shape)
     cdef list other_values(self, tuple values)
+    cdef Located listing_place(self)
     cdef list other_container(self, value)
     cdef tuple constant(self, value)
     cdef tuple plain_numbers(self)

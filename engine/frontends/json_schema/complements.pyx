@@ -3,7 +3,7 @@
 from .evaluate cimport Evaluator
 from .shapes cimport (
     ALL, ARRAY, BOOLEAN, INTEGER, FRACTION, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Keyed,
-    Located, Named, Numbers, Objects, Refusal, Shape, Strings, keyed_objects, listed, named,
+    Located, Named, Numbers, Objects, Refusal, Shape, Strings, keyed_objects, listed, located, named,
     new_arrays, new_count, new_keyed, new_numbers, new_objects, new_shape, new_strings, refusal,
     root_place,
 )
@@ -90,6 +90,8 @@ cdef class Complements(Evaluator):
         cdef int types = ALL
         cdef list numbers = [], strings = [], found = []
         cdef set booleans = set()
+        cdef Strings texts = None
+        cdef Numbers others = None
         for value in values:
             if isinstance(value, (list, dict)):
                 return self.other_container(value)
@@ -104,16 +106,18 @@ cdef class Complements(Evaluator):
                 numbers.append(value)
         if len(booleans) == 1:
             found.append(listed((not booleans.pop(),)))
-        found.append(new_shape(
-            types,
-            None,
-            new_strings(0, None, (), (), (), tuple(strings)) if strings else None,
-            new_numbers(None, False, None, False, (), (), tuple(numbers)) if numbers else None,
-            None,
-            None,
-            (),
-        ))
+        if strings:
+            texts = new_strings(0, None, (), (), (), tuple(strings))
+            texts.where = self.listing_place()
+        if numbers:
+            others = new_numbers(None, False, None, False, (), (), tuple(numbers))
+            others.where = self.listing_place()
+        found.append(new_shape(types, None, texts, others, None, None, ()))
         return found
+
+    cdef Located listing_place(self):
+        """Where the values stand, for errors."""
+        return self.where if self.keyword is None else located(None, self.where, self.keyword, None)
 
     cdef list other_container(self, value):
         if isinstance(value, list):

@@ -27,7 +27,7 @@ from .shapes cimport Evaluated, Located, Shape
 cdef class Composition(Complements):
     cdef Py_ssize_t tracking        # whether alternatives know what was evaluated
     cdef bint knows_const           # whether the dialect does
-    cdef Py_ssize_t work            # meetings so far, of the whole schema
+    cdef Py_ssize_t work            # meetings so far of the whole schema, weighed
     cdef Py_ssize_t looking         # levels of places that are looked into for whether they are empty
 
     cdef tuple read(self, Located where)

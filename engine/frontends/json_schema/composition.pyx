@@ -20,9 +20,9 @@ from .evaluate import CircularReference
 cdef long SAFE = 1 << 53
 # pairs of alternatives that are looked at for each one that may be left
 cdef Py_ssize_t MEETINGS = 16
-# meetings of a whole schema, about a second, and those up to which places are looked into
-cdef Py_ssize_t MOST_WORK = 400_000
-cdef Py_ssize_t MOST_LOOKING = 100_000
+# meetings of a whole schema, weighed, about half a second; and those up to which places are looked into
+cdef Py_ssize_t MOST_WORK = 1_000_000
+cdef Py_ssize_t MOST_LOOKING = 700_000
 # levels of values that are looked into for places that nothing fits
 cdef Py_ssize_t LEVELS = 4
 
@@ -226,7 +226,7 @@ cdef class Composition(Complements):
         cdef Shape a, b, met
         cdef list found = []
         self.check_bound(len(left) * len(right) // MEETINGS, where, keyword)
-        self.work += len(left) * len(right)
+        self.work += weight_of(left) * len(right) + weight_of(right) * len(left)
         if self.work > MOST_WORK:
             message = f"more than {MOST_WORK:,} combinations of alternatives to be looked at"
             raise UnsupportedSchema(pointer_at(where, keyword), keyword or last_keyword(where), message)
@@ -321,6 +321,18 @@ cdef class Composition(Complements):
             )
             raise UnsupportedSchema(pointer_at(where, keyword), keyword or last_keyword(where), message)
         return 0
+
+
+cdef Py_ssize_t weight_of(tuple shapes) except -1:
+    """About how much it takes to look at them once; most are 1."""
+    cdef Shape shape
+    cdef Py_ssize_t n = <Py_ssize_t>len(shapes)
+    for shape in shapes:
+        if shape.objects is not None:
+            n += (<Py_ssize_t>len(shape.objects.properties) + <Py_ssize_t>len(shape.objects.keyed)) // 8
+        if shape.values is not None:
+            n += <Py_ssize_t>len(shape.values) // 8
+    return n
 
 
 cdef str pointer_at(Located where, str keyword):

@@ -69,6 +69,7 @@ cdef class Form:
         while at < len(states):
             state = states[at]
             at += 1
+            bound.look(10 * (<Py_ssize_t>len(self.compared) + <Py_ssize_t>len(self.divisors)))
             out = []
             for digit in range(-1, 10):
                 after = self.point(state) if digit < 0 else self.digit(state, digit)

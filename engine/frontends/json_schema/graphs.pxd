@@ -4,7 +4,7 @@ counted, or remembered as sets.
 States are numbered as they are met; the first is the start. Those that can't reach the end are
 left out, so that no text gets stuck in them.
 
-Cost   states times edges; ``states`` beyond ``MOST_STATES`` are refused by whoever asks.
+Cost   states and edges; more than ``MOST_STATES`` or ``MOST_EDGES`` are refused by whoever asks.
 """
 
 from libc.stdint cimport uint32_t
@@ -13,7 +13,8 @@ from .text cimport Text
 from ...pool cimport vector
 
 cdef enum:
-    MOST_STATES = 20_000
+    MOST_STATES = 10_000
+    MOST_EDGES = 100_000
 
 
 cdef class Graph:

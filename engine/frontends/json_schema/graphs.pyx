@@ -30,7 +30,7 @@ cdef class Graph:
         return 0
 
     cdef bint is_full(self):
-        return len(self.states) > MOST_STATES
+        return len(self.states) > MOST_STATES or self.edges.size() > 3 * MOST_EDGES
 
     cdef uint32_t node(self) except? 0xFFFFFFFF:
         """The graph without the states from which no final one is reached."""

@@ -14,7 +14,7 @@ from math import lcm
 
 from ...errors import LimitExceeded
 from ...ir import Grammar
-from ..char_automaton import words
+from ..char_automaton import excluding, intersection, words
 
 #: significant digits that a double keeps apart
 PRECISION = 15
@@ -31,6 +31,8 @@ MOST_POWER = 15
 
 #: states for multiples with zeros behind a point, which are written without them where it takes more
 POINTED_STATES = 2_000
+#: whole numbers that are left out by comparing digits; of more, the texts are, without a point
+FEW_BARRED = 50
 #: whole numbers within bounds that are looked at one by one where not all are allowed
 MOST_LISTED = 5_000
 
@@ -121,6 +123,10 @@ cdef chosen_magnitude(
     g, low, high, list multiples, list foreign, list barred, bint whole, bint is_plain, Bound bound
 ):
     """Whole numbers may have zeros behind a point, where that takes few states."""
+    if whole and len(barred) > FEW_BARRED:
+        found = decimals_between(low, high, multiples, foreign, [], True, bound)
+        others = excluding([format(value, "f") for value in barred])
+        return intersection(found, others, bound).to_node(g, inside_json=False)
     found = decimals_between(low, high, multiples, foreign, barred, whole, bound)
     node = found.to_node(g, inside_json=False)
     if is_plain or not whole:
@@ -148,7 +154,7 @@ cdef tuple texts_of(tuple named):
 cdef str pointer_of(Numbers numbers):
     for named in numbers.multiples + numbers.foreign:
         return (<Named>named).pointer()
-    return ""
+    return "" if numbers.where is None else numbers.where.pointer()
 
 
 cdef bint is_free(Numbers numbers) noexcept:

@@ -70,6 +70,7 @@ cdef class Strings:
     cdef tuple patterns, formats    # of Named
     cdef tuple without              # patterns that nothing in the text may match
     cdef tuple barred               # texts that it is not
+    cdef Located where              # where they are listed, None: nowhere
 
 
 cdef class Numbers:
@@ -78,6 +79,7 @@ cdef class Numbers:
     cdef bint low_open, high_open
     cdef tuple multiples, foreign   # of Named: what it is a multiple of, and what it is none of
     cdef tuple barred               # numbers that it is not
+    cdef Located where              # where they are listed, None: nowhere
     cdef bint is_plain              # written without an exponent, whole ones without a point
 
 

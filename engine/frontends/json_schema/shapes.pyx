@@ -390,7 +390,7 @@ cdef least(a, b):
 cdef Strings meet_strings(Strings a, Strings b):
     if a is None or b is None:
         return b if a is None else a
-    return new_strings(
+    made = new_strings(
         max(a.minimum, b.minimum),
         least(a.maximum, b.maximum),
         united(a.patterns, b.patterns),
@@ -398,6 +398,8 @@ cdef Strings meet_strings(Strings a, Strings b):
         united(a.without, b.without),
         together(a.barred, b.barred),
     )
+    made.where = a.where or b.where
+    return made
 
 
 cdef tuple united(tuple a, tuple b):
@@ -438,7 +440,7 @@ cdef Numbers meet_numbers(Numbers a, Numbers b):
         united(a.foreign, b.foreign),
         together(a.barred, b.barred),
     )
-    made.is_plain = a.is_plain or b.is_plain
+    made.is_plain, made.where = a.is_plain or b.is_plain, a.where or b.where
     return made
 
 

@@ -158,7 +158,7 @@ cdef str place_of(Strings strings):
     """The pointer of the first of what is asked."""
     for named in strings.patterns + strings.formats + strings.without:
         return (<Named>named).pointer()
-    return ""
+    return "" if strings.where is None else strings.where.pointer()
 
 
 cdef bounded_tree(tree, minimum, maximum):
