@@ -48,7 +48,7 @@ def test_a_rejected_answer_would_be_counted(ours):
 
 
 def test_a_refusal_is_counted_with_its_kind_and_has_no_times(ours):
-    refused = builtin_schemas()[0]._replace(schema={"not": {"type": "string"}})
+    refused = builtin_schemas()[0]._replace(schema={"$ref": "https://example.org/schema"})
     result = ours.run(schema_case, refused).value
     assert dict(result.counts) == {"refused (UnsupportedSchema)": 1}
     assert not result.compiled and not any(result.times.values())
