@@ -31,6 +31,7 @@ cdef class Reader(Composition):
     cdef U64MapC _read
     cdef list _shapes
     cdef dict _open
+    cdef set _within        # schemas that were read within what was known
     # None as long as they are empty
     cdef dict _targets
     # places are remembered by identity: what merging made must live as long

@@ -24,6 +24,7 @@ cdef Reader new_reader(References references, limits, bint refuse_unknown):
     made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
     made.references, made.refuse_unknown = references, refuse_unknown
     made.knows_const = references.dialect.known & bit(CONST) != 0
+    made._within = set()
     made._shapes, made._open, made.tracking, made.looking, made.work = [], {}, 0, 0, 0
     return made
 
@@ -166,16 +167,19 @@ cdef class Reader(Composition):
         return True
 
     cdef tuple within(self, Located where, tuple shapes):
-        """Applicators of the schema see the shapes; but what they evaluate is their own affair."""
+        """Applicators of the schema see the shapes; but what they evaluate is their own affair, and listed
+        values may be judged by the schema itself. A schema that is met again is read by itself, once.
+        """
         cdef KeywordsC found
         cdef Located end = self.target(where)
-        if self.tracking or not isinstance(end.schema, dict) or (len(shapes) == 1 and shapes[0] is ANYTHING):
+        key = <size_t><void*>end.schema
+        if self.tracking or not isinstance(end.schema, dict) or key in self._within or not are_open(shapes):
             return self.meetings(shapes, self.read_target(end), where, None)
         self.scan_known(end, &found)
         if not found.seen & composed() or found.seen & (bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)):
             return self.meetings(shapes, self.read_target(end), where, None)
         self.check_open(end)
-        key = <size_t><void*>end.schema
+        self._within.add(key)
         self._open[key] = None
         try:
             shapes = self.meetings(
@@ -260,3 +264,12 @@ cdef class Reader(Composition):
         if self.tracking:
             return self.meetings(shapes, (listed(tuple(fitting)),), where, keyword)
         return (listed(tuple(fitting)),)
+
+
+cdef bint are_open(tuple shapes) noexcept:
+    """Whether they say something, and list no values."""
+    cdef Shape shape
+    for shape in shapes:
+        if shape is ANYTHING or shape.values is not None:
+            return False
+    return True
