@@ -47,13 +47,16 @@ def _dialect(
     first: frozenset[str], inner: frozenset[str], escapes: dict[str, str], is_gbnf: bool
 ) -> Dialect:
     name = f"[{re.escape(''.join(sorted(first)))}][{re.escape(''.join(sorted(inner)))}]*"
-    head = rf"{name}{BLANKS.pattern}::="
+    head = rf"{name}[ \t]*::="
     return Dialect(first, inner, escapes, is_gbnf, re.compile(name), re.compile(head))
 
 
 _SHORT = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"'}
 GBNF = _dialect(
-    LETTERS | DIGITS | {"-"}, LETTERS | DIGITS | {"-"}, {**_SHORT, "[": "[", "]": "]"}, True
+    LETTERS | DIGITS | {"-"},
+    LETTERS | DIGITS | {"-"},
+    {**_SHORT, "[": "[", "]": "]", "-": "-"},
+    True,
 )
 EBNF = _dialect(
     LETTERS,
@@ -258,7 +261,7 @@ class _Parser:
         if end < 0:
             raise self.s.error("a < is never closed", at)
         if self.s.take("<["):
-            token = self.s.count()
+            token = self._token_id()
             self.s.want("]>")
         else:
             text = self.s.text[self.s.at : end + 1]
@@ -278,10 +281,16 @@ class _Parser:
         self._space()
         while not ids or self.s.take(","):
             self._space()
-            ids.append(self.s.count())
+            ids.append(self._token_id())
             self._space()
         self.s.want(")")
         return self._tokens(ids, other=name == "ExcludeToken")
+
+    def _token_id(self) -> int:
+        at = self.s.at
+        token = self.s.count()
+        self.s.check_token(token, self.vocabulary.size, at)
+        return token
 
     def _tokens(self, ids: list[int], *, other: bool) -> Node:
         if not other:

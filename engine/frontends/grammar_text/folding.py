@@ -4,10 +4,10 @@ import re
 
 from ...ir import Grammar, Node
 
-#: what a pattern is cut into: escapes, classes, dots, and all other characters
-_PIECES = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|.", re.DOTALL)
-#: classes whose complements would have to be folded before they are complemented
-_NEGATED = ("[^", "\\W", "\\D", "\\S", "\\P", "\\p")
+#: what a pattern is cut into: escapes, classes, heads of named groups, and all other characters
+_PIECES = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\(\?P?<[^>]*>|.", re.DOTALL)
+#: what would have to be folded before it is complemented, and characters by their numbers
+_NOT_FOLDED = re.compile(r"\\[WDSPpxuc]|\[\^")
 
 
 def folded(grammar: Grammar, text: str) -> Node:
@@ -29,10 +29,12 @@ def with_dots(pattern: str, *, all_characters: bool) -> str:
 
 def in_any_case(pattern: str) -> str | None:
     """The pattern with both cases of every letter of ASCII; None where that is not exact."""
-    if not pattern.isascii() or any(sign in pattern for sign in _NEGATED):
+    if not pattern.isascii():
         return None
     made = []
     for piece in _PIECES.findall(pattern):
+        if _is_not_folded(piece):
+            return None
         if piece[0] == "[":
             made.append(_class_in_any_case(piece))
         elif piece.isalpha():
@@ -40,6 +42,11 @@ def in_any_case(pattern: str) -> str | None:
         else:
             made.append(piece)
     return None if None in made else "".join(map(str, made))
+
+
+def _is_not_folded(piece: str) -> bool:
+    parts = re.findall(r"\\.|^\[\^|.", piece, re.DOTALL)
+    return any(_NOT_FOLDED.fullmatch(part) for part in parts)
 
 
 def _class_in_any_case(piece: str) -> str | None:

@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, Protocol
 from ...errors import SpecError, UnsupportedSchema
 from ...ir import Grammar, Node
 from ..regex import build_regex
+from ..regex_syntax import parse
 from ..tag_vocabulary import TagVocabulary
 from .common import COMMON
 from .folding import folded, in_any_case, with_dots
@@ -182,30 +183,24 @@ class _Reader:
         names: list[tuple[str, str]] = []
         if self.s.take("."):
             names.append(self._imported())
-        if not names or self.s.peek() == "(":
+        else:
             self.s.want("(")
-            self._blanks(lines=True)
-            while not self.s.take(")"):
+            while not names or self.s.take(","):
+                self._blanks(lines=True)
                 names.append(self._imported())
                 self._blanks(lines=True)
-                self.s.take(",")
-                self._blanks(lines=True)
+            self.s.want(")")
         for name, new in names:
             self._import_one(name, new, at)
 
     def _imported(self) -> tuple[str, str]:
         """A name and the one that it gets."""
-        if self.s.peek() == "(":
-            return self._bad_import()
         name = self._name("the name of a terminal")
         self._blanks()
         if not self.s.take("->"):
             return name, name
         self._blanks()
         return name, self._name("a new name")
-
-    def _bad_import(self) -> tuple[str, str]:
-        raise self.s.error("the name of a terminal must stand here")
 
     def _import_one(self, name: str, new: str, at: int) -> None:
         if self._library is None:
@@ -369,21 +364,21 @@ class _Reader:
             raise self.s.error("a pattern is empty or never closed", at)
         self.s.at = found.end(1) + 1
         flags = self._flags("isu")
-        pattern = with_dots(found.group(1), all_characters="s" in flags)
+        pattern = found.group(1)
+        try:
+            # what looks around would have to look past its terminal
+            parse(pattern, pointer=self.s.pointer, limits=self.s.limits, looks=False)
+        except SpecError as error:
+            raise self.s.within(error, at) from None
         if "i" in flags:
             folded_pattern = in_any_case(pattern)
             if folded_pattern is None:
-                raise self.s.refuse("the flag i", at, "with a class that is not plain ASCII")
+                raise self.s.refuse("the flag i", at, "with what is not plain ASCII")
             pattern = folded_pattern
-
-        def make() -> Node:
-            try:
-                # what looks around would have to look past its terminal
-                return build_regex(self.g, pattern, pointer=self.s.pointer, looks=False)
-            except SpecError as error:
-                raise self.s.within(error, at) from None
-
-        return self._terminal(make)
+        pattern = with_dots(pattern, all_characters="s" in flags)
+        return self._terminal(
+            lambda: build_regex(self.g, pattern, pointer=self.s.pointer, looks=False)
+        )
 
     # -- tokens and schemas -----------------------------------------------------------------------
     def _token(self) -> Emit:
@@ -410,8 +405,9 @@ class _Reader:
             if not 1 <= len(ends) <= 2 or not all(e.isdigit() and len(e) < 10 for e in ends):
                 raise self.s.error("a set of tokens is made of numbers and ranges", at)
             low, high = int(ends[0]), int(ends[-1])
-            if high < low or high - low > self.vocabulary.size:
-                raise self.s.error("a range of tokens is out of order or too large", at)
+            if high < low:
+                raise self.s.error("a range of tokens is out of order", at)
+            self.s.check_token(high, self.vocabulary.size, at)
             ids.extend(range(low, high + 1))
         if not negated:
             return self._terminal(lambda: self.g.tokens(ids))

@@ -41,6 +41,10 @@ class Source:
             return UnsupportedSchema(self.pointer, error.keyword, message)
         return SpecError(message, self.pointer)
 
+    def check_token(self, token: int, size: int, at: int) -> None:
+        if token >= size:
+            raise self.error(f"token id {token} is not in a vocabulary of {size}", at)
+
     def check_depth(self, depth: int) -> None:
         if depth > self.limits.spec_depth:
             raise LimitExceeded("spec_depth", self.limits.spec_depth, depth, self.pointer)
