@@ -39,7 +39,6 @@ OPEN_OBJECT = "an additional key is none of the listed ones"
 ORDER_OF_REST = "a required key must be there, listed or not"
 NUMBER_NAMES = "the type that an element names is that of its value"
 TOGETHER = "a format and lengths hold together; xgrammar looks at the format only"
-LOOKS = "xgrammar has no look-around"
 SHORTEST = "a tag belongs to its shortest trigger; xgrammar refuses tags with two triggers"
 
 
