@@ -60,6 +60,10 @@ cdef class CharAutomaton:
         ]
 
     @property
+    def size(self):
+        return state_count(&self.states)
+
+    @property
     def finals(self):
         cdef uint32_t s
         return {s for s in range(state_count(&self.states)) if self.states.final[s]}

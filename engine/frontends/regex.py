@@ -93,13 +93,19 @@ def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
         bound = Bound(limit, pointer)
         rest, least, most = with_lengths(tree)
         return bounded_node(grammar, search_automaton(rest, bound), least, most, bound)
+    refusal: LimitExceeded | None = None
     try:
-        return search_automaton(tree, Bound(min(limit, SEARCH_STATES), pointer)).to_node(grammar)
-    except LimitExceeded:
-        for each in (plain, factored(plain)):
-            if _places(each) <= SEARCH_PLACES:
-                return emit(grammar, each, True)
-        return search_automaton(tree, Bound(limit, pointer)).to_node(grammar)
+        found = search_automaton(tree, Bound(limit, pointer))
+        if found.size <= SEARCH_STATES:
+            return found.to_node(grammar)
+    except LimitExceeded as error:
+        refusal = error
+    for each in (plain, factored(plain)):
+        if _places(each) <= SEARCH_PLACES:
+            return emit(grammar, each, True)
+    if refusal is not None:
+        raise refusal
+    return found.to_node(grammar)
 
 
 def search_automaton(tree: Tree, bound: Bound) -> CharAutomaton:
