@@ -118,20 +118,23 @@ class Canonical {
             space();
             at++;  // the colon
             value(inside, depth + 1);
-            auto same = std::find_if(members.begin(), members.end(), [&](auto& one) { return one.first == key; });
-            if (same == members.end()) members.emplace_back(std::move(key), std::move(inside));
-            else same->second = std::move(inside);
+            members.emplace_back(std::move(key), std::move(inside));
             space();
             if (peek() == ',') at++;
         }
         at++;
-        std::sort(members.begin(), members.end());
-        out += 'o';
-        length(out, members.size());
-        for (auto& one : members) {
-            length(out, one.first.size());
-            out += one.first + one.second;
+        std::stable_sort(members.begin(), members.end(), [](auto& one, auto& other) { return one.first < other.first; });
+        size_t n = 0;
+        std::string found;
+        for (size_t k = 0; k < members.size(); k++) {
+            if (k + 1 < members.size() && members[k].first == members[k + 1].first) continue;  // the last one counts
+            length(found, members[k].first.size());
+            found += members[k].first + members[k].second;
+            n++;
         }
+        out += 'o';
+        length(out, n);
+        out += found;
     }
 
     uint32_t hex() {

@@ -1,15 +1,23 @@
 """JSON Schema -> IR. What can't be enforced is refused by name and JSON pointer, never dropped.
 
 document     whether it is JSON at all, and not too deep
+dialects     which keywords the document's draft knows
 keywords     which keywords exist, what they constrain, and the forms of their values
-references   $ref inside the document
+references   $ref, URIs and anchors inside the document
 shapes       what a schema says, by type, and the exact meeting of two of them
 facets       a schema's own keywords -> a shape
-reader       schemas -> shapes: $ref, allOf, anyOf, oneOf, enum are worked in
 evaluate     whether a value fits, and whether two shapes exclude one another
+complements  what does not fit a shape
+absorption   alternatives that add nothing beside another one
+composition  allOf, anyOf, oneOf, not, if, dependent... and unevaluated... worked into alternatives
+reader       schemas -> alternatives, remembered; references and enum
 builder      places of values -> rules
 places       what one kind of value asks of the builder
 objects      arrays    strings    numbers    values    formats    one kind of value each
+members      members by their keys, and counted ones
+items        items that are counted, or must differ
+graphs       graphs whose states are told apart by what was written
+decimals     plain decimals within bounds: multiples, and numbers left out
 productive   whether recursion has a way out
 text         white space, literals and the shared rules that all of them use
 """
