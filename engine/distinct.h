@@ -12,8 +12,8 @@
 //          numbers may be taken for equal that are not); arrays by their items in order; objects by
 //          their members in any order, of repeated keys the last one. Values are known by 128 bits of
 //          BLAKE2b, so no text can make two of them look equal.
-// Cost     a byte: a few nanoseconds; the end of an item: its digest, linear in its text; a further
-//          item: a copy of the digests so far.
+// Cost     a byte: a few nanoseconds; the end of an item that begins like another one: its digest,
+//          linear in its text; a further item: a copy of the digests so far.
 // Not here which arrays these are (frontends), masks (masks), when an end is asked about (matcher).
 #pragma once
 
@@ -30,9 +30,15 @@
 namespace distinct {
 
 using Digest = std::pair<uint64_t, uint64_t>;
-using Digests = std::vector<Digest>;  // ascending
+
+// The items so far, each list ascending: their digests, and how they begin (Canonical::beginning).
+struct Used {
+    std::vector<Digest> digests;
+    std::vector<std::string> beginnings;
+};
 
 constexpr size_t NONE = ~size_t(0);
+constexpr size_t BEGINNING = 8;    // bytes of a string by which most are told apart without a digest
 constexpr int MOST_LEVELS = 1000;  // of a value; its text is taken as it stands below
 
 // The canonical form of a JSON value, as bytes. The text is well-formed: rows have taken it.
@@ -46,6 +52,13 @@ class Canonical {
         uint64_t found[2];
         blake2b::digest(out.data(), out.size(), found);
         return {found[0], found[1]};
+    }
+
+    // A string's quote and first bytes, of others a letter for their type; the text may end anywhere.
+    std::string beginning() {
+        uint8_t c = peek();
+        if (c == '"') return '"' + string(BEGINNING).substr(0, BEGINNING);
+        return std::string(1, c == '{' || c == '[' || c == 't' || c == 'f' || c == 'n' ? char(c) : '0');
     }
 
   private:
@@ -159,11 +172,11 @@ class Canonical {
         }
     }
 
-    // A string's decoded text; behind its closing quote.
-    std::string string() {
+    // A string's decoded text, at least so many bytes of it; behind its closing quote.
+    std::string string(size_t most = NONE) {
         std::string out;
         at++;
-        while (at < end && text[at] != '"') {
+        while (at < end && text[at] != '"' && out.size() < most) {
             char c = text[at++];
             if (c != '\\') {
                 out += c;
@@ -190,7 +203,7 @@ class Canonical {
 };
 
 struct Level {
-    std::shared_ptr<const Digests> used;  // of the items so far that had to differ; null: none
+    std::shared_ptr<const Used> used;     // the items so far that had to differ; null: none
     size_t start = NONE;                  // in the text: where the item begins that is written now
     bool is_array = false;
     bool is_due = true;                   // whether an item comes next
@@ -255,8 +268,12 @@ class Place {
         Level& level = levels.back();
         level.asked = true;
         if (!level.used || level.start == NONE) return false;
+        const std::string begun = Canonical(text, level.start, text.size()).beginning();
+        auto& known = level.used->beginnings;
+        if (!std::binary_search(known.begin(), known.end(), begun)) return false;
         return std::binary_search(
-            level.used->begin(), level.used->end(), Canonical(text, level.start, text.size()).digest());
+            level.used->digests.begin(), level.used->digests.end(),
+            Canonical(text, level.start, text.size()).digest());
     }
 
   private:
@@ -268,8 +285,11 @@ class Place {
         Level& level = levels.back();
         if (level.asked && level.start != NONE) {
             Digest one = Canonical(text, level.start, text.size()).digest();
-            auto made = level.used ? std::make_shared<Digests>(*level.used) : std::make_shared<Digests>();
-            made->insert(std::lower_bound(made->begin(), made->end(), one), one);
+            std::string begun = Canonical(text, level.start, text.size()).beginning();
+            auto made = level.used ? std::make_shared<Used>(*level.used) : std::make_shared<Used>();
+            made->digests.insert(std::lower_bound(made->digests.begin(), made->digests.end(), one), one);
+            auto place = std::lower_bound(made->beginnings.begin(), made->beginnings.end(), begun);
+            if (place == made->beginnings.end() || *place != begun) made->beginnings.insert(place, begun);
             level.used = std::move(made);
         }
         level.asked = false;

@@ -63,6 +63,8 @@ cdef bint is_stuck(Arena arena, uint32_t instance, const Place* place) noexcept 
     cdef RowC* row
     cdef uint32_t k, found, steps = 0
     cdef uint8_t byte
+    if not has_few_ways(arena, instance):
+        return False
     way.instance, way.place = instance, place[0]
     todo.push_back(way)
     while todo.size():
