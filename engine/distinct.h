@@ -34,11 +34,11 @@ using Digest = std::pair<uint64_t, uint64_t>;
 // The items so far, each list ascending: their digests, and how they begin (Canonical::beginning).
 struct Used {
     std::vector<Digest> digests;
-    std::vector<std::string> beginnings;
+    std::vector<uint64_t> beginnings;
 };
 
 constexpr size_t NONE = ~size_t(0);
-constexpr size_t BEGINNING = 8;    // bytes of a string by which most are told apart without a digest
+constexpr size_t BEGINNING = 7;    // bytes of a string by which most are told apart without a digest
 constexpr int MOST_LEVELS = 1000;  // of a value; its text is taken as it stands below
 
 // The canonical form of a JSON value, as bytes. The text is well-formed: rows have taken it.
@@ -54,11 +54,12 @@ class Canonical {
         return {found[0], found[1]};
     }
 
-    // A string's quote and first bytes, of others a letter for their type; the text may end anywhere.
-    std::string beginning() {
-        uint8_t c = peek();
-        if (c == '"') return '"' + string(BEGINNING).substr(0, BEGINNING);
-        return std::string(1, c == '{' || c == '[' || c == 't' || c == 'f' || c == 'n' ? char(c) : '0');
+    // A string's quote and first bytes, of others a letter for their type, in one word.
+    uint64_t beginning() {
+        uint64_t c = peek();
+        if (c != '"') return c == '{' || c == '[' || c == 't' || c == 'f' || c == 'n' ? c : '0';
+        for (char one : string(BEGINNING).substr(0, BEGINNING)) c = c << 8 | uint8_t(one);
+        return c;
     }
 
   private:
@@ -268,7 +269,7 @@ class Place {
         Level& level = levels.back();
         level.asked = true;
         if (!level.used || level.start == NONE) return false;
-        const std::string begun = Canonical(text, level.start, text.size()).beginning();
+        const uint64_t begun = Canonical(text, level.start, text.size()).beginning();
         auto& known = level.used->beginnings;
         if (!std::binary_search(known.begin(), known.end(), begun)) return false;
         return std::binary_search(
@@ -285,7 +286,7 @@ class Place {
         Level& level = levels.back();
         if (level.asked && level.start != NONE) {
             Digest one = Canonical(text, level.start, text.size()).digest();
-            std::string begun = Canonical(text, level.start, text.size()).beginning();
+            uint64_t begun = Canonical(text, level.start, text.size()).beginning();
             auto made = level.used ? std::make_shared<Used>(*level.used) : std::make_shared<Used>();
             made->digests.insert(std::lower_bound(made->digests.begin(), made->digests.end(), one), one);
             auto place = std::lower_bound(made->beginnings.begin(), made->beginnings.end(), begun);
