@@ -21,7 +21,7 @@ from ..matcher cimport Matcher
 from ..pool cimport vector
 from ..prefill cimport Prefill
 from ..rows cimport (
-    DEAD, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, InstanceC, ItemC, RowC,
+    DEAD, INSTANCE, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, InstanceC, ItemC, RowC,
 )
 from ..triples cimport TripleC, TriplePtr
 from ..vocabulary cimport TrieNode, Vocabulary
@@ -192,7 +192,7 @@ cdef class _Copy:
         cdef uint32_t source, target
         found = {}
         for k in range(self.byte_memo.keys.size()):
-            target = self.byte_memo.values[k] if self.byte_memo.keys[k] else DEAD
+            target = self.byte_memo.values[k] & INSTANCE if self.byte_memo.keys[k] else DEAD
             if target != DEAD:
                 source = <uint32_t>(self.byte_memo.keys[k] >> 8)
                 self.transition(found, source, target, False)[0].add(self.byte_memo.keys[k] & 255)

@@ -191,3 +191,11 @@ def test_other_grammars_keep_no_places(compiler: engine.Compiler) -> None:
     matcher = engine.Matcher(compiled)
     assert matcher.accept_bytes(b'["a","a"')
     assert len(matcher.place()) == 2
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_what_was_built_can_be_looked_at(compiler: engine.Compiler, name: str) -> None:
+    """REGRESSION: a step that completes such a word is marked in the memo, which crashed this."""
+    compiled = compiler.compile_json_schema(SCHEMAS[name])
+    walk(compiled, random.Random(name), 20)
+    assert engine.inspect(compiled, explore=50).text()
