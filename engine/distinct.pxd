@@ -11,7 +11,8 @@ Stuck    a text from which every way leads to the end of an item that was there 
          comma behind the last value of a list. All ways are tried as long as few bytes may come
          (``FEW_WAYS``) and it does not take too long (``MOST_STEPS``); else there is taken to be one.
 
-Cost     nothing where no rule differs. Else a look at each suspect: about a microsecond.
+Cost     nothing where no rule differs. Else a look at each suspect: a third of a microsecond where the
+         outermost item is short, growing with its text, which a look copies.
 Threads  under the arena's mutex, as the rows.
 """
 

@@ -19,7 +19,7 @@ Not here     complements of several alternatives, and what they meet (compositio
 """
 
 from .evaluate cimport Evaluator
-from .shapes cimport Arrays, Located, Named, Numbers, Objects, Shape, Strings
+from .shapes cimport Arrays, Located, Numbers, Objects, Shape, Strings
 
 cdef enum:
     NOT_THIS
@@ -61,4 +61,3 @@ cdef tuple NOTHING_FITS     # the place of no value
 
 
 cdef bint is_false(tuple place) noexcept
-cdef Named length_pattern(Located where, str keyword, minimum, maximum)

@@ -299,7 +299,7 @@ cdef list key_patterns(list shapes, Located where):
     if strings.formats or (<Shape>shapes[0]).refused or len(strings.barred) > MOST_NAMES:
         return None
     if strings.minimum or strings.maximum is not None:
-        found.append((length_pattern(where, "propertyNames", strings.minimum, strings.maximum), False))
+        found.append((length_pattern(where, strings.minimum, strings.maximum), False))
     for each in strings.patterns:
         found.append((each, False))
     for each in strings.without:
@@ -309,8 +309,8 @@ cdef list key_patterns(list shapes, Located where):
     return found
 
 
-cdef Named length_pattern(Located where, str keyword, minimum, maximum):
-    return named(f"^[^]{{{minimum},{'' if maximum is None else maximum}}}$", where, keyword)
+cdef Named length_pattern(Located where, minimum, maximum):
+    return named(f"^[^]{{{minimum},{'' if maximum is None else maximum}}}$", where, "propertyNames")
 
 
 cdef Named texts_pattern(list texts, Located where):

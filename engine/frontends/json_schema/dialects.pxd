@@ -1,7 +1,7 @@
 """Which keywords a document's dialect knows; the others are annotations in it, as the standard says.
 
-The dialect is that of ``$schema`` at the root: drafts 4, 6, 7, 2019-09, 2020-12, and 2020-12 where
-none is named or nobody knows it. What later drafts spell otherwise is understood everywhere:
+The dialect is that of ``$schema`` at the root: drafts 4 (draft 3 is read as 4), 6, 7, 2019-09,
+2020-12, and 2020-12 where none is named or nobody knows it. What later drafts spell otherwise is understood everywhere:
 ``definitions``, ``dependencies``, ``items`` as an array with ``additionalItems``, and
 ``exclusiveMinimum`` as a boolean; and so is ``nullable``, which is OpenAPI's, beside ``type``.
 

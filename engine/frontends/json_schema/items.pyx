@@ -18,6 +18,8 @@ from ...errors import UnsupportedSchema
 
 #: values that must differ; there is a state for each set of them
 cdef Py_ssize_t MOST_VALUES = 10
+#: numbers of items that are counted at once: each doubles the choices for an item
+cdef Py_ssize_t MOST_COUNTS = 8
 #: levels of items in which two places are looked at for a difference
 cdef int DISTANCE = 3
 
@@ -25,6 +27,9 @@ cdef int DISTANCE = 3
 cdef uint32_t build_counted_array(Places places, Arrays arrays) except? 0xFFFFFFFF:
     cdef Items items = Items.__new__(Items)
     cdef uint32_t inside
+    if len(arrays.counts) > MOST_COUNTS:
+        message = f"{len(arrays.counts)} counts of items at one place can't be enforced; {MOST_COUNTS} can"
+        raise UnsupportedSchema((<Count>arrays.counts[0]).where.at("contains"), "contains", message)
     items.places, items.reader, items.arrays = places, places.reader, arrays
     items.known = {}
     items.must_differ = items.is_listed = False
@@ -127,6 +132,7 @@ cdef class Items:
     cdef bint must_differ, is_listed
     cdef Py_ssize_t steady      # from this item on, all have the same place
     cdef dict known             # by item, up to the steady one: its choices
+    cdef dict values            # where they are listed, by identity: (value, its bit)
 
     cdef uint32_t inside(self) except? 0xFFFFFFFF:
         """What stands between the brackets, white space before the closing one included."""
@@ -228,7 +234,9 @@ cdef class Items:
         cdef list found = []
         cdef Py_ssize_t k
         cdef Count each
-        for value in self.all_values():
+        if self.values is None:
+            self.values = self.all_values()
+        for value, used in self.values.values():
             if not self.reader.fits(place, value):
                 continue
             counted = []
@@ -238,15 +246,14 @@ cdef class Items:
                     counted.append(k)
             nodes.clear()
             add_values(self.places.text, [value], &nodes)
-            found.append((nodes[0], tuple(counted), 1 << self.known["values"].index(identity(value))))
+            found.append((nodes[0], tuple(counted), used))
         return found
 
-    cdef list all_values(self):
-        """All values that some item may have."""
+    cdef dict all_values(self):
+        """All values that some item may have, each with its bit."""
         cdef dict found = {}
         cdef tuple place
         for place in (*self.arrays.prefix, self.arrays.rest):
             for value in values_of(self.reader, place):
-                found[identity(value)] = value
-        self.known["values"] = list(found)
-        return list(found.values())
+                found.setdefault(identity(value), (value, 1 << <int>len(found)))
+        return found

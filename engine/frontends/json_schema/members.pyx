@@ -17,6 +17,8 @@ from ..char_automaton import Bound, intersection, without
 
 #: classes of keys of one object
 cdef Py_ssize_t MOST_CLASSES = 64
+#: members of one object that must be somewhere: each doubles the states
+cdef Py_ssize_t MOST_SOME = 10
 
 
 cdef class KeyClass:
@@ -85,16 +87,30 @@ cdef most_others(Places places, Objects objects, list names):
 
 cdef list choices_of(Objects objects, KeyClass keys):
     """(place of a value, what of ``objects.some`` a member with it is) of a class."""
+    return with_some(objects, place_of(objects, keys), [is_among(<Keyed>each, keys) for each in objects.some])
+
+
+cdef list with_some(Objects objects, tuple place, list applies):
+    """The same of a place, by which of ``objects.some`` apply to its key: what asks nothing of the value
+    is found by the key alone.
+    """
     cdef Keyed each
+    cdef list found = [(place, 0)]
     cdef int number
-    cdef list found = [(place_of(objects, keys), 0)]
-    for number in range(<int>len(objects.some)):
+    check_some(objects)
+    for number in range(<int>len(applies)):
         each = objects.some[number]
-        if not is_among(each, keys):
-            continue
-        more = [(both(place, each.place), bits | 1 << number) for place, bits in found]
-        found = found + more if each.place else more
+        if applies[number]:
+            more = [(both(known, each.place), bits | 1 << number) for known, bits in found]
+            found = found + more if each.place else more
     return found
+
+
+cdef int check_some(Objects objects) except -1:
+    if len(objects.some) > MOST_SOME:
+        message = f"{len(objects.some)} members that must be somewhere can't be enforced; {MOST_SOME} can"
+        raise UnsupportedSchema(objects.where.pointer(), "not", message)
+    return 0
 
 
 cdef list classes_of(Places places, Objects objects, list names):
@@ -215,11 +231,12 @@ cdef uint32_t counted_members(
     """
     cdef Counting counting = Counting.__new__(Counting)
     cdef size_t k
+    check_some(objects)
     counting.places, counting.objects, counting.members, counting.names = places, objects, members, names
     counting.others, counting.required = others, 0
     if places.any_order:
         for k in range(members.required.size()):
-            counting.required |= <int>members.required[k] << k
+            counting.required |= bit_of(k) if members.required[k] else 0
     return counting.inside()
 
 
@@ -284,31 +301,30 @@ cdef class Counting:
         if self.places.any_order:
             for k in range(n):
                 if not state[0] >> k & 1:
-                    self.add_listed(graph, state, k, state[0] | 1 << k)
+                    self.add_listed(graph, state, k, state[0] | bit_of(k))
         elif state[0] < n:
             self.add_listed(graph, state, state[0], state[0] + 1)
         return 0
 
     cdef int add_listed(self, Graph graph, tuple state, Py_ssize_t k, after) except -1:
         """A listed member, and beside it the same as one that must be somewhere."""
-        cdef Keyed each
-        cdef Py_ssize_t number
-        cdef Objects objects = self.objects
         cdef Composition reader = self.places.reader
+        cdef Text text = self.places.text
         cdef str name = self.names[k]
-        cdef list found = [(objects.place_of(name, reader), 0)]
-        for number in range(len(objects.some)):
-            each = objects.some[number]
-            if not state[2] >> number & 1 and each.has(name, reader):
-                found += [(both(place, each.place), bits | 1 << number) for place, bits in found]
-        for place, bits in found:
+        cdef list applies = [(<Keyed>each).has(name, reader) for each in self.objects.some]
+        for place, bits in with_some(self.objects, self.objects.place_of(name, reader), applies):
             node = self.places.place(place)
-            if node != self.places.text.fail:
-                text = self.places.text
-                self.add_member(graph, state, (<Text>text).pair((<Text>text).text(name), node), after, bits)
+            if node != text.fail:
+                self.add_member(graph, state, text.pair(text.text(name), node), after, bits)
         return 0
 
     cdef int add_member(self, Graph graph, tuple state, uint32_t node, after, bits) except -1:
         if state[1]:
             node = self.places.text.after_comma(node)
         return graph.add(state, node, (after, min(state[1] + 1, self.cap), state[2] | bits))
+
+
+cdef object bit_of(Py_ssize_t k):
+    """Of a set of any size."""
+    cdef object one = 1
+    return one << k

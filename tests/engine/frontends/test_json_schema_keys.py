@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+import engine
 from engine.errors import SpecError
 from tests.engine.frontends.accepting import check, check_table, compiler
+from tests.engine.frontends.random_schemas import byte_vocabulary
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 
@@ -123,3 +125,19 @@ CONTRADICTORY = [
 def test_an_object_that_can_not_be_is_refused(schema: Any) -> None:
     with pytest.raises(SpecError, match="nothing can satisfy"):
         compiler().compile_json_schema(schema)
+
+
+def test_sets_of_many_counted_keys_are_told_apart_in_any_order() -> None:
+    """REGRESSION: the bit of a required key past the thirty-second was lost."""
+    keys = {f"k{n:02}": {} for n in range(40)}
+    schema = {"properties": keys, "required": ["k35"], "minProperties": 2, "maxProperties": 2}
+    compiled = engine.Compiler(byte_vocabulary()).compile_json_schema(
+        {"type": "object", "additionalProperties": False, **schema}, any_order=True
+    )
+    for text, right in (
+        (b'{"k00":1,"k01":1}', False),
+        (b'{"k35":1,"k01":1}', True),
+        (b'{"k01":1,"k35":1}', True),
+    ):
+        matcher = engine.Matcher(compiled)
+        assert (matcher.accept_bytes(text) and matcher.can_stop()) == right

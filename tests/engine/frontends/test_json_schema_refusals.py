@@ -39,6 +39,8 @@ UNSUPPORTED = [
     ({"$dynamicRef": "http://x/y"}, "/$dynamicRef", "$dynamicRef"),
     ({"$dynamicRef": "#x", "$defs": {"a": {"$dynamicAnchor": "x"}, "b": {"$dynamicAnchor": "x"}}}, "/$dynamicRef", "$dynamicRef"),
     ({"type": "string", "pattern": r"(a)\1"}, "/pattern", "pattern"),
+    ({"allOf": [{"contains": {"const": n}} for n in range(30)]}, "/allOf/0/contains", "contains"),
+    ({"allOf": [{"not": {"properties": {f"x{n}": True}, "additionalProperties": False}} for n in range(33)]}, "/allOf/0/not", "not"),
     ({"allOf": [{"anyOf": [{"properties": {f"{name}{n}": {"type": "string"}}} for name in "ab"]} for n in range(20)]}, "/allOf/9/anyOf", "anyOf"),
 ]  # fmt: skip
 
