@@ -9,7 +9,9 @@ facets       a schema's own keywords -> a shape
 evaluate     whether a value fits, and whether two shapes exclude one another
 complements  what does not fit a shape
 absorption   alternatives that add nothing beside another one
+meetings     alternatives that meet, or are taken from one another
 composition  allOf, anyOf, oneOf, not, if, dependent... and unevaluated... worked into alternatives
+opposites    what is left without a schema that is made of others
 reader       schemas -> alternatives, remembered; references and enum
 builder      places of values -> rules
 places       what one kind of value asks of the builder

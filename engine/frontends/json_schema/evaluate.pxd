@@ -1,7 +1,7 @@
 """Whether a given value fits a shape, and whether two shapes have a value in common.
 
 Needed for enum and const beside other keywords, and for oneOf, which is anyOf where its branches
-exclude one another; where not, they are subtracted (composition).
+exclude one another; where not, each loses the others (composition).
 """
 
 from .shapes cimport Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings

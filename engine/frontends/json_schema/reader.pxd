@@ -8,12 +8,12 @@ Invariants   I1 nothing is dropped: a keyword is an annotation, or it is in the 
              I2 applicators and references lead from schema to schema at one place; one that leads back
              to itself is an error.
 Cost         linear in the schema, but for meetings of several alternatives at one place, which
-             multiply (composition).
+             multiply (meetings).
 """
 
 from ...hashing cimport U64MapC
-from .composition cimport Composition
 from .keywords cimport KeywordsC
+from .opposites cimport Opposites
 from .references cimport References
 from .shapes cimport Located
 
@@ -21,7 +21,7 @@ from .shapes cimport Located
 cdef Reader new_reader(References references, limits, bint refuse_unknown)
 
 
-cdef class Reader(Composition):
+cdef class Reader(Opposites):
     cdef References references
     cdef Py_ssize_t depth_limit
     cdef bint refuse_unknown        # formats
@@ -37,14 +37,12 @@ cdef class Reader(Composition):
     # places are remembered by identity: what merging made must live as long
     cdef dict _places
 
-    cdef Located target(self, Located where)
     cdef Located end_of_chain(self, Located where)
     cdef tuple place_shapes(self, tuple place)
     cdef tuple read_target(self, Located where)
     cdef tuple opened(self, Located where)
     cdef int check_open(self, Located where) except -1
     cdef tuple schema(self, Located where)
-    cdef bint scan_known(self, Located where, KeywordsC* found) except -1
     cdef tuple composition(self, KeywordsC* found, Located where, tuple shapes)
     cdef tuple referred(self, KeywordsC* found, Located where, tuple shapes)
     cdef tuple derived_shapes(self, Located where)

@@ -4,7 +4,8 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from ...hashing cimport MISSING, map_get, map_put
 from .complements cimport NOT_THIS, PLAIN_NUMBERS, THIS_VALUE, Derived
-from .composition cimport Composition, united
+from .meetings cimport united
+from .opposites cimport Opposites
 from .facets cimport evaluated_by, own_shape
 from .keywords cimport (
     BASE, CONST, DYNAMIC_REFERENCE, ENUM, RECURSIVE_REFERENCE, REFERENCE, UNEVALUATED_ITEMS,
@@ -24,12 +25,12 @@ cdef Reader new_reader(References references, limits, bint refuse_unknown):
     made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
     made.references, made.refuse_unknown = references, refuse_unknown
     made.knows_const = references.dialect.known & bit(CONST) != 0
-    made._within = set()
+    made._within, made._apart, made._without = set(), set(), {}
     made._shapes, made._open, made.tracking, made.looking, made.work = [], {}, 0, 0, 0
     return made
 
 
-cdef class Reader(Composition):
+cdef class Reader(Opposites):
     cdef tuple shapes_at(self, tuple place):
         """The alternatives of a place.
 
@@ -54,6 +55,8 @@ cdef class Reader(Composition):
         key = tuple([<size_t><void*>(<Located>each).schema for each in place])
         if self._places is None:
             self._places = {}
+        if key not in self._places and self.is_contradiction(place):
+            self._places[key] = place, ()
         if key not in self._places:
             if key in self._open:
                 raise CircularReference("the reference leads back here", (<Located>place[0]).pointer())
@@ -202,15 +205,20 @@ cdef class Reader(Composition):
     cdef tuple referred(self, KeywordsC* found, Located where, tuple shapes):
         cdef Located target
         if has(found, REFERENCE):
-            self.followed = True
-            target = self.references.resolve(<object>found.value[REFERENCE], where, "$ref")
-            shapes = self.within(target, shapes)
+            shapes = self.within(self.referred_by(found, where), shapes)
         for slot, keyword in ((DYNAMIC_REFERENCE, "$dynamicRef"), (RECURSIVE_REFERENCE, "$recursiveRef")):
             if has(found, slot):
                 self.followed = True
                 target = self.references.resolve_dynamic(<object>found.value[<int>slot], where, keyword)
                 shapes = self.meetings(shapes, self.read(target), where, keyword)
         return shapes
+
+    cdef Located referred_by(self, KeywordsC* found, Located where):
+        self.followed = True
+        return self.references.resolve(<object>found.value[REFERENCE], where, "$ref")
+
+    cdef Shape own(self, KeywordsC* found, Located where):
+        return own_shape(found, where, self, self.refuse_unknown)
 
     cdef tuple derived_shapes(self, Located where):
         """The alternatives of a place that was made of others."""
@@ -227,7 +235,7 @@ cdef class Reader(Composition):
         self._open[key] = None
         try:
             if derived.kind == NOT_THIS:
-                return self.subtract(ANYTHING_ONLY, self.shapes_at(<tuple>derived.places[0]), where, None)
+                return self.without_place(<tuple>derived.places[0], ANYTHING_ONLY)
             for place in derived.places:
                 found += self.shapes_at(<tuple>place)
             return united(found)
