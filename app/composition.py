@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from adapters.workers import Worker
-from cache import Layer, MemoryStore, TieredStore
+from cache import TieredStore, may_use_redis, open_store
 from engine import Compiler
 
 from .logging import Logger
@@ -24,9 +24,6 @@ from .service.planning import Planner
 from .settings import Settings
 from .tokenizer import Tokenizer, load_tokenizer
 from .version import version
-
-#: what separates our entries from others' in one Redis
-NAMESPACE = "switchyard"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,24 +91,18 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
 
 def make_store(settings: Settings, logger: Logger) -> TieredStore:
     """Memory, and behind it Redis where it may be used."""
-    layers: list[Layer] = [MemoryStore(settings.cache_memory_bytes)]
-    if settings.redis_url is not None:
-        if settings.cache_key is None and settings.cache_trust != "network":
-            logger.warning("redis is not used: set CACHE_KEY, or CACHE_TRUST=network")
-        else:
-            from cache import RedisStore
-
-            key = settings.cache_key
-            layers.append(
-                RedisStore(
-                    settings.redis_url.get_secret_value(),
-                    namespace=NAMESPACE,
-                    key=None if key is None else key.get_secret_value().encode(),
-                    ttl_s=settings.cache_ttl_seconds,
-                    trust=settings.cache_trust,
-                )
-            )
-    return TieredStore(layers)
+    key = settings.cache_key
+    secret = None if key is None else key.get_secret_value().encode()
+    url = settings.redis_url
+    if url is not None and not may_use_redis(secret, settings.cache_trust):
+        logger.warning("redis is not used: set CACHE_KEY, or CACHE_TRUST=network")
+    return open_store(
+        memory_bytes=settings.cache_memory_bytes,
+        redis_url=None if url is None else url.get_secret_value(),
+        key=secret,
+        ttl_s=settings.cache_ttl_seconds,
+        trust=settings.cache_trust,
+    )
 
 
 def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -> list[Worker]:

@@ -13,12 +13,22 @@ Not here    what the bytes mean, and what makes two keys equal (the engine's bus
 from typing import TYPE_CHECKING
 
 from .memory import MemoryStore
+from .opening import NAMESPACE, may_use_redis, open_store
 from .tiered import Layer, TieredStore
 
 if TYPE_CHECKING:
     from .redis_store import RedisBounds, RedisStore
 
-__all__ = ["Layer", "MemoryStore", "RedisBounds", "RedisStore", "TieredStore"]
+__all__ = [
+    "NAMESPACE",
+    "Layer",
+    "MemoryStore",
+    "RedisBounds",
+    "RedisStore",
+    "TieredStore",
+    "may_use_redis",
+    "open_store",
+]
 
 
 def __getattr__(name: str) -> object:

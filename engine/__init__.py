@@ -24,6 +24,7 @@ from .events import Event
 from .features import Features
 from .inspection import Inspection, inspect
 from .limits import Limits
+from .logits import apply_bitmask
 from .matcher import Matcher, fill_bitmask_tree
 from .parser import Parser
 from .schemas import Relaxation, Relaxed, Report, check_json_schema, relax
@@ -50,6 +51,7 @@ __all__ = [
     "Store",
     "UnsupportedSchema",
     "Vocabulary",
+    "apply_bitmask",
     "check_json_schema",
     "fill_bitmask_batch",
     "fill_bitmask_tree",

@@ -35,6 +35,7 @@ cdef class Generation:
     cdef Generation of(Compiled compiled)
 
 cdef class Compiled:
+    cdef object __weakref__
     cdef readonly Vocabulary vocabulary
     cdef readonly object grammar
     cdef readonly object limits

@@ -2,7 +2,8 @@
 
 Two families are read: byte-level BPE, whose token strings spell bytes through GPT-2's printable
 alphabet, and SentencePiece-like vocabularies, where U+2581 stands for a space and ``<0xNN>`` for a
-single byte. Which one it is, is decided by the tokenizer's own decoder, not by its name.
+single byte. Which one it is, is decided by the tokenizer's own decoder, not by its name. Other
+families are refused: the bytes of a WordPiece token depend on its neighbours.
 """
 
 import json
@@ -10,6 +11,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+#: decoders of pieces
+_PIECES = ("ByteFallback", "Metaspace")
 _BYTE_TOKEN = re.compile(r"<0x([0-9A-Fa-f]{2})>\Z")
 
 
@@ -22,11 +25,18 @@ def _byte_alphabet() -> dict[str, int]:
     return dict(pairs)
 
 
-def _is_byte_level(tokenizer: Any) -> bool:
+def _is_byte_level(tokenizer: Any, vocabulary: dict[str, int]) -> bool:
+    """
+    Raises:
+        ValueError: neither byte-level nor pieces.
+    """
     backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        return False
-    return '"ByteLevel"' in json.dumps(json.loads(backend.to_str()).get("decoder"))
+    decoder = "" if backend is None else json.dumps(json.loads(backend.to_str()).get("decoder"))
+    if '"ByteLevel"' in decoder:
+        return True
+    if "<0x00>" not in vocabulary and not any(f'"{name}"' in decoder for name in _PIECES):
+        raise ValueError("its tokens are neither byte-level BPE nor SentencePiece-like pieces")
+    return False
 
 
 def _from_byte_level(text: str, alphabet: dict[str, int]) -> bytes:
@@ -46,7 +56,8 @@ def huggingface_tokens(tokenizer: Any, size: int | None = None) -> tuple[list[by
     """Token bytes by id, and the ids of special tokens.
 
     Raises:
-        ValueError: ``size`` is smaller than the tokenizer's largest id needs.
+        ValueError: ``size`` is smaller than the tokenizer's largest id needs, or nobody knows the
+            bytes of its tokens.
     """
     vocabulary: dict[str, int] = tokenizer.get_vocab()
     needed = max(vocabulary.values()) + 1
@@ -54,7 +65,7 @@ def huggingface_tokens(tokenizer: Any, size: int | None = None) -> tuple[list[by
         raise ValueError(f"the tokenizer needs {needed} ids, the model has {size}")
     tokens = [b""] * (size or needed)
     alphabet = _byte_alphabet()
-    byte_level = _is_byte_level(tokenizer)
+    byte_level = _is_byte_level(tokenizer, vocabulary)
     added = getattr(tokenizer, "added_tokens_decoder", {})
     for text, number in vocabulary.items():
         if number in added:

@@ -1,0 +1,219 @@
+"""SGLang's grammar backend ``switchyard``: requests in, grammars out.
+
+Thinking   SGLang says of each request whether it thinks first. Where the server has a reasoning
+           parser, such a request's grammar begins with a region of free thinking up to the
+           parser's end tag (requests), bounded by the request's ``thinking_budget`` or by
+           SGLANG_MAX_THINK_TOKENS. ``--enable-strict-thinking`` is refused at start: it also
+           filters requests without a grammar.
+Threads    the scheduler's; compiling has its own (compiling).
+"""
+
+import logging
+import secrets
+from collections.abc import Collection, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from sglang.srt.constrained.base_grammar_backend import (
+    BaseGrammarBackend,
+    BaseGrammarObject,
+    GrammarStats,
+    InvalidGrammarObject,
+)
+
+from cache import may_use_redis, open_store
+from engine import Compiled, Compiler, EngineError
+
+from . import settings as environment
+from . import versions
+from .compiling import Compilations
+from .grammar import Shared, SwitchyardGrammar, walk_tree
+from .masks import Masks
+from .requests import Spec, Thinking, Wanted, compile_wanted
+from .status import describe
+from .tokenizers import read_vocabulary
+
+_log = logging.getLogger(__name__)
+
+#: characters of an engine's message that are handed on to clients
+MESSAGE_CHARS = 500
+
+_here: "SwitchyardBackend | None" = None
+
+
+class GrammarKey(tuple[str, Spec]):
+    """SGLang's (kind, text), with what else of a request matters for its grammar."""
+
+    prompt_tokens: int
+    thinking_budget: int | None
+
+    @classmethod
+    def of(
+        cls, key: tuple[str, str], prompt_tokens: int, thinking_budget: int | None
+    ) -> "GrammarKey":
+        made = cls((key[0], Spec(key[1])))
+        made.prompt_tokens, made.thinking_budget = prompt_tokens, thinking_budget
+        return made
+
+
+class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
+    """See the file's header."""
+
+    def __init__(
+        self,
+        compiler: Compiler,
+        masks: Masks,
+        settings: environment.Settings,
+        *,
+        thinking_end: str | None = None,
+        most_thinking: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.compiler = compiler
+        vocabulary = compiler.vocabulary
+        self.shared = Shared(masks, vocabulary.stop_token_ids, vocabulary.words)
+        self.compilations = Compilations(compiler, settings)
+        self._thinking_end = thinking_end
+        self._most_thinking = most_thinking
+
+    # -- what SGLang calls for each request --------------------------------------------------------
+    def get_request_grammar_key(
+        self,
+        key: tuple[str, str],
+        *,
+        input_ids: Sequence[int],
+        thinking_budget: int | None,
+    ) -> GrammarKey:
+        """Keeps what SGLang tells here only; the key is shown in its messages."""
+        return GrammarKey.of(key, len(input_ids), thinking_budget)
+
+    def get_cached_or_future_value(
+        self, key: tuple[str, str], require_reasoning: bool
+    ) -> tuple[BaseGrammarObject | Future[BaseGrammarObject], bool]:
+        """The grammar, or its future; and whether it is there."""
+        try:
+            wanted = self._wanted(key, require_reasoning)
+            found = self.compilations.known(wanted)
+            if found is not None:
+                return self._grammar(wanted, found, is_hit=True), True
+            prompt_tokens = getattr(key, "prompt_tokens", 0)
+            deliver = self._deliverer(wanted)
+            return self.compilations.start(wanted, prompt_tokens, deliver), False
+        except Exception as error:
+            return self._invalid(error), True
+
+    def set_cache(self, key: tuple[str, str], value: BaseGrammarObject) -> None:
+        """Nothing: what was compiled is known already, and a failure or a time-out must not be."""
+
+    def reset(self) -> None:
+        """Forgets compiled grammars."""
+        self.compilations.clear()
+
+    def dispatch_json(self, key_string: str) -> BaseGrammarObject:
+        """Compiles at once; as the other three."""
+        return self._compiled_now("json", key_string)
+
+    def dispatch_regex(self, key_string: str) -> BaseGrammarObject:
+        return self._compiled_now("regex", key_string)
+
+    def dispatch_ebnf(self, key_string: str) -> BaseGrammarObject:
+        return self._compiled_now("ebnf", key_string)
+
+    def dispatch_structural_tag(self, key_string: str) -> BaseGrammarObject:
+        return self._compiled_now("structural_tag", key_string)
+
+    # -- making grammars ---------------------------------------------------------------------------
+    def _wanted(self, key: tuple[str, str], require_reasoning: bool) -> Wanted:
+        kind, text = key[0], str(key[1])
+        # a grammar of the whole answer says itself what thinking is
+        if not require_reasoning or self._thinking_end is None or kind == "full_assistant_ebnf":
+            return Wanted(kind, text)
+        budget = getattr(key, "thinking_budget", None)
+        most = self._most_thinking if budget is None or budget < 0 else budget
+        return Wanted(kind, text, Thinking(self._thinking_end, most))
+
+    def _grammar(self, wanted: Wanted, compiled: Compiled, *, is_hit: bool) -> SwitchyardGrammar:
+        stats = GrammarStats(is_cache_hit=is_hit, dispatch_type=wanted.kind)
+        return SwitchyardGrammar(compiled, self.shared, stats)
+
+    def _deliverer(self, wanted: Wanted) -> Any:
+        def deliver(made: Compiled | Exception) -> BaseGrammarObject:
+            if not isinstance(made, Compiled):
+                return self._invalid(made)
+            try:
+                return self._grammar(wanted, made, is_hit=False)
+            except Exception as error:
+                return self._invalid(error)
+
+        return deliver
+
+    def _compiled_now(self, kind: str, text: str) -> BaseGrammarObject:
+        wanted = Wanted(kind, text)
+        try:
+            return self._grammar(wanted, compile_wanted(self.compiler, wanted), is_hit=False)
+        except Exception as error:
+            return self._invalid(error)
+
+    def _invalid(self, error: Exception) -> InvalidGrammarObject:
+        """What SGLang answers with 400."""
+        if isinstance(error, EngineError):
+            return InvalidGrammarObject(str(error)[:MESSAGE_CHARS])
+        number = secrets.token_hex(4)
+        self.shared.counters.errors += 1
+        _log.error("switchyard: compiling failed (%s)", number, exc_info=error)
+        return InvalidGrammarObject(f"internal error {number}")
+
+
+def create(
+    server_args: Any, tokenizer: Any, vocab_size: int, eos_token_ids: Any
+) -> SwitchyardBackend:
+    """The backend of this scheduler's process.
+
+    Raises:
+        UnsupportedTokenizer, BadSetting, ValueError: the server can't start; the message says why.
+    """
+    global _here
+    api = versions.check()
+    settings = environment.load()
+    if api.strict_thinking():
+        raise ValueError(
+            "--enable-strict-thinking is not supported by the grammar backend 'switchyard': "
+            "thinking is part of each request's grammar, bounded by its thinking_budget"
+        )
+    if settings.redis_url and not may_use_redis(settings.cache_key, settings.cache_trust):
+        _log.warning(
+            "switchyard: Redis is not used: set SWITCHYARD_CACHE_KEY or _CACHE_TRUST=network"
+        )
+    store = open_store(
+        memory_bytes=settings.cache_memory_bytes,
+        redis_url=settings.redis_url,
+        key=settings.cache_key,
+        ttl_s=settings.cache_ttl_seconds,
+        trust=settings.cache_trust,
+    )
+    vocabulary = read_vocabulary(
+        tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids), store=store
+    )
+    backend = SwitchyardBackend(
+        Compiler(vocabulary, store=store),
+        Masks(can_pin=api.can_pin(), device_kernel=api.device_kernel),
+        settings,
+        thinking_end=api.reasoning_end(tokenizer),
+        most_thinking=api.most_thinking(),
+    )
+    api.add_tree_walk(walk_tree)
+    _here = backend
+    _log.info("switchyard: constrains with the vocabulary %s", vocabulary.fingerprint)
+    return backend
+
+
+def _ids(given: Any) -> Collection[int]:
+    """SGLang's end-of-sequence ids: a set, a list, one id, or None."""
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, int) else given
+
+
+def status_here() -> dict[str, Any] | None:
+    """What this process's backend says of itself; None: it has none."""
+    return None if _here is None else describe(_here.compiler, _here.shared, _here.compilations)

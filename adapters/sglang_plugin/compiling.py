@@ -1,0 +1,136 @@
+"""Compilations for SGLang: one for all requests that wait for a grammar, and a look-up after.
+
+Representation   ``_known``: what was compiled lately, by what was wanted, weakly: how long a
+                 grammar is kept is the compiler's business, which counts its bytes.
+                 ``_waiting``: the futures of each compilation that is under way.
+Invariants       I1 a failure is never remembered: the next request compiles again.
+                 I2 cancelling one request's future leaves the others'.
+                 I3 the texts kept stay below ``grammar_text_bytes``.
+Threads          a pool of its own; ``known`` and ``start`` are the scheduler's, and do not wait.
+Not here         what is compiled (requests).
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+from weakref import ref
+
+from engine import Compiled, Compiler, EngineError
+
+from .requests import Wanted, compile_wanted
+from .settings import Settings
+
+#: masks of the first look ahead during a prefill; each look is twice as far
+FIRST_LOOK = 4
+
+#: what a request gets of a compilation, made of the grammar or of what went wrong
+Deliver = Callable[["Compiled | Exception"], Any]
+
+
+class Compilations:
+    """See the file's header."""
+
+    def __init__(self, compiler: Compiler, settings: Settings) -> None:
+        self._compiler = compiler
+        self._settings = settings
+        self._pool = ThreadPoolExecutor(settings.compile_threads, "switchyard-compile")
+        self._guard = threading.Lock()
+        self._known: OrderedDict[Wanted, ref[Compiled]] = OrderedDict()
+        self._text_bytes = 0
+        self._waiting: dict[Wanted, list[tuple[Future[Any], Deliver]]] = {}
+        self.counts = {"compiles": 0, "compile_failures": 0, "shared_compiles": 0, "hits": 0}
+
+    def known(self, wanted: Wanted) -> Compiled | None:
+        """The grammar, if it is there."""
+        with self._guard:
+            found = self._known.get(wanted)
+            compiled = None if found is None else found()
+            if compiled is None:
+                self._forget(wanted)
+            else:
+                self._known.move_to_end(wanted)
+                self.counts["hits"] += 1
+            return compiled
+
+    def start(self, wanted: Wanted, prompt_tokens: int, deliver: Deliver) -> Future[Any]:
+        """Compiles; ``deliver`` makes the future's result, in a thread of the pool."""
+        future: Future[Any] = Future()
+        with self._guard:
+            waiting = self._waiting.get(wanted)
+            if waiting is not None:
+                waiting.append((future, deliver))
+                self.counts["shared_compiles"] += 1
+                return future
+            self._waiting[wanted] = [(future, deliver)]
+        self._pool.submit(self._run, wanted, prompt_tokens)
+        return future
+
+    def clear(self) -> None:
+        """Forgets what was compiled."""
+        with self._guard:
+            self._known.clear()
+            self._text_bytes = 0
+
+    # -- in the pool -------------------------------------------------------------------------------
+    def _run(self, wanted: Wanted, prompt_tokens: int) -> None:
+        with self._guard:
+            if all(future.cancelled() for future, _ in self._waiting[wanted]):
+                del self._waiting[wanted]
+                return
+        made = self._compile(wanted)
+        with self._guard:
+            waiting = self._waiting.pop(wanted)
+            if isinstance(made, Compiled):
+                self._remember(wanted, made)
+        for future, deliver in waiting:
+            if future.set_running_or_notify_cancel():
+                _settle(future, deliver, made)
+        if isinstance(made, Compiled):
+            self._prepare(made, prompt_tokens)
+
+    def _compile(self, wanted: Wanted) -> Compiled | Exception:
+        try:
+            made: Compiled | Exception = compile_wanted(self._compiler, wanted)
+        except Exception as error:  # whatever it is, those who wait must hear of it
+            made = error
+        self.counts["compiles" if isinstance(made, Compiled) else "compile_failures"] += 1
+        return made
+
+    def _prepare(self, compiled: Compiled, prompt_tokens: int) -> None:
+        """Masks ahead, while the model reads the prompt: the longer that takes, the more."""
+        settings = self._settings
+        budget_ms = min(
+            settings.prefill_most_ms, settings.prefill_us_per_token * prompt_tokens / 1000
+        )
+        end = time.perf_counter() + budget_ms / 1000
+        look = FIRST_LOOK
+        try:
+            while time.perf_counter() < end and compiled.prepare(look):
+                look *= 2
+        except EngineError:
+            return  # the request meets the same limit where it matters
+
+    # -- under the guard ---------------------------------------------------------------------------
+    def _remember(self, wanted: Wanted, compiled: Compiled) -> None:
+        self._forget(wanted)
+        self._known[wanted] = ref(compiled)
+        self._text_bytes += len(wanted.text)
+        while self._known and (
+            len(self._known) > self._settings.grammars
+            or self._text_bytes > self._settings.grammar_text_bytes
+        ):
+            self._forget(next(iter(self._known)))
+
+    def _forget(self, wanted: Wanted) -> None:
+        if self._known.pop(wanted, None) is not None:
+            self._text_bytes -= len(wanted.text)
+
+
+def _settle(future: Future[Any], deliver: Deliver, made: Compiled | Exception) -> None:
+    try:
+        future.set_result(deliver(made))
+    except Exception as error:
+        future.set_exception(error)

@@ -1,0 +1,262 @@
+"""One request's grammar as SGLang drives it.
+
+Invariants   I1 nothing but ValueError leaves it, and that only from accept_token: SGLang ends the
+                request for it. Any other exception would end the whole server.
+             I2 after an error of ours the mask allows stop tokens only, and accepting one raises:
+                the request ends as an error, never as a short answer that looks whole.
+             I3 a token that does not fit is refused whatever the mask said.
+             I4 terminated is what a stop token has ended, and nothing else.
+             I5 the object is true (SGLang tests it).
+Threads      the scheduler's; compiling threads make them.
+"""
+
+import logging
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, GrammarStats
+
+from engine import Compiled, EngineError, Matcher, fill_bitmask_batch
+
+from .masks import Masks
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Counters:
+    """What happened in a scheduler's process, and the nanoseconds that it took of the scheduler.
+
+    ``steps`` are batches whose masks were filled, ``limits`` grammars that passed a bound of the
+    engine while they were used, ``errors`` what must stay 0.
+    """
+
+    accepts: int = 0
+    accept_ns: int = 0
+    refused_tokens: int = 0
+    rollbacks: int = 0
+    steps: int = 0
+    fills: int = 0
+    fill_ns: int = 0
+    apply_ns: int = 0
+    trees: int = 0
+    tree_ns: int = 0
+    limits: int = 0
+    errors: int = 0
+
+
+class Shared:
+    """What all grammars of a worker have in common."""
+
+    __slots__ = ("counters", "masks", "stop_row")
+
+    def __init__(self, masks: Masks, stop_token_ids: Sequence[int], words: int) -> None:
+        self.masks = masks
+        self.counters = Counters()
+        self.stop_row = torch.zeros(words, dtype=torch.int32)
+        for number in stop_token_ids:
+            bit = 1 << (number % 32)
+            self.stop_row[number // 32] |= bit - (1 << 32) if bit >> 31 else bit
+
+
+class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
+    """See the file's header.
+
+    Args:
+        compiled: shared by all requests that want it.
+        shared: the worker's.
+        stats: for SGLang's metrics.
+    """
+
+    def __init__(
+        self, compiled: Compiled, shared: Shared, stats: GrammarStats | None = None
+    ) -> None:
+        super().__init__()
+        self.grammar_stats = stats
+        self._compiled = compiled
+        self._shared = shared
+        self._matcher = Matcher(compiled)
+        self._failure: str | None = None
+        self._ignored = 0  # tokens after the end, which rollback counts
+
+    # -- tokens ------------------------------------------------------------------------------------
+    def accept_token(self, token: int) -> None:
+        """
+        Raises:
+            ValueError: the token does not fit, or an error of ours.
+        """
+        counters = self._shared.counters
+        start = time.perf_counter_ns()
+        counters.accepts += 1
+        taken = self._failure is None and self._accept(token)
+        counters.accept_ns += time.perf_counter_ns() - start
+        if self._failure is not None:
+            raise ValueError(self._failure)
+        if not taken:
+            counters.refused_tokens += 1
+            raise ValueError(f"the token {token} does not fit the grammar")
+        self.current_token = token
+
+    def _accept(self, token: int) -> bool:
+        try:
+            if self._matcher.is_terminated():
+                self._ignored += 1
+                return True
+            return self._matcher.accept_token(token)
+        except Exception as error:
+            self._fail("accepting a token", error)
+            return False
+
+    def rollback(self, k: int) -> None:
+        """Takes the last ``k`` tokens back."""
+        try:
+            ignored = min(k, self._ignored)
+            self._ignored -= ignored
+            if self._failure is None:
+                self._matcher.rollback(k - ignored)
+            self._shared.counters.rollbacks += 1
+        except Exception as error:
+            self._fail("taking tokens back", error)
+
+    def is_terminated(self) -> bool:
+        """Whether a stop token has ended it."""
+        return self._failure is None and bool(self._matcher.is_terminated())
+
+    # -- masks -------------------------------------------------------------------------------------
+    def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:
+        """For a whole batch; all-allowed."""
+        return self._shared.masks.allocate(vocab_size, batch_size, device)
+
+    def move_vocab_mask(self, vocab_mask: torch.Tensor, device: Any) -> torch.Tensor:
+        """A whole batch's, to the device."""
+        return self._shared.masks.move(vocab_mask, device)
+
+    def apply_vocab_mask(self, logits: torch.Tensor, vocab_mask: torch.Tensor) -> None:
+        """A whole batch's, over its logits (float32, changed in place)."""
+        start = time.perf_counter_ns()
+        self._shared.masks.apply(logits, vocab_mask)
+        self._shared.counters.apply_ns += time.perf_counter_ns() - start
+
+    def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
+        """One row."""
+        counters = self._shared.counters
+        start = time.perf_counter_ns()
+        self._fill(vocab_mask, idx)
+        counters.fills += 1
+        counters.fill_ns += time.perf_counter_ns() - start
+
+    def _fill(self, vocab_mask: torch.Tensor, row: int) -> None:
+        if self._failure is None:
+            try:
+                self._matcher.fill_bitmask(vocab_mask.numpy(), row)
+                return
+            except Exception as error:
+                self._fail("making a mask", error)
+        self._allow_stop_only(vocab_mask, row)
+
+    def _allow_stop_only(self, vocab_mask: torch.Tensor, row: int) -> None:
+        stop = self._shared.stop_row
+        try:
+            vocab_mask[row, : stop.shape[0]] = stop
+            vocab_mask[row, stop.shape[0] :] = 0
+        except Exception as error:  # memory that can't be written: accept_token raises all the same
+            self._fail("making a mask", error)
+
+    @staticmethod
+    def fill_vocab_mask_batched(entries: Sequence[Any], vocab_mask: torch.Tensor) -> None:
+        """The rows of ``entries`` in one call; others stay as they are."""
+        if not entries:
+            return
+        counters = entries[0].grammar._shared.counters
+        start = time.perf_counter_ns()
+        try:
+            fill_bitmask_batch(
+                [entry.grammar._whole_matcher() for entry in entries],
+                vocab_mask.numpy(),
+                [entry.row for entry in entries],
+            )
+        except Exception:
+            # somebody's failed: each by itself
+            for entry in entries:
+                entry.grammar._fill(vocab_mask, entry.row)
+        counters.steps += 1
+        counters.fills += len(entries)
+        counters.fill_ns += time.perf_counter_ns() - start
+
+    def _whole_matcher(self) -> Matcher:
+        """
+        Raises:
+            ValueError: it failed.
+        """
+        if self._failure is not None:
+            raise ValueError(self._failure)
+        return self._matcher
+
+    # -- draft trees -------------------------------------------------------------------------------
+    def fill_tree(
+        self,
+        children: Sequence[int],
+        siblings: Sequence[int],
+        tokens: Sequence[int],
+        mask: torch.Tensor,
+    ) -> None:
+        """The masks behind every node of a draft tree that the grammar takes; others stay as they
+        are. Node 0 is where the matcher stands; -1: no child, no sibling.
+        """
+        counters = self._shared.counters
+        start = time.perf_counter_ns()
+        self._fill(mask, 0)
+        if self._failure is None and not self._matcher.is_terminated():
+            try:
+                self._walk(children, siblings, tokens, mask.numpy())
+            except Exception as error:
+                self._fail("walking a draft tree", error)
+                self._allow_stop_only(mask, 0)
+        counters.trees += 1
+        counters.tree_ns += time.perf_counter_ns() - start
+
+    def _walk(
+        self, children: Sequence[int], siblings: Sequence[int], tokens: Sequence[int], rows: Any
+    ) -> None:
+        todo = [(children[0], self._matcher)]
+        while todo:
+            node, parent = todo.pop()
+            while node != -1:
+                at = parent.fork()
+                if at.accept_token(tokens[node]) and not at.is_terminated():
+                    at.fill_bitmask(rows, node)
+                    todo.append((children[node], at))
+                node = siblings[node]
+
+    # -- the rest ----------------------------------------------------------------------------------
+    def copy(self) -> "SwitchyardGrammar":
+        """From the beginning, for another request."""
+        stats = self.grammar_stats
+        return SwitchyardGrammar(self._compiled, self._shared, stats)
+
+    def _fail(self, what: str, error: Exception) -> None:
+        """From now on only the request's end as an error is possible."""
+        number = secrets.token_hex(4)
+        if isinstance(error, EngineError):
+            self._shared.counters.limits += 1
+            self._failure = f"{what} failed: {error} ({number})"
+            _log.warning("switchyard: %s", self._failure)
+        else:
+            self._shared.counters.errors += 1
+            self._failure = f"{what} failed: internal error {number}"
+            _log.error("switchyard: %s", self._failure, exc_info=error)
+
+    def __repr__(self) -> str:
+        return f"SwitchyardGrammar(failure={self._failure!r})"
+
+
+def walk_tree(grammar: Any, children: Any, siblings: Any, tokens: Any, mask: torch.Tensor) -> bool:
+    """SGLang's draft tree for one request; False: it is none of our grammars."""
+    if not isinstance(grammar, SwitchyardGrammar):
+        return False
+    grammar.fill_tree(children.tolist(), siblings.tolist(), tokens.tolist(), mask)
+    return True

@@ -1,0 +1,143 @@
+"""The masks' memory, and what lays them over logits.
+
+Representation   int32 (rows, ceil(V / 32)), bit t % 32 of word t // 32 set: token t is allowed. A
+                 *buffer* is used again once its copy to the device is done; on a GPU it is pinned.
+Invariants       I1 what ``allocate`` hands out allows everything.
+                 I2 a buffer is not written while a copy of it may still be read from.
+                 I3 nothing raises: where memory is short, what is handed out can't be filled, and
+                    each grammar that tries ends its own request.
+Cost             a step writes the rows that the last one filled, and those it fills.
+Threads          the scheduler's only.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from engine import apply_bitmask
+
+_log = logging.getLogger(__name__)
+
+#: buffers whose copies may be under way at once; beyond them memory is taken for one step
+MOST_BUFFERS = 4
+
+
+class _Buffer:
+    """Memory of some rows. ``used``: the first rows, so many, may hold a mask."""
+
+    __slots__ = ("copied", "taken", "tensor", "used")
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self.tensor = tensor
+        self.used = 0
+        self.taken = False
+        self.copied: Any = None  # an event of the device
+
+    def is_free(self) -> bool:
+        return not self.taken or (self.copied is not None and bool(self.copied.query()))
+
+
+class Masks:
+    """The masks of one worker.
+
+    Args:
+        can_pin: whether the host's memory can be pinned: there is a device to copy to.
+        device_kernel: lays masks over logits on the device; asked for when first needed.
+    """
+
+    def __init__(
+        self, *, can_pin: bool, device_kernel: Callable[[], Callable[[Any, Any], None]]
+    ) -> None:
+        self._pin = can_pin
+        self._device_kernel = device_kernel
+        self._kernel: Callable[[Any, Any], None] | None = None
+        self._buffers: list[_Buffer] = []
+        self.failures = 0
+
+    def allocate(self, vocab_size: int, rows: int, device: Any) -> torch.Tensor:
+        """Rows that allow everything, for one step."""
+        words = (vocab_size + 31) // 32
+        try:
+            if self._pin and str(device) == "cpu":
+                # a draft tree's: it is copied by SGLang, and when that is done only torch knows
+                return self._new(rows, words)
+            return self._take(rows, words)
+        except Exception:
+            self._failed("allocating masks")
+            return torch.full((1, 1), -1, dtype=torch.int32).expand(rows, words)
+
+    def move(self, mask: torch.Tensor, device: Any) -> torch.Tensor:
+        """The mask on the device; the copy may still be under way."""
+        try:
+            if torch.device(device).type == "cpu":
+                return mask
+            moved = mask.to(device, non_blocking=True)
+            self._mark_copied(mask)
+            return moved
+        except Exception:
+            self._failed("copying a mask")
+            return mask
+
+    def apply(self, logits: torch.Tensor, mask: torch.Tensor) -> None:
+        """Logits of tokens that are not allowed become minus infinity, in place."""
+        try:
+            if logits.device.type != "cpu":
+                if self._kernel is None:
+                    self._kernel = self._device_kernel()
+                self._kernel(logits, mask)
+            elif logits.dtype == torch.float32 and logits.is_contiguous():
+                apply_bitmask(logits.detach().numpy(), mask.numpy())
+            else:
+                _apply_slowly(logits, mask)
+        except Exception:
+            # every token is checked again when it is accepted: what does not fit ends its request
+            self._failed("applying a mask")
+
+    # -- buffers -----------------------------------------------------------------------------------
+    def _new(self, rows: int, words: int) -> torch.Tensor:
+        return torch.full((rows, words), -1, dtype=torch.int32, pin_memory=self._pin)
+
+    def _take(self, rows: int, words: int) -> torch.Tensor:
+        buffer = self._free_buffer(rows, words)
+        if buffer is None:
+            return self._new(rows, words)
+        buffer.tensor[: buffer.used] = -1
+        # without a device the step is over when the next one begins
+        buffer.used, buffer.taken, buffer.copied = rows, self._pin, None
+        return buffer.tensor[:rows]
+
+    def _free_buffer(self, rows: int, words: int) -> _Buffer | None:
+        """One that is wide and high enough; a new one takes the place of one that is too small."""
+        for number, buffer in enumerate(self._buffers):
+            if buffer.is_free():
+                if buffer.tensor.shape[0] < rows or buffer.tensor.shape[1] != words:
+                    self._buffers[number] = buffer = _Buffer(self._new(_rounded(rows), words))
+                return buffer
+        if len(self._buffers) >= MOST_BUFFERS:
+            return None
+        self._buffers.append(_Buffer(self._new(_rounded(rows), words)))
+        return self._buffers[-1]
+
+    def _mark_copied(self, mask: torch.Tensor) -> None:
+        for buffer in self._buffers:
+            if buffer.tensor.data_ptr() == mask.data_ptr():
+                buffer.copied = torch.cuda.Event()
+                buffer.copied.record()
+
+    def _failed(self, what: str) -> None:
+        self.failures += 1
+        _log.exception("switchyard: %s failed", what)
+
+
+def _rounded(rows: int) -> int:
+    """To the next power of two, 16 at least: batches grow one by one."""
+    return max(16, 1 << (rows - 1).bit_length())
+
+
+def _apply_slowly(logits: torch.Tensor, mask: torch.Tensor) -> None:
+    """Any dtype and layout."""
+    bits = torch.arange(32, dtype=torch.int32)
+    allowed = ((mask[..., None] >> bits) & 1).flatten(1)[:, : logits.shape[-1]].bool()
+    logits.masked_fill_(~allowed, float("-inf"))

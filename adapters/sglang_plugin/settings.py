@@ -1,0 +1,79 @@
+"""What a worker's environment says; names and meanings of the cache are the gateway's own."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+PREFIX = "SWITCHYARD_"
+
+
+class BadSetting(ValueError):
+    """A variable's value means nothing; the message names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All of them, with their defaults."""
+
+    redis_url: str | None = None
+    cache_key: bytes | None = None
+    cache_trust: Literal["key", "network"] = "key"
+    cache_memory_bytes: int = 256 << 20
+    cache_ttl_seconds: int = 7 * 24 * 3600
+    #: threads that compile; they share the scheduler's process
+    compile_threads: int = 2
+    #: compiled grammars that are found by the request's text, and the bytes of these texts
+    grammars: int = 1024
+    grammar_text_bytes: int = 64 << 20
+    #: microseconds of masks made ahead for each token of the prompt, and milliseconds at most
+    prefill_us_per_token: float = 20.0
+    prefill_most_ms: float = 50.0
+
+
+def load(environment: Mapping[str, str] = os.environ) -> Settings:
+    """
+    Raises:
+        BadSetting: a value that means nothing.
+    """
+    key = environment.get(f"{PREFIX}CACHE_KEY") or None
+    trust = environment.get(f"{PREFIX}CACHE_TRUST") or "key"
+    if trust not in ("key", "network"):
+        raise BadSetting(f"{PREFIX}CACHE_TRUST must be key or network, not {trust!r}")
+    if key is not None and len(key.encode()) < 16:
+        raise BadSetting(f"{PREFIX}CACHE_KEY needs 16 bytes or more, got {len(key.encode())}")
+    default = Settings()
+    return Settings(
+        redis_url=environment.get(f"{PREFIX}REDIS_URL") or None,
+        cache_key=None if key is None else key.encode(),
+        cache_trust=cast(Literal["key", "network"], trust),
+        cache_memory_bytes=_count(environment, "CACHE_MEMORY_BYTES", default.cache_memory_bytes),
+        cache_ttl_seconds=_count(environment, "CACHE_TTL_SECONDS", default.cache_ttl_seconds),
+        compile_threads=_count(environment, "SGLANG_COMPILE_THREADS", default.compile_threads),
+        prefill_us_per_token=_number(
+            environment, "SGLANG_PREFILL_US_PER_TOKEN", default.prefill_us_per_token
+        ),
+        prefill_most_ms=_number(environment, "SGLANG_PREFILL_MOST_MS", default.prefill_most_ms),
+    )
+
+
+def _count(environment: Mapping[str, str], name: str, default: int) -> int:
+    text = environment.get(PREFIX + name)
+    if not text:
+        return default
+    if not text.isascii() or not text.isdigit() or not int(text):
+        raise BadSetting(f"{PREFIX}{name} must be a whole number of at least 1, not {text!r}")
+    return int(text)
+
+
+def _number(environment: Mapping[str, str], name: str, default: float) -> float:
+    text = environment.get(PREFIX + name)
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise BadSetting(f"{PREFIX}{name} must be a number of at least 0, not {text!r}")
+    return value

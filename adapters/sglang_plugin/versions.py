@@ -1,0 +1,142 @@
+"""Everything that depends on SGLang's version.
+
+Seen with   0.5.23, run with this plug-in. Another version is refused by name, since a call that
+            moved would leave answers unconstrained; ``SWITCHYARD_SGLANG_UNTESTED=1`` tries it all
+            the same.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+TESTED = ("0.5.23",)
+UNTESTED_VARIABLE = "SWITCHYARD_SGLANG_UNTESTED"
+
+Create = Callable[[Any, Any, int, Any], Any]
+Status = Callable[[], "dict[str, Any] | None"]
+
+
+class UnsupportedSGLang(RuntimeError):
+    """This SGLang is none that the plug-in was run with."""
+
+
+@dataclass(slots=True)
+class SGLangApi:
+    """The doors of one SGLang version that the plug-in goes through."""
+
+    version: str
+
+    def add_backend(self, name: str, create: Create) -> None:
+        """Makes ``--grammar-backend name`` a choice, and ``create`` what it leads to."""
+        from sglang.srt.arg_groups.choices import (
+            GRAMMAR_BACKEND_CHOICES,
+            add_grammar_backend_choices,
+        )
+        from sglang.srt.constrained.base_grammar_backend import register_grammar_backend
+
+        if name not in GRAMMAR_BACKEND_CHOICES:
+            add_grammar_backend_choices([name])
+        register_grammar_backend(name, create)
+
+    def add_status(self, status: Status) -> None:
+        """Adds what ``status`` says, in the scheduler's process, to the worker's /server_info:
+        ``internal_states[i]["switchyard"]``.
+        """
+        from sglang.srt.plugins.hook_registry import HookRegistry, HookType
+
+        def extend(result: Any, *_: Any, **__: Any) -> Any:
+            found = status()
+            if found is not None:
+                result.internal_state["switchyard"] = found
+            return result
+
+        target = (
+            "sglang.srt.managers.scheduler_components.internal_state."
+            "SchedulerInternalStateController.get_internal_state"
+        )
+        _hook_once(HookRegistry, target, extend, HookType.AFTER)
+
+    def add_tree_walk(self, walk: Callable[..., bool]) -> None:
+        """Asks ``walk`` first for the masks of a draft tree; False leaves the tree to SGLang."""
+        from sglang.srt.speculative import spec_utils
+
+        original = spec_utils.traverse_tree
+        if getattr(original, "switchyard", False):
+            return
+
+        def traverse_tree(
+            retrieve_next_token: Any,
+            retrieve_next_sibling: Any,
+            draft_tokens: Any,
+            grammar: Any,
+            allocate_token_bitmask: Any,
+            vocab_size: int | None = None,
+        ) -> None:
+            tree = (retrieve_next_token, retrieve_next_sibling, draft_tokens)
+            if not walk(grammar, *tree, allocate_token_bitmask):
+                original(*tree, grammar, allocate_token_bitmask, vocab_size)
+
+        traverse_tree.switchyard = True  # type: ignore[attr-defined]
+        spec_utils.traverse_tree = traverse_tree
+
+    def device_kernel(self) -> Callable[[Any, Any], None]:
+        """SGLang's own kernel for masks on a GPU: (logits, mask)."""
+        from sglang.kernels.ops.grammar.bitmask_ops import apply_token_bitmask_inplace_triton
+
+        kernel: Callable[[Any, Any], None] = apply_token_bitmask_inplace_triton
+        return kernel
+
+    def can_pin(self) -> bool:
+        """Whether memory of the host can be pinned for copies to the device."""
+        from sglang.srt.utils.common import is_pin_memory_available
+
+        return bool(is_pin_memory_available())
+
+    def reasoning_end(self, tokenizer: Any) -> str | None:
+        """The text that ends the model's thinking, where the server has a reasoning parser."""
+        from sglang.srt.parser.reasoning_parser import ReasoningParser
+        from sglang.srt.runtime_context import get_serving
+
+        name = get_serving().reasoning_parser
+        if not name:
+            return None
+        parser = ReasoningParser(model_type=name, stream_reasoning=False, tokenizer=tokenizer)
+        end: str = parser.detector.think_end_token
+        return end
+
+    def strict_thinking(self) -> bool:
+        """Whether the server runs with ``--enable-strict-thinking``."""
+        from sglang.srt.runtime_context import get_serving
+
+        return bool(get_serving().enable_strict_thinking)
+
+    def most_thinking(self) -> int | None:
+        """Tokens of thinking that ``SGLANG_MAX_THINK_TOKENS`` leaves; None: no bound."""
+        from sglang.srt.environ import envs
+
+        most: int = envs.SGLANG_MAX_THINK_TOKENS.get()
+        return most if most >= 0 else None
+
+
+def _hook_once(registry: Any, target: str, hook: Callable[..., Any], kind: Any) -> None:
+    known = [each for _, each, _ in registry._hooks.get(target, ())]
+    if not any(getattr(each, "switchyard", False) for each in known):
+        hook.switchyard = True  # type: ignore[attr-defined]
+        registry.register(target, hook, kind)
+
+
+def check() -> SGLangApi:
+    """The installed SGLang's doors.
+
+    Raises:
+        UnsupportedSGLang: not one of ``TESTED``.
+    """
+    installed = metadata.version("sglang")
+    if installed not in TESTED and os.environ.get(UNTESTED_VARIABLE) != "1":
+        raise UnsupportedSGLang(
+            f"Switchyard's plug-in was run with SGLang {', '.join(TESTED)}; this is {installed}. "
+            f"{UNTESTED_VARIABLE}=1 tries it all the same."
+        )
+    return SGLangApi(installed)

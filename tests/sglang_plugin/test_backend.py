@@ -1,0 +1,227 @@
+"""The backend answers SGLang's grammar manager: what is there, what comes later, what never."""
+
+import json
+import types
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="the SGLang worker's own environment has torch")
+pytest.importorskip("sglang", reason="the SGLang worker's own environment has SGLang")
+
+from sglang.srt.constrained.base_grammar_backend import InvalidGrammarObject
+
+from adapters.sglang_plugin import backend as module
+from adapters.sglang_plugin import register, versions
+from adapters.sglang_plugin.backend import SwitchyardBackend, create, status_here
+from adapters.sglang_plugin.grammar import SwitchyardGrammar
+from adapters.sglang_plugin.masks import Masks
+from adapters.sglang_plugin.settings import Settings
+from adapters.sglang_plugin.tokenizers import UnsupportedTokenizer
+from engine import Compiler
+from tests.engine.frontends.random_schemas import STOP, byte_vocabulary
+
+from .test_tokenizers import byte_level, word_piece
+
+
+def no_kernel() -> Any:
+    raise RuntimeError("there is no device")
+
+
+@pytest.fixture
+def backend() -> SwitchyardBackend:
+    masks = Masks(can_pin=False, device_kernel=no_kernel)
+    return SwitchyardBackend(
+        Compiler(byte_vocabulary()), masks, Settings(), thinking_end="</think>", most_thinking=None
+    )
+
+
+def asked(
+    backend: SwitchyardBackend,
+    kind: str,
+    text: str,
+    *,
+    reasoning: bool = False,
+    budget: int | None = None,
+) -> tuple[Any, bool]:
+    """As GrammarManager.process_req_with_grammar and, for a future, get_ready_grammar_requests."""
+    key = backend.get_request_grammar_key((kind, text), input_ids=range(50), thinking_budget=budget)
+    value, hit = backend.get_cached_or_future_value(key, reasoning)
+    if isinstance(value, Future):
+        assert not hit
+        value = value.result(60)
+        backend.set_cache(key, value.copy())
+    return value, hit
+
+
+def takes(made: Any, text: str) -> bool:
+    try:
+        for token in (*text.encode(), STOP):
+            made.accept_token(token)
+    except ValueError:
+        return False
+    return bool(made.is_terminated())
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "good"),
+    [
+        ("json", '{"const":1}', "1"),
+        ("regex", "a+", "aa"),
+        ("ebnf", 'root ::= "x"', "x"),
+        ("structural_tag", '{"format":{"type":"const_string","value":"v"}}', "v"),
+    ],
+)
+def test_a_grammar_is_compiled_once_and_then_known(
+    backend: SwitchyardBackend, kind: str, text: str, good: str
+) -> None:
+    first, hit = asked(backend, kind, text)
+    assert not hit and takes(first, good)
+    second, hit = asked(backend, kind, text)
+    assert hit and second is not first and takes(second, good) and not takes(second.copy(), "?")
+    backend.reset()
+    assert not asked(backend, kind, text)[1]
+    assert takes(getattr(backend, f"dispatch_{kind}")(text), good)
+
+
+def test_thinking_goes_first_where_the_request_says_so(backend: SwitchyardBackend) -> None:
+    plain, _ = asked(backend, "json", '{"const":1}')
+    thinking, hit = asked(backend, "json", '{"const":1}', reasoning=True)
+    assert not hit
+    assert takes(plain, "1") and not takes(plain.copy(), "hm</think>1")
+    assert takes(thinking, "hm</think>1") and not takes(thinking.copy(), "1")
+    short, hit = asked(backend, "json", '{"const":1}', reasoning=True, budget=1)
+    assert not hit and takes(short, "h</think>1") and not takes(short.copy(), "hm</think>1")
+    # a grammar of the whole answer has its own
+    whole, _ = asked(backend, "full_assistant_ebnf", 'root ::= "x"', reasoning=True)
+    assert takes(whole, "x")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words"),
+    [
+        ("json", "{", "not JSON"),
+        ("json", '{"type":"a\x00b"}', "not JSON"),
+        ("regex", "(", "."),
+        ("ebnf", "", "root"),
+        ("structural_tag", "{}", "."),
+        ("json", '{"type":"string","pattern":"' + "a" * 30_000 + '"}', "pattern_chars"),
+        ("outlines", "x", "unknown"),
+    ],
+)
+def test_what_does_not_compile_is_said_and_never_remembered(
+    backend: SwitchyardBackend, kind: str, text: str, words: str
+) -> None:
+    for _ in range(2):
+        made, hit = asked(backend, kind, text)
+        assert isinstance(made, InvalidGrammarObject) and not hit
+        assert words in made.error_message or words == "."
+        assert len(made.error_message) <= module.MESSAGE_CHARS
+
+
+def test_a_time_out_poisons_nothing(backend: SwitchyardBackend) -> None:
+    key = backend.get_request_grammar_key(("regex", "a"), input_ids=[1], thinking_budget=None)
+    backend.set_cache(key, InvalidGrammarObject("Grammar preprocessing timed out"))
+    made, _ = asked(backend, "regex", "a")
+    assert takes(made, "a")
+
+
+def test_an_error_of_ours_says_nothing_of_itself_and_is_counted(
+    backend: SwitchyardBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(module, "SwitchyardGrammar", fail)
+    made = backend.get_cached_or_future_value(("regex", "a"), False)[0].result(60)
+    assert isinstance(made, InvalidGrammarObject) and "secret" not in made.error_message
+    # and where it is known already
+    made, hit = backend.get_cached_or_future_value(("regex", "a"), False)
+    assert hit and isinstance(made, InvalidGrammarObject) and "secret" not in made.error_message
+    assert backend.shared.counters.errors == 2
+
+
+def test_a_key_is_short_in_messages(backend: SwitchyardBackend) -> None:
+    key = backend.get_request_grammar_key(
+        ("json", "x" * 5000), input_ids=[1, 2], thinking_budget=None
+    )
+    assert f"{key=}" == "key=('json', <5,000 characters>)"
+    assert key == ("json", "x" * 5000)
+
+
+# -- the start -------------------------------------------------------------------------------------
+@pytest.fixture
+def serving(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
+    """What SGLang's own settings would say; its runtime context exists only in a server."""
+    found = types.SimpleNamespace(strict=False, end=None)
+    api = versions.SGLangApi
+    monkeypatch.setattr(api, "strict_thinking", lambda self: found.strict)
+    monkeypatch.setattr(api, "reasoning_end", lambda self, tokenizer: found.end)
+    monkeypatch.setattr(api, "can_pin", lambda self: False)
+    return found
+
+
+def test_the_backend_is_made_of_sglangs_tokenizer(serving: Any) -> None:
+    made = create(None, byte_level(), 320, {256})
+    assert made.compiler.vocabulary.size == 320
+    status = status_here()
+    assert status is not None
+    assert status["vocabulary"] == made.compiler.vocabulary.fingerprint
+    assert (status["backend"], status["spec_version"]) == ("switchyard", 1)
+    json.dumps(status)
+    grammar = made.dispatch_json('{"const":"é"}')
+    assert isinstance(grammar, SwitchyardGrammar)
+
+
+def test_what_can_not_start_says_why(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UnsupportedTokenizer, match="neither byte-level"):
+        create(None, word_piece(), 10, None)
+    with pytest.raises(UnsupportedTokenizer, match="needs 258 ids, the model has 257"):
+        create(None, byte_level(), 257, None)
+    serving.strict = True
+    with pytest.raises(ValueError, match="--enable-strict-thinking"):
+        create(None, byte_level(), 320, None)
+    serving.strict = False
+    monkeypatch.setenv("SWITCHYARD_CACHE_TRUST", "all")
+    with pytest.raises(ValueError, match="SWITCHYARD_CACHE_TRUST"):
+        create(None, byte_level(), 320, None)
+
+
+def test_another_version_of_sglang_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versions.metadata, "version", lambda name: "9.9.9")
+    with pytest.raises(versions.UnsupportedSGLang, match=r"9\.9\.9"):
+        register()
+    monkeypatch.setenv(versions.UNTESTED_VARIABLE, "1")
+    assert versions.check().version == "9.9.9"
+
+
+def test_registering_twice_is_as_once() -> None:
+    from sglang.srt.arg_groups.choices import GRAMMAR_BACKEND_CHOICES
+    from sglang.srt.constrained.base_grammar_backend import GRAMMAR_BACKEND_REGISTRY
+    from sglang.srt.plugins.hook_registry import HookRegistry
+
+    for _ in range(2):
+        register()
+    assert GRAMMAR_BACKEND_CHOICES.count("switchyard") == 1
+    assert "switchyard" in GRAMMAR_BACKEND_REGISTRY
+    hooks = [hook for target, hook in HookRegistry._hooks.items() if "get_internal_state" in target]
+    assert [len(each) for each in hooks] == [1]
+
+
+def test_the_tree_walk_is_put_in_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sglang.srt.speculative import spec_utils
+
+    api, ours, theirs = versions.check(), [], []
+
+    def walk(*args: Any) -> bool:
+        ours.append(args)
+        return args[0] == "ours"
+
+    monkeypatch.setattr(spec_utils, "traverse_tree", lambda *args: theirs.append(args))
+    for each in (walk, lambda *args: False):
+        api.add_tree_walk(each)
+    for grammar in ("ours", "theirs"):
+        spec_utils.traverse_tree("next", "sibling", "draft", grammar, "mask", 10)
+    assert ours == [(name, "next", "sibling", "draft", "mask") for name in ("ours", "theirs")]
+    assert theirs == [("next", "sibling", "draft", "theirs", "mask", 10)]

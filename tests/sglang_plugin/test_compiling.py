@@ -1,0 +1,136 @@
+"""Requests that wait for one grammar share its compilation; a failure is its own only."""
+
+import gc
+import threading
+from concurrent.futures import Future
+from typing import Any
+
+import pytest
+
+from adapters.sglang_plugin import compiling
+from adapters.sglang_plugin.compiling import Compilations
+from adapters.sglang_plugin.requests import Wanted, compile_wanted
+from adapters.sglang_plugin.settings import Settings
+from engine import Compiled, Compiler, SpecError
+from tests.engine.frontends.random_schemas import byte_vocabulary
+
+GOOD, BAD = Wanted("regex", "a+"), Wanted("regex", "(")
+
+
+@pytest.fixture
+def compilations() -> Compilations:
+    return Compilations(Compiler(byte_vocabulary()), Settings(grammars=2, grammar_text_bytes=100))
+
+
+def start(compilations: Compilations, wanted: Wanted) -> Future[Any]:
+    return compilations.start(wanted, 100, lambda made: [made])
+
+
+class Gate:
+    """Holds compilations back until it is opened."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.opened = threading.Event()
+        self.entered = 0
+
+        def compile_late(compiler: Compiler, wanted: Wanted) -> Compiled:
+            self.entered += 1
+            assert self.opened.wait(60)
+            return compile_wanted(compiler, wanted)
+
+        monkeypatch.setattr(compiling, "compile_wanted", compile_late)
+
+
+def test_what_was_compiled_is_known_afterwards(compilations: Compilations) -> None:
+    assert compilations.known(GOOD) is None
+    (made,) = start(compilations, GOOD).result(60)
+    assert isinstance(made, Compiled)
+    assert compilations.known(GOOD) is made
+    compilations.clear()
+    assert compilations.known(GOOD) is None
+
+
+def test_those_who_wait_for_one_grammar_share_it(
+    compilations: Compilations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(monkeypatch)
+    futures = [start(compilations, GOOD) for _ in range(5)]
+    gate.opened.set()
+    results = [future.result(60) for future in futures]
+    assert gate.entered == 1
+    assert len({id(made) for (made,) in results}) == 1 and len({id(each) for each in results}) == 5
+    assert compilations.counts["shared_compiles"] == 4
+
+
+def test_cancelling_one_leaves_the_others(
+    compilations: Compilations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(monkeypatch)
+    first, second = start(compilations, GOOD), start(compilations, GOOD)
+    assert first.cancel()
+    gate.opened.set()
+    assert isinstance(second.result(60)[0], Compiled)
+
+
+def test_what_nobody_waits_for_any_more_is_not_compiled(
+    compilations: Compilations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(monkeypatch)
+    busy = [start(compilations, Wanted("regex", "a" * n)) for n in (1, 2)]
+    late = start(compilations, GOOD)
+    assert late.cancel()
+    gate.opened.set()
+    assert all(isinstance(future.result(60)[0], Compiled) for future in busy)
+    after = start(compilations, Wanted("regex", "z"))
+    assert isinstance(after.result(60)[0], Compiled)
+    assert gate.entered == 3
+
+
+def test_a_failure_is_told_and_not_remembered(compilations: Compilations) -> None:
+    for _ in range(2):
+        (made,) = start(compilations, BAD).result(60)
+        assert isinstance(made, SpecError)
+        assert compilations.known(BAD) is None
+    assert compilations.counts["compile_failures"] == 2
+
+
+@pytest.mark.parametrize("error", [RuntimeError("x"), MemoryError(), RecursionError()])
+def test_whatever_goes_wrong_is_told(
+    compilations: Compilations, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: Any) -> Compiled:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(compiling, "compile_wanted", fail)
+        assert start(compilations, GOOD).result(60) == [error]
+    assert isinstance(start(compilations, GOOD).result(60)[0], Compiled)
+
+
+def test_a_deliverer_that_fails_fails_its_own_request_only(compilations: Compilations) -> None:
+    def fail(_: Any) -> Any:
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        compilations.start(GOOD, 0, fail).result(60)
+    assert compilations.known(GOOD) is not None
+
+
+def test_texts_are_bounded_in_number_and_bytes(compilations: Compilations) -> None:
+    made = []
+    for n in range(3):
+        made.append(start(compilations, Wanted("regex", f"a{{{n},9}}")).result(60))
+    known = [compilations.known(Wanted("regex", f"a{{{n},9}}")) is not None for n in range(3)]
+    assert known == [False, True, True]
+    start(compilations, Wanted("regex", "b" * 101)).result(60)
+    assert compilations.known(Wanted("regex", "b" * 101)) is None
+
+
+def test_a_grammar_lives_as_long_as_the_compiler_keeps_it(compilations: Compilations) -> None:
+    start(compilations, GOOD).result(60)
+    # the thread that compiled may still hold it
+    start(compilations, Wanted("regex", "b")).result(60)
+    compilations._compiler._compiled.clear()
+    compilations._pool.shutdown()
+    gc.collect()
+    assert compilations.known(GOOD) is None

@@ -1,0 +1,54 @@
+"""A worker's environment is read whole, and what means nothing is refused by name."""
+
+import pytest
+
+from adapters.sglang_plugin.settings import BadSetting, Settings, load
+
+
+def test_nothing_set_is_the_default() -> None:
+    assert load({}) == Settings()
+    assert load({"SWITCHYARD_REDIS_URL": "", "SWITCHYARD_CACHE_KEY": ""}) == Settings()
+
+
+def test_everything_can_be_set() -> None:
+    found = load(
+        {
+            "SWITCHYARD_REDIS_URL": "redis://r/0",
+            "SWITCHYARD_CACHE_KEY": "k" * 16,
+            "SWITCHYARD_CACHE_TRUST": "network",
+            "SWITCHYARD_CACHE_MEMORY_BYTES": "1024",
+            "SWITCHYARD_CACHE_TTL_SECONDS": "60",
+            "SWITCHYARD_SGLANG_COMPILE_THREADS": "3",
+            "SWITCHYARD_SGLANG_PREFILL_US_PER_TOKEN": "1.5",
+            "SWITCHYARD_SGLANG_PREFILL_MOST_MS": "0",
+        }
+    )
+    assert found == Settings(
+        redis_url="redis://r/0",
+        cache_key=b"k" * 16,
+        cache_trust="network",
+        cache_memory_bytes=1024,
+        cache_ttl_seconds=60,
+        compile_threads=3,
+        prefill_us_per_token=1.5,
+        prefill_most_ms=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SWITCHYARD_CACHE_TRUST", "everybody"),
+        ("SWITCHYARD_CACHE_KEY", "short"),
+        ("SWITCHYARD_CACHE_MEMORY_BYTES", "many"),
+        ("SWITCHYARD_CACHE_MEMORY_BYTES", "-1"),
+        ("SWITCHYARD_SGLANG_COMPILE_THREADS", "0"),
+        ("SWITCHYARD_SGLANG_COMPILE_THREADS", "²"),
+        ("SWITCHYARD_SGLANG_PREFILL_MOST_MS", "nan"),
+        ("SWITCHYARD_SGLANG_PREFILL_MOST_MS", "inf"),
+        ("SWITCHYARD_SGLANG_PREFILL_US_PER_TOKEN", "fast"),
+    ],
+)
+def test_what_means_nothing_is_refused_by_name(name: str, value: str) -> None:
+    with pytest.raises(BadSetting, match=name):
+        load({name: value})
