@@ -20,7 +20,7 @@ from .pool import Pool
 from .service.chat import ChatService
 from .service.checking import CheckService
 from .service.faults import Faults
-from .service.planning import Planner
+from .service.planning import OURS, Planner
 from .settings import Settings
 from .tokenizer import Tokenizer, load_tokenizer
 from .version import version
@@ -77,7 +77,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
             tokenizer.special_texts,
             metrics,
             logger,
-            stock=settings.worker_kind == "sglang" and settings.grammar_backend != "switchyard",
+            backend=backend_of(settings),
         ),
         tokenizer=tokenizer,
         pool=pool,
@@ -126,10 +126,16 @@ def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -
             tokens=tokenizer.vocabulary.tokens,
             stop_token_ids=tokenizer.vocabulary.stop_token_ids,
             grammar_backend=settings.grammar_backend,
+            vocabulary=tokenizer.vocabulary.fingerprint,
             api_key=None if key is None else key.get_secret_value(),
         )
         for url in settings.workers
     ]
+
+
+def backend_of(settings: Settings) -> str:
+    """What enforces: our engine also where the worker runs in this process."""
+    return settings.grammar_backend if settings.worker_kind == "sglang" else OURS
 
 
 def running(pool: Pool) -> dict[str, int]:

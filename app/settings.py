@@ -56,8 +56,9 @@ class Settings(BaseSettings):
     worker_api_key: SecretStr | None = Field(
         default=None, description="key that the SGLang servers ask for"
     )
-    grammar_backend: str | None = Field(
-        default=None, description="backend that SGLang must run; another one is not ready"
+    grammar_backend: Literal["switchyard", "xgrammar", "llguidance"] = Field(
+        default="switchyard",
+        description="what the SGLang servers constrain with; one that runs another is not ready",
     )
     worker_health_seconds: float = Field(
         default=5.0, gt=0, description="seconds between two health checks of the workers"
@@ -124,13 +125,18 @@ class Settings(BaseSettings):
         "cache_key",
         "noise_seed",
         "worker_api_key",
-        "grammar_backend",
         mode="before",
     )
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:
         """Compose files spell "not set" as an empty string."""
         return None if value == "" else value
+
+    @field_validator("grammar_backend", mode="before")
+    @classmethod
+    def _empty_is_ours(cls, value: Any) -> Any:
+        """As above."""
+        return "switchyard" if value == "" else value
 
     @field_validator("workers")
     @classmethod

@@ -31,6 +31,7 @@ class Generation:
     ``rid``          its name in logs and towards the worker; any text.
     ``prompt``       text with special tokens spelled out, or token ids.
     ``spec``         a structural tag as JSON text; None: nothing constrains the output.
+    ``spec_kind``    "json_schema": ``spec`` is one; for workers that know no structural tags.
     ``max_tokens``   output tokens at most, the stop token included; at least 1. Where the model's
                      context ends sooner, the answer ends there, with "length".
     ``temperature``  0 is greedy; ``top_p`` in (0, 1]; ``seed`` None: drawn by the worker.
@@ -45,6 +46,7 @@ class Generation:
     top_p: float = 1.0
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    spec_kind: Literal["structural_tag", "json_schema"] = "structural_tag"
 
 
 @dataclass(frozen=True, slots=True)

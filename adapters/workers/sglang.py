@@ -37,6 +37,12 @@ SHOWN = (
     "context_length",
     "speculative_algorithm",
 )
+#: our plug-in's backend, and the field of a scheduler's state in which it speaks
+PLUGIN = "switchyard"
+#: what it must say to be taken for ready
+PLUGIN_MUST_BE = ("spec_version", "vocabulary")
+#: version of our additions to the structural-tag language
+SPEC_VERSION = 1
 
 
 class SGLangWorker:
@@ -47,7 +53,9 @@ class SGLangWorker:
             can end the whole server.
         client: an httpx client to use instead of an own one; it stays open after ``aclose``.
         stop_token_ids: sent along, for servers whose own list of stop tokens is shorter.
-        grammar_backend: not ready when the server runs another one.
+        grammar_backend: not ready when the server runs another one. "switchyard" must also say, by
+            its plug-in, that it runs, and with which vocabulary.
+        vocabulary: fingerprint of the vocabulary that the plug-in must have.
         api_key: the server's, if it wants one.
     """
 
@@ -61,6 +69,7 @@ class SGLangWorker:
         model: str | None = None,
         name: str | None = None,
         grammar_backend: str | None = None,
+        vocabulary: str | None = None,
         api_key: str | None = None,
         idle_s: float = IDLE_S,
     ) -> None:
@@ -76,6 +85,7 @@ class SGLangWorker:
         self._tokens = tokens
         self._stop_token_ids = tuple(stop_token_ids)
         self._grammar_backend = grammar_backend
+        self._vocabulary = vocabulary
         self._context: int | None = None
         self._running: set[str] = set()
         self._aborts: set[asyncio.Task[None]] = set()
@@ -199,7 +209,28 @@ class SGLangWorker:
             return Health(
                 False, f"the server runs the grammar backend {backend!r}, not {wanted!r}", details
             )
+        if wanted == PLUGIN:
+            trouble = self._judge_plugin(info, details)
+            if trouble is not None:
+                return Health(False, trouble, details)
         return Health(True, details=details)
+
+    def _judge_plugin(self, info: dict[str, Any], details: dict[str, Any]) -> str | None:
+        """Why the plug-in of one of the server's schedulers is not ours; None: it is."""
+        states = info.get("internal_states")
+        for state in states if isinstance(states, list) and states else [None]:
+            said = state.get(PLUGIN) if isinstance(state, dict) else None
+            if not isinstance(said, dict):
+                return (
+                    "the server names the grammar backend 'switchyard', but its plug-in says "
+                    "nothing: see the server's log"
+                )
+            details[PLUGIN] = {key: said.get(key) for key in ("version", *PLUGIN_MUST_BE)}
+            expected = {"spec_version": SPEC_VERSION, "vocabulary": self._vocabulary}
+            for key in PLUGIN_MUST_BE:
+                if expected[key] is not None and said.get(key) != expected[key]:
+                    return f"the plug-in's {key} is {said.get(key)!r}, not {expected[key]!r}"
+        return None
 
     async def aclose(self) -> None:
         self._closed = True

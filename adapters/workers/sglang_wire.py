@@ -53,7 +53,7 @@ def request_body(
         "spaces_between_special_tokens": False,
     }
     if generation.spec is not None:
-        params["structural_tag"] = generation.spec
+        params[generation.spec_kind] = generation.spec
     if generation.stop:
         params["stop"] = list(generation.stop)
     if stop_token_ids:

@@ -39,6 +39,9 @@ from .merge import Merge
 from .planning import Planned, Planner
 from .relaxing import header
 
+#: which grammar engine enforced the answer
+BACKEND_HEADER = "x-switchyard-backend"
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -52,7 +55,7 @@ class Prepared:
     @property
     def headers(self) -> dict[str, str]:
         """What the answer's headers must tell."""
-        return header(self.planned.relaxed)
+        return {BACKEND_HEADER: self.planned.backend, **header(self.planned.relaxed)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,7 @@ class ChatService:
             rid=uuid.uuid4().hex,
             prompt=prepared.prompt,
             spec=planned.wire,
+            spec_kind=planned.wire_kind,
             max_tokens=sampling.max_tokens,
             temperature=sampling.temperature,
             top_p=sampling.top_p,

@@ -2,33 +2,56 @@
 
 But where a schema is not strict, and a keyword can't be enforced, that keyword alone is relaxed
 (relaxing) and the rest compiled.
+
+Workers may run another engine than ours ("stock"). What it is known to let pass (gaps) is told as
+what is relaxed, and refused where a schema is strict. SGLang's llguidance knows no structural tags:
+there only a schema that is the whole answer can be enforced, and everything else is refused.
 """
 
 import asyncio
+import json
 import time
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from adapters.formats import Format, FormatError, Plan, for_own_engine, for_reading_stock
-from engine import Compiled, Compiler, LimitExceeded, Parser, SpecError, UnsupportedSchema
+from engine import (
+    Compiled,
+    Compiler,
+    LimitExceeded,
+    Parser,
+    Relaxed,
+    SpecError,
+    UnsupportedSchema,
+)
 
 from ..errors import ApiError, bad_request
 from ..logging import Logger
 from ..metrics import Metrics
 from .asking import Asking
-from .relaxing import MOST_LOGGED, RelaxedPlace, StillRefused, relaxed_plan
+from .gaps import Gap, gaps_of
+from .relaxing import MOST_LOGGED, RelaxedPlace, StillRefused, relaxed_plan, steps_of
 from .stock import StockParser, tokens_by_id
+
+#: our own engine among the backends of workers
+OURS = "switchyard"
+#: SGLang's backend that takes no structural tags
+WITHOUT_TAGS = "llguidance"
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
     """What constrains an answer (``wire``, for the worker), and what reads it (``compiled``).
 
+    ``wire`` is of the kind ``wire_kind``; None: nothing needs to be enforced. ``backend`` does it.
     ``by_id``: see stock.StockParser; None: the workers' engine is ours. ``relaxed``: what the
     answer need not fit.
     """
 
     plan: Plan
-    wire: str
+    wire: str | None
+    wire_kind: Literal["structural_tag", "json_schema"]
+    backend: str
     compiled: Compiled
     by_id: frozenset[int] | None = None
     relaxed: tuple[RelaxedPlace, ...] = ()
@@ -52,15 +75,16 @@ class Planner:
         metrics: Metrics,
         logger: Logger,
         *,
-        stock: bool = False,
+        backend: str = OURS,
     ) -> None:
-        """``stock``: the workers' grammar engine is not ours, see adapters.formats.dialects."""
+        """``backend``: the workers' grammar engine, see adapters.formats.dialects."""
         self._compiler = compiler
         self._wire = wire
         self._special_texts = special_texts
         self._metrics = metrics
         self._logger = logger
-        self._stock = stock
+        self._backend = backend
+        self._stock = backend != OURS
 
     async def plan(self, asking: Asking) -> Planned:
         """Raises ApiError 400 for what can't be enforced, and engine.InternalError."""
@@ -75,26 +99,71 @@ class Planner:
             raise refusal(asking.param(error.param), error.pointer, error.message) from None
         relaxed: tuple[RelaxedPlace, ...] = ()
         try:
-            wire, compiled = self._compile(plan)
+            compiled = self._compile(plan)
         except (SpecError, LimitExceeded) as error:
             plan, relaxed = self._relax(plan, asking, error)
             try:
-                wire, compiled = self._compile(plan)
+                compiled = self._compile(plan)
             except (SpecError, LimitExceeded) as left:
                 raise self._refusal(asking, *plan.blame(left.pointer), left) from None
+        wire, kind = self._wire_of(plan, asking)
+        relaxed += self._let_pass(plan, asking)
         self._metrics.compile_seconds.observe(time.perf_counter() - start)
         by_id = tokens_by_id(plan.spec, self._compiler.vocabulary) if self._stock else None
         self._tell(relaxed)
-        return Planned(plan, wire, compiled, by_id, relaxed)
+        return Planned(plan, wire, kind, self._backend, compiled, by_id, relaxed)
 
-    def _compile(self, plan: Plan) -> tuple[str, Compiled]:
+    def _compile(self, plan: Plan) -> Compiled:
         """Raises SpecError and LimitExceeded."""
-        wire = plan.spec_json if self._stock else for_own_engine(plan.spec)
-        compiled = self._compiler.compile_structural_tag(wire)
+        if not self._stock:
+            return self._compiler.compile_structural_tag(for_own_engine(plan.spec))
+        # compiled as asked, so that what can't be enforced is refused; read loosely
+        self._compiler.compile_structural_tag(plan.spec_json)
+        return self._compiler.compile_structural_tag(for_reading_stock(plan.spec))
+
+    # -- other engines
+    # -----------------------------------------------------------------------------
+
+    def _wire_of(
+        self, plan: Plan, asking: Asking
+    ) -> tuple[str | None, Literal["structural_tag", "json_schema"]]:
+        """What the worker is sent. Raises ApiError 400: its engine can't take it."""
+        if not self._stock:
+            return for_own_engine(plan.spec), "structural_tag"
+        if self._backend != WITHOUT_TAGS:
+            return plan.spec_json, "structural_tag"
+        answer = plan.spec["format"]
+        if answer["type"] == "json_schema":
+            return json.dumps(answer["json_schema"]), "json_schema"
+        if asking.ask.tools or asking.ask.response_schema is not None:
+            self._metrics.refused("backend")
+            param = "tools" if asking.ask.tools else "response_format"
+            message = (
+                f"The workers' grammar backend {self._backend!r} can't enforce tools, nor a "
+                "response format behind reasoning: it takes no structural tags."
+            )
+            raise bad_request(message, param, "unsupported_by_backend")
+        return None, "structural_tag"
+
+    def _let_pass(self, plan: Plan, asking: Asking) -> tuple[RelaxedPlace, ...]:
+        """What the worker's engine lets pass. Raises ApiError 400: of a schema that is strict."""
+        found: list[RelaxedPlace] = []
+
+        def look(param: str, schema: Any) -> Any:
+            for gap in gaps_of(self._backend, schema):
+                if asking.is_strict(param):
+                    self._metrics.refused(gap.keyword)
+                    raise refusal(asking.param(param), gap.pointer, self._reason(gap))
+                place = Relaxed(gap.pointer, gap.pointer, gap.keyword, self._reason(gap))
+                found.append(RelaxedPlace(steps_of(asking.param(param)), place))
+            return schema
+
         if self._stock:
-            # compiled as asked, so that what can't be enforced is refused; read loosely
-            compiled = self._compiler.compile_structural_tag(for_reading_stock(plan.spec))
-        return wire, compiled
+            plan.with_schemas(look)
+        return tuple(found)
+
+    def _reason(self, gap: Gap) -> str:
+        return f"the workers' grammar backend {self._backend!r} does not enforce {gap.keyword!r}"
 
     def _relax(
         self, plan: Plan, asking: Asking, error: SpecError | LimitExceeded

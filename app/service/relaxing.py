@@ -73,14 +73,14 @@ def relaxed_plan(
 
     changed = plan.with_schemas(change)
     places = tuple(
-        RelaxedPlace(_steps(asking.param(param)), relaxed)
+        RelaxedPlace(steps_of(asking.param(param)), relaxed)
         for param, relaxation in done.items()
         for relaxed in relaxation.places
     )
     return (changed, places) if places else (plan, ())
 
 
-def _steps(param: str | None) -> str:
+def steps_of(param: str | None) -> str:
     """``tools[0].function.parameters`` -> ``tools/0/function/parameters``."""
     if param == "response_format":
         return "response_format/json_schema/schema"

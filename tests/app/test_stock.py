@@ -22,7 +22,7 @@ HARMONY = (
 TOKENIZERS = {name: BuiltinTokenizer(name) for name in ("hermes", "harmony")}
 
 
-async def planned(name: str, *, stock: bool) -> Planned:
+async def planned(name: str, *, backend: str) -> Planned:
     tokenizer = TOKENIZERS[name]
     compiler = Compiler(tokenizer.vocabulary)
     planner = Planner(
@@ -31,7 +31,7 @@ async def planned(name: str, *, stock: bool) -> Planned:
         tokenizer.special_texts,
         Metrics(),
         make_logger("info", StringIO()),
-        stock=stock,
+        backend=backend,
     )
     tools = (Tool("f", {"type": "object"}),)
     return await planner.plan(Asking(Ask(tools, "required"), tools, (0,)))
@@ -75,27 +75,27 @@ def said(plan: Planned, text: str | bytes) -> dict[type, str]:
     ],
 )
 async def test_arguments_hold_whatever_text_holds(arguments: bytes, read: str) -> None:
-    plan = await planned("hermes", stock=True)
+    plan = await planned("hermes", backend="xgrammar")
     text = CALL.encode().replace(b"%s", arguments)
     assert said(plan, text) == {ToolArguments: read}
 
 
 async def test_thoughts_may_be_broken_utf_8() -> None:
-    plan = await planned("hermes", stock=True)
+    plan = await planned("hermes", backend="xgrammar")
     text = b"<think>\n\xcd hm \xe2\x82</think>\n\n" + (CALL % "{}").encode()
     assert said(plan, text) == {ReasoningDelta: "\ufffd hm \ufffd", ToolArguments: "{}"}
 
 
 async def test_tokens_that_the_spec_names_stay_tokens() -> None:
     call, thought = HARMONY
-    plan = await planned("harmony", stock=True)
+    plan = await planned("harmony", backend="xgrammar")
     text = thought % "hm" + call % '{"a": "<tool_call>"}'
     assert said(plan, text) == {ReasoningDelta: "hm", ToolArguments: '{"a": "<tool_call>"}'}
 
 
 @pytest.mark.parametrize("name", ["hermes", "harmony"])
 async def test_a_cut_off_answer_loses_nothing_but_broken_bytes(name: str) -> None:
-    plan = await planned(name, stock=True)
+    plan = await planned(name, backend="xgrammar")
     begin = (CALL if name == "hermes" else HARMONY[0]).split("%s")[0].encode()
     parser, reader = plan.parser(), plan.plan.reader()
     deltas = [*reader.feed(feed(parser, begin + b'{"a": "\xe2\x82'))]
@@ -107,7 +107,7 @@ async def test_a_cut_off_answer_loses_nothing_but_broken_bytes(name: str) -> Non
 
 @pytest.mark.parametrize("wrong", ["x", "<tool_call>\n{]", CALL.replace('"f"', '"g"') % "{}"])
 async def test_what_no_engine_may_let_pass_is_still_an_error(wrong: str) -> None:
-    plan = await planned("hermes", stock=True)
+    plan = await planned("hermes", backend="xgrammar")
     parser = plan.parser()
     with pytest.raises(ParseDivergence):
         feed(parser, wrong)
@@ -115,7 +115,7 @@ async def test_what_no_engine_may_let_pass_is_still_an_error(wrong: str) -> None
 
 @pytest.mark.parametrize("text", [b'{"a": "<|im_start|>"}', b'{"a": "\xff"}', b'{      "a": 1}'])
 async def test_behind_our_own_engine_all_of_it_is_an_error(text: bytes) -> None:
-    plan = await planned("hermes", stock=False)
+    plan = await planned("hermes", backend="switchyard")
     parser = plan.parser()
     with pytest.raises(ParseDivergence):
         feed(parser, CALL.encode().replace(b"%s", text))

@@ -226,6 +226,46 @@ def test_health(paths: dict[str, httpx.Response], ready: bool, reason: str) -> N
     assert not ready or health.details["version"] == "0.5.23"
 
 
+OURS = json.loads(INFO) | {"grammar_backend": "switchyard"}
+SAID = {"backend": "switchyard", "version": "0.1.0", "spec_version": 1, "vocabulary": "v"}
+
+
+@pytest.mark.parametrize(
+    ("states", "ready", "reason"),
+    [
+        ([{"switchyard": SAID}], True, ""),
+        ([{"switchyard": SAID}, {"switchyard": SAID | {"version": "9"}}], True, ""),
+        ([{}], False, "its plug-in says nothing"),
+        ([], False, "its plug-in says nothing"),
+        (None, False, "its plug-in says nothing"),
+        ("what", False, "its plug-in says nothing"),
+        ([{"switchyard": SAID}, {}], False, "its plug-in says nothing"),
+        ([{"switchyard": SAID | {"vocabulary": "w"}}], False, "vocabulary is 'w', not 'v'"),
+        ([{"switchyard": SAID | {"spec_version": 2}}], False, "spec_version is 2, not 1"),
+        ([{"switchyard": {}}], False, "spec_version is None, not 1"),
+    ],
+)
+def test_a_server_with_our_plug_in_says_so_itself(states: Any, ready: bool, reason: str) -> None:
+    """A plug-in that failed to load, or that has another vocabulary, is not ready."""
+    info = httpx.Response(200, json=OURS | {"internal_states": states})
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        return info if request.url.path == "/server_info" else httpx.Response(200)
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    worker = SGLangWorker(
+        "http://worker", tokens=TOKENS, client=client, grammar_backend="switchyard", vocabulary="v"
+    )
+    health = run(worker.health())
+    assert health.ready is ready and reason in health.reason
+    if ready:
+        assert health.details["switchyard"] == {
+            "version": health.details["switchyard"]["version"],
+            "spec_version": 1,
+            "vocabulary": "v",
+        }
+
+
 def test_max_tokens_is_cut_to_the_context() -> None:
     """The server refuses what passes the model's length; an upper bound may simply end there."""
 
