@@ -313,8 +313,8 @@ cdef class Matcher:
                 return
             out.push_back(<uint8_t>byte)
 
-    def forced_tokens(self):
-        """``forced_bytes`` as the tokenizer would write them.
+    def forced_tokens(self, most=None):
+        """``forced_bytes`` as the tokenizer would write them, at most the first ``most`` tokens.
 
         The last token is left out, since it could merge with what follows; so is what a bound on
         tokens does not allow.
@@ -325,11 +325,14 @@ cdef class Matcher:
         if self.vocabulary.encode is None:
             raise ValueError("forced_tokens needs a vocabulary with encode")
         data = self.forced_bytes()
+        if most is not None:
+            # one token more, since the last one is left out
+            data = data[:(most + 1) * self.vocabulary.max_token_bytes]
         text = data.decode("utf-8", "ignore")
         ids = list(self.vocabulary.encode(text))[:-1] if text else []
         spelled = b"".join(self.vocabulary.tokens[i] for i in ids)
         ordinary = all(self.vocabulary.kind[i] == ORDINARY for i in ids)
-        return self.allowed(ids) if ordinary and data.startswith(spelled) else []
+        return self.allowed(ids[:most]) if ordinary and data.startswith(spelled) else []
 
     cdef list allowed(self, ids):
         """The first of these tokens, as far as they are allowed."""

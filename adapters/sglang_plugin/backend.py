@@ -27,6 +27,7 @@ from engine import Compiled, Compiler, EngineError
 from . import settings as environment
 from . import versions
 from .compiling import Compilations
+from .drafts import offer
 from .grammar import Shared, SwitchyardGrammar, walk_tree
 from .masks import Masks
 from .requests import Spec, Thinking, Wanted, compile_wanted
@@ -202,6 +203,8 @@ def create(
         most_thinking=api.most_thinking(),
     )
     api.add_tree_walk(walk_tree)
+    if api.speculates_by_ngrams(server_args):
+        api.add_drafts(offer)
     _here = backend
     _log.info("switchyard: constrains with the vocabulary %s", vocabulary.fingerprint)
     return backend

@@ -232,6 +232,16 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
                     todo.append((children[node], at))
                 node = siblings[node]
 
+    def forced_tokens(self, most: int) -> list[int]:
+        """Tokens that must come next, as the tokenizer writes them; often none."""
+        if self._failure is not None or self._matcher.compiled.vocabulary.encode is None:
+            return []
+        try:
+            return self._matcher.forced_tokens(most)
+        except Exception as error:
+            self._fail("looking for drafts", error)
+            return []
+
     # -- the rest ----------------------------------------------------------------------------------
     def copy(self) -> "SwitchyardGrammar":
         """From the beginning, for another request."""

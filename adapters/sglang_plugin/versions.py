@@ -81,6 +81,27 @@ class SGLangApi:
         traverse_tree.switchyard = True  # type: ignore[attr-defined]
         spec_utils.traverse_tree = traverse_tree
 
+    def speculates_by_ngrams(self, server_args: Any) -> bool:
+        """Whether the server drafts from what was written before."""
+        return str(getattr(server_args, "speculative_algorithm", None)).upper() == "NGRAM"
+
+    def add_drafts(self, offer: Callable[[Any, Any, Any], None]) -> None:
+        """Shows ``offer`` each batch's (requests, drafts, follows), which it may change."""
+        from sglang.srt.speculative.ngram_worker import NGRAMWorker
+
+        original = NGRAMWorker._prepare_draft_tokens
+        if getattr(original, "switchyard", False):
+            return
+
+        def prepare(worker: Any, batch: Any) -> Any:
+            drafts, follows = original(worker, batch)
+            if batch.has_grammar:
+                offer(batch.reqs, drafts, follows)
+            return drafts, follows
+
+        prepare.switchyard = True  # type: ignore[attr-defined]
+        NGRAMWorker._prepare_draft_tokens = prepare
+
     def device_kernel(self) -> Callable[[Any, Any], None]:
         """SGLang's own kernel for masks on a GPU: (logits, mask)."""
         from sglang.kernels.ops.grammar.bitmask_ops import apply_token_bitmask_inplace_triton
