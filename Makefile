@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test check format fuzz walks real-input bench bench-peers bench-all pictures serve data clean distclean
+.PHONY: help setup build debug test test-sglang check format fuzz walks real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -63,6 +63,12 @@ debug: $(VENV)/.dev data ## look for races, then compile the engine with its own
 
 test: setup build check data ## check, then all tests
 	$(PY) -m pytest $(ARGS)
+
+# SGLang pins what it runs on, so its server has a venv of its own (SWITCHYARD_SGLANG_VENV, .data/sglang).
+test-sglang: $(VENV)/.dev build data ## the plug-in in a real SGLang server on this processor; installs 2 GB
+	worker=$$($(PY) -m tests.sglang.environment) && \
+	    SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$worker -m pytest tests/sglang_plugin $(ARGS)
+	SWITCHYARD_SGLANG=1 $(PY) -m pytest tests/sglang $(ARGS)
 
 check: $(VENV)/.dev ## formatters, linters and types; changes nothing
 	$(PY) -m ruff check .

@@ -19,8 +19,10 @@ PATIENCE = 60.0
 
 
 @contextmanager
-def served_gateway(settings: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Its URL, while it runs; without ``settings`` it runs the noise worker.
+def served_gateway(
+    settings: Mapping[str, str] | None = None, patience: float = PATIENCE
+) -> Iterator[str]:
+    """Its URL, while it runs and is ready; without ``settings`` it runs the noise worker.
 
     ``settings`` are SWITCHYARD_* variables without the prefix; those of the caller's environment
     don't count.
@@ -36,14 +38,16 @@ def served_gateway(settings: Mapping[str, str] | None = None) -> Iterator[str]:
         )
         try:
             url = f"http://127.0.0.1:{port}"
-            _wait_until_ready(url, process, log)
+            _wait_until_ready(url, process, log, patience)
             yield url
         finally:
             _stop(process)
 
 
-def _wait_until_ready(url: str, process: subprocess.Popen[bytes], log: IO[str]) -> None:
-    until = time.monotonic() + PATIENCE
+def _wait_until_ready(
+    url: str, process: subprocess.Popen[bytes], log: IO[str], patience: float
+) -> None:
+    until = time.monotonic() + patience
     while not _ready(url):
         if process.poll() is not None or time.monotonic() > until:
             log.seek(0)

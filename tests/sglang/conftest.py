@@ -1,0 +1,63 @@
+"""A real server for these tests, its venv and its model.
+
+They are skipped unless SWITCHYARD_SGLANG=1 (`make test-sglang`): the venv takes minutes and 2 GB.
+"""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from .environment import ROOT, ensure_python
+from .servers import Servers
+
+HERE = Path(__file__).parent
+WANTED = os.environ.get("SWITCHYARD_SGLANG") == "1"
+#: further rows of logits, as models have them that round their vocabulary up
+PADDING = 128
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if WANTED:
+        return
+    reason = "needs a venv with SGLang (2 GB): run `make test-sglang`, or set SWITCHYARD_SGLANG=1"
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def server_python() -> Path:
+    """The interpreter that has SGLang and this project; made first, where it has to be."""
+    return ensure_python()
+
+
+@pytest.fixture(scope="session")
+def tiny_model_folder(server_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random model of the format "hermes", with 4,096 tokens."""
+    return _model(server_python, tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="session")
+def padded_model_folder(server_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with more logits than tokens; for ``sglang_server(..., model=...)``."""
+    return _model(server_python, tmp_path_factory.mktemp("padded"), "--padding", str(PADDING))
+
+
+@pytest.fixture(scope="session")
+def sglang_server(server_python: Path, tiny_model_folder: Path) -> Iterator[Servers]:
+    """Running servers by backend, arguments and environment, shared by all tests of the run."""
+    servers = Servers(server_python, tiny_model_folder)
+    yield servers
+    servers.close()
+
+
+def _model(python: Path, folder: Path, *options: str) -> Path:
+    command = [str(python), "-m", "tests.sglang.tiny_model", str(folder), *options]
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    return folder

@@ -1,0 +1,119 @@
+"""The server's own venv: SGLang pins what it runs on, so it gets no place in the project's.
+
+    python -m tests.sglang.environment        makes it, or brings it up to date, and prints its
+                                              interpreter
+
+    SWITCHYARD_SGLANG_VENV      where it is (.data/sglang)
+    SWITCHYARD_SGLANG_PYTHON    the interpreter of a venv that has SGLang already; only this project
+                                is installed there
+
+Representation   two stamps in the venv hold digests of what it was made from: .requirements (the
+                 list beside this file) and .switchyard (what an editable install reads).
+Invariants       I1 a changed list makes the venv anew; a changed pyproject.toml installs the
+                 project again. I2 only a folder that carries our stamp, or none at all, is ever
+                 removed. I3 it is made by the running interpreter, and the project is installed
+                 with that one's Cython, so the engine that was built in place serves both.
+Cost             minutes and 2 GB the first time, then two digests.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parents[2]
+REQUIREMENTS = Path(__file__).with_name("requirements.txt")
+#: what an editable install reads: names and entry points; the sources stay where they are
+PROJECT = (ROOT / "pyproject.toml", ROOT / "setup.py")
+LIST_STAMP, PROJECT_STAMP = ".requirements", ".switchyard"
+
+
+def ensure_python() -> Path:
+    """The interpreter that the server runs on, with everything in place.
+
+    Raises:
+        RuntimeError: it can't be made; the words are pip's or venv's own.
+    """
+    given = os.environ.get("SWITCHYARD_SGLANG_PYTHON")
+    python = Path(given).absolute() if given else _own_venv()
+    _ensure_project(python)
+    return python
+
+
+def _own_venv() -> Path:
+    """The interpreter of our own venv, made anew where the list has changed."""
+    folder = Path(os.environ.get("SWITCHYARD_SGLANG_VENV") or ROOT / ".data" / "sglang").absolute()
+    python, stamp, wanted = folder / "bin" / "python", folder / LIST_STAMP, _digest(REQUIREMENTS)
+    if _read(stamp) != wanted:
+        _remove(folder)
+        _run(sys.executable, "-m", "venv", str(folder))
+        stamp.write_text("unfinished")
+        _pip(python, "--no-deps", "--requirement", str(REQUIREMENTS))
+        stamp.write_text(wanted)
+    return python
+
+
+def _ensure_project(python: Path) -> None:
+    """This project in that venv, so that the server finds its entry points."""
+    stamp, wanted = python.parents[1] / PROJECT_STAMP, _digest(*PROJECT)
+    if _read(stamp) == wanted:
+        return
+    with TemporaryDirectory(prefix="cython-") as folder:
+        _lend_cython(Path(folder))
+        options = ("--no-deps", "--no-build-isolation", "--editable", str(ROOT))
+        _pip(python, *options, search=folder)
+    _run(str(python), "-c", "import engine, cache, adapters")
+    stamp.write_text(wanted)
+
+
+def _lend_cython(folder: Path) -> None:
+    """The running interpreter's Cython in a folder without anything else.
+
+    Another one, installed later, would look newer than all that was made by this one, and the whole
+    engine would be built again: two minutes, under the feet of whoever uses it.
+    """
+    import cython
+
+    module = Path(cython.__file__)
+    for source in (module, module.with_name("Cython")):
+        (folder / source.name).symlink_to(source)
+
+
+def _remove(folder: Path) -> None:
+    if folder.exists() and any(folder.iterdir()) and not (folder / LIST_STAMP).is_file():
+        raise RuntimeError(f"{folder} was not made by these tests: not replaced")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _pip(python: Path, *arguments: str, search: str = "") -> None:
+    options = ("--quiet", "--disable-pip-version-check")
+    _run(str(python), "-m", "pip", "install", *options, *arguments, search=search)
+
+
+def _run(*command: str, search: str = "") -> None:
+    """``search``: where packages are looked for beside the venv: never in the repository itself."""
+    done = subprocess.run(
+        command, cwd="/", env={**os.environ, "PYTHONPATH": search}, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} left with {done.returncode}:\n{done.stdout}")
+
+
+def _digest(*paths: Path) -> str:
+    """Of the files' bytes and of the project's place, to which an editable install points."""
+    digest = hashlib.sha256(f"{ROOT}\n{sys.version_info[:2]}\n".encode())
+    for path in paths:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> str:
+    return path.read_text() if path.is_file() else ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{ensure_python()}\n")

@@ -1,0 +1,2 @@
+# ruff: noqa: N999
+"""In place of IPython: the server's helpers for notebooks import ``IPython.display``."""

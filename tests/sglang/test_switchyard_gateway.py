@@ -1,0 +1,172 @@
+"""The whole way: official client, gateway, real server with our engine, and real tool sets."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from tests.real_input.asking import Answer, ask_all, client_of, complete
+from tests.real_input.bfcl import Case, data_folder, read_cases
+from tests.real_input.judging import Judge
+from tests.real_input.served import metric, served_gateway
+
+from .server import SGLangServer
+from .servers import Servers
+from .test_switchyard import PROMPTS, SCHEMA, THINKING
+
+#: tool sets; every third answer is streamed
+CASES = 300
+TOKENS = 1500
+FAULTS = ("switchyard_parse_divergence_total", "switchyard_internal_errors_total")
+
+
+@pytest.fixture
+def worker(sglang_server: Servers, padded_model_folder: Path) -> SGLangServer:
+    return sglang_server("switchyard", *THINKING, model=padded_model_folder)
+
+
+def settings(worker: SGLangServer, **more: str) -> dict[str, str]:
+    folder = str(worker.model)
+    return {"WORKERS": worker.base_url, "MODEL": folder, "MODEL_NAME": "tiny", **more}
+
+
+@pytest.fixture
+def gateway(worker: SGLangServer) -> Iterator[str]:
+    with served_gateway(settings(worker)) as url:
+        yield url
+
+
+def test_the_gateway_is_ready_and_says_with_what(gateway: str, worker: SGLangServer) -> None:
+    ready = httpx.get(f"{gateway}/health/ready").json()
+    assert "switchyard" in json.dumps(ready) and "vocabulary" in json.dumps(ready)
+
+
+async def test_every_call_of_real_tool_sets_is_valid(gateway: str) -> None:
+    folder = data_folder()
+    assert folder is not None, "no BFCL data: `make data` fetches them"
+    cases = read_cases(folder, CASES, closed=True)[:CASES]
+    assert len(cases) == CASES
+    judge = Judge()
+
+    async def ask(number: int, case: Case) -> Answer:
+        return await complete(
+            client,
+            stream=number % 3 == 0,
+            model="tiny",
+            messages=case.messages[:1],
+            tools=case.tools,
+            tool_choice="required",
+            max_tokens=TOKENS,
+        )
+
+    async with client_of(gateway) as client:
+        answers = await ask_all(cases, ask, at_once=16)
+    wrong = {
+        case.id: answer.error or judge.calls(answer, case.schemas)
+        for case, answer in zip(cases, answers, strict=True)
+        if answer.error or judge.calls(answer, case.schemas)
+    }
+    assert not wrong
+    cut = sum(answer.finish == "length" for answer in answers)
+    thinking = sum(bool(answer.reasoning) for answer in answers)
+    assert cut < CASES // 10 and thinking >= 50, f"{cut} cut off, {thinking} with reasoning"
+    assert not any(metric(gateway, name) for name in FAULTS)
+
+
+async def test_a_response_format_is_the_answer(gateway: str) -> None:
+    async with client_of(gateway) as client:
+        answers = await asyncio.gather(
+            *(
+                complete(
+                    client,
+                    stream=number % 2 == 1,
+                    model="tiny",
+                    messages=[{"role": "user", "content": PROMPTS[number % 4]}],
+                    response_format={
+                        "type": "json_schema",
+                        "json_schema": {"name": "form", "schema": SCHEMA},
+                    },
+                    max_tokens=600,
+                )
+                for number in range(12)
+            )
+        )
+    judge = Judge()
+    for answer in answers:
+        assert answer.error is None and judge.content(answer, SCHEMA) == []
+
+
+def test_headers_say_who_enforced(gateway: str) -> None:
+    body = {"model": "tiny", "messages": [{"role": "user", "content": "x"}], "max_tokens": 5}
+    for stream in (False, True):
+        answer = httpx.post(
+            f"{gateway}/v1/chat/completions", json={**body, "stream": stream}, timeout=120
+        )
+        assert answer.headers["x-switchyard-backend"] == "switchyard"
+
+
+# -- stock workers ---------------------------------------------------------------------------------
+UNIQUE = {
+    "type": "object",
+    "properties": {"a": {"type": "array", "items": {"enum": [1, 2]}, "uniqueItems": True}},
+    "required": ["a"],
+    "additionalProperties": False,
+}
+COMPACT = "--constrained-json-disable-any-whitespace"
+
+
+async def asked_for(url: str, schema: Any, **more: Any) -> tuple[Any, httpx.Headers]:
+    async with client_of(url) as client:
+        raw = await client.chat.completions.with_raw_response.create(
+            model="tiny",
+            messages=[{"role": "user", "content": "x"}],
+            response_format={
+                "type": "json_schema",
+                "json_schema": {"name": "form", "schema": schema, **more},
+            },
+            max_completion_tokens=300,
+        )
+    return raw.parse(), raw.headers
+
+
+async def test_a_gateway_takes_no_worker_that_runs_another_engine(
+    sglang_server: Servers, worker: SGLangServer
+) -> None:
+    with (
+        pytest.raises(RuntimeError, match="did not start"),
+        served_gateway(settings(worker, GRAMMAR_BACKEND="xgrammar"), patience=15),
+    ):
+        pass
+
+
+async def test_behind_xgrammar_what_passes_is_named(sglang_server: Servers) -> None:
+    worker = sglang_server("xgrammar", COMPACT)
+    own = settings(worker, GRAMMAR_BACKEND="xgrammar", STRICT_PROFILE="extended")
+    with served_gateway(own) as url:
+        _, headers = await asked_for(url, UNIQUE)
+        assert headers["x-switchyard-backend"] == "xgrammar"
+        assert headers["x-switchyard-relaxed"].endswith("/properties/a/uniqueItems")
+        with pytest.raises(openai.BadRequestError, match="xgrammar"):
+            await asked_for(url, UNIQUE, strict=True)
+
+
+async def test_behind_llguidance_a_whole_answer_is_a_schema(sglang_server: Servers) -> None:
+    worker = sglang_server("llguidance", COMPACT)
+    own = settings(worker, GRAMMAR_BACKEND="llguidance", REASONING="off")
+    plain = {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "required": ["a"]}
+    with served_gateway(own) as url:
+        answer, headers = await asked_for(url, {**plain, "additionalProperties": False})
+        assert headers["x-switchyard-backend"] == "llguidance"
+        assert json.loads(answer.choices[0].message.content) in ({"a": 1}, {"a": 2})
+        async with client_of(url) as client:
+            with pytest.raises(openai.BadRequestError, match="structural tags"):
+                await client.chat.completions.create(
+                    model="tiny",
+                    messages=[{"role": "user", "content": "x"}],
+                    tools=[{"type": "function", "function": {"name": "f", "parameters": plain}}],
+                )
