@@ -68,6 +68,7 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         *,
         thinking_end: str | None = None,
         most_thinking: int | None = None,
+        most_whitespace: int | None = None,
     ) -> None:
         super().__init__()
         self.compiler = compiler
@@ -76,6 +77,7 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         self.compilations = Compilations(compiler, settings)
         self._thinking_end = thinking_end
         self._most_thinking = most_thinking
+        self._most_whitespace = most_whitespace
 
     # -- what SGLang calls for each request --------------------------------------------------------
     def get_request_grammar_key(
@@ -128,10 +130,10 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         kind, text = key[0], str(key[1])
         # a grammar of the whole answer says itself what thinking is
         if not require_reasoning or self._thinking_end is None or kind == "full_assistant_ebnf":
-            return Wanted(kind, text)
+            return Wanted(kind, text, None, self._most_whitespace)
         budget = getattr(key, "thinking_budget", None)
         most = self._most_thinking if budget is None or budget < 0 else budget
-        return Wanted(kind, text, Thinking(self._thinking_end, most))
+        return Wanted(kind, text, Thinking(self._thinking_end, most), self._most_whitespace)
 
     def _grammar(self, wanted: Wanted, compiled: Compiled, *, is_hit: bool) -> SwitchyardGrammar:
         stats = GrammarStats(is_cache_hit=is_hit, dispatch_type=wanted.kind)
@@ -149,7 +151,7 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         return deliver
 
     def _compiled_now(self, kind: str, text: str) -> BaseGrammarObject:
-        wanted = Wanted(kind, text)
+        wanted = Wanted(kind, text, None, self._most_whitespace)
         try:
             return self._grammar(wanted, compile_wanted(self.compiler, wanted), is_hit=False)
         except Exception as error:
@@ -181,6 +183,12 @@ def create(
             "--enable-strict-thinking is not supported by the grammar backend 'switchyard': "
             "thinking is part of each request's grammar, bounded by its thinking_budget"
         )
+    most_whitespace, whitespace_pattern = api.json_whitespace()
+    if whitespace_pattern is not None:
+        raise ValueError(
+            "--constrained-json-whitespace-pattern is not supported by the grammar backend "
+            "'switchyard'; --constrained-json-disable-any-whitespace is"
+        )
     if settings.redis_url and not may_use_redis(settings.cache_key, settings.cache_trust):
         _log.warning(
             "switchyard: Redis is not used: set SWITCHYARD_CACHE_KEY or _CACHE_TRUST=network"
@@ -201,6 +209,7 @@ def create(
         settings,
         thinking_end=api.reasoning_end(tokenizer),
         most_thinking=api.most_thinking(),
+        most_whitespace=most_whitespace,
     )
     api.add_tree_walk(walk_tree)
     if api.speculates_by_ngrams(server_args):

@@ -37,11 +37,16 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one compilation is of; equal ones share it."""
+    """What one compilation is of; equal ones share it.
+
+    ``most_whitespace``: characters of white space between the tokens of a JSON answer, as SGLang's
+    options bound them; None: as the engine takes it.
+    """
 
     kind: str
     text: str
     thinking: Thinking | None = None
+    most_whitespace: int | None = None
 
 
 def compile_wanted(compiler: Compiler, wanted: Wanted) -> Compiled:
@@ -53,7 +58,9 @@ def compile_wanted(compiler: Compiler, wanted: Wanted) -> Compiled:
     if kind not in KINDS:
         raise SpecError(f"grammars of the kind {kind!r} are unknown")
     if wanted.thinking is not None:
-        return compiler.compile_structural_tag(_behind(wanted.thinking, compiler, kind, text))
+        return compiler.compile_structural_tag(_behind(wanted.thinking, compiler, wanted))
+    if kind == "json" and wanted.most_whitespace is not None:
+        return compiler.compile_structural_tag({"format": _format(compiler, wanted)})
     if kind == "json":
         return compiler.compile_json_schema(text)
     if kind == "regex":
@@ -91,19 +98,22 @@ def _tag(spec: Any) -> Any:
     return {"type": "structural_tag", "format": triggered}
 
 
-def _behind(thinking: Thinking, compiler: Compiler, kind: str, text: str) -> dict[str, Any]:
+def _behind(thinking: Thinking, compiler: Compiler, wanted: Wanted) -> dict[str, Any]:
     """The grammar behind a region of thinking."""
     thought: dict[str, Any] = {"type": "any_text"}
     if thinking.most is not None:
         thought["max_tokens"] = thinking.most
     region = {"type": "tag", "begin": "", "content": thought, "end": thinking.end}
-    answer = _format(compiler, kind, text)
+    answer = _format(compiler, wanted)
     return {"type": "structural_tag", "format": {"type": "sequence", "elements": [region, answer]}}
 
 
-def _format(compiler: Compiler, kind: str, text: str) -> Any:
+def _format(compiler: Compiler, wanted: Wanted) -> Any:
+    kind, text = wanted.kind, wanted.text
     if kind == "json":
-        return {"type": "json_schema", "json_schema": _parsed(compiler, text)}
+        most = wanted.most_whitespace
+        bound = {} if most is None else {"max_whitespace_cnt": most}
+        return {"type": "json_schema", "json_schema": _parsed(compiler, text), **bound}
     if kind == "regex":
         return {"type": "regex", "pattern": text}
     if kind == "structural_tag":

@@ -133,6 +133,16 @@ class SGLangApi:
 
         return bool(get_serving().enable_strict_thinking)
 
+    def json_whitespace(self) -> tuple[int | None, str | None]:
+        """What the server's options say of white space in JSON: characters at most, a pattern."""
+        from sglang.srt.runtime_context import get_serving
+
+        serving = get_serving()
+        most = 0 if serving.constrained_json_disable_any_whitespace else None
+        if most is None:
+            most = serving.constrained_json_max_whitespace_cnt
+        return most, serving.constrained_json_whitespace_pattern
+
     def most_thinking(self) -> int | None:
         """Tokens of thinking that ``SGLANG_MAX_THINK_TOKENS`` leaves; None: no bound."""
         from sglang.srt.environ import envs

@@ -154,10 +154,11 @@ def test_a_key_is_short_in_messages(backend: SwitchyardBackend) -> None:
 @pytest.fixture
 def serving(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
     """What SGLang's own settings would say; its runtime context exists only in a server."""
-    found = types.SimpleNamespace(strict=False, end=None)
+    found = types.SimpleNamespace(strict=False, end=None, whitespace=(None, None))
     api = versions.SGLangApi
     monkeypatch.setattr(api, "strict_thinking", lambda self: found.strict)
     monkeypatch.setattr(api, "reasoning_end", lambda self, tokenizer: found.end)
+    monkeypatch.setattr(api, "json_whitespace", lambda self: found.whitespace)
     monkeypatch.setattr(api, "can_pin", lambda self: False)
     return found
 
@@ -183,6 +184,10 @@ def test_what_can_not_start_says_why(serving: Any, monkeypatch: pytest.MonkeyPat
     with pytest.raises(ValueError, match="--enable-strict-thinking"):
         create(None, byte_level(), 320, None)
     serving.strict = False
+    serving.whitespace = (None, " ?")
+    with pytest.raises(ValueError, match="--constrained-json-whitespace-pattern"):
+        create(None, byte_level(), 320, None)
+    serving.whitespace = (None, None)
     monkeypatch.setenv("SWITCHYARD_CACHE_TRUST", "all")
     with pytest.raises(ValueError, match="SWITCHYARD_CACHE_TRUST"):
         create(None, byte_level(), 320, None)

@@ -46,6 +46,24 @@ def test_each_kind_stands_behind_thinking(
         assert not takes(compiled, f"thought</think>{answer}")
 
 
+@pytest.mark.parametrize("thinking", [None, Thinking(";")])
+@pytest.mark.parametrize(
+    ("most", "good", "bad"),
+    [
+        (None, ["[1,2]", "[1, 2]", "[1,\n      2]"], ["[1,  2]"]),
+        (0, ["[1,2]"], ["[1, 2]", "[1,\n2]"]),
+        (2, ["[1,2]", "[1, 2]", "[1,\n 2]"], ["[1,  2]", "[1,\n  2]"]),
+    ],
+)
+def test_white_space_in_json_is_bounded_as_the_server_says(
+    most: int | None, good: list[str], bad: list[str], thinking: Thinking | None
+) -> None:
+    compiled = compile_wanted(COMPILER, Wanted("json", '{"type":"array"}', thinking, most))
+    begin = "" if thinking is None else "x;"
+    seen = [takes(compiled, begin + each) for each in good + bad]
+    assert seen == [True] * len(good) + [False] * len(bad)
+
+
 def test_thinking_has_an_end() -> None:
     compiled = compile_wanted(COMPILER, Wanted("regex", "b", Thinking(";", most=3)))
     matcher = Matcher(compiled)
