@@ -269,6 +269,27 @@ cdef class Matcher:
         if view.shape[1] > self.vocabulary.words:
             memset(out + self.vocabulary.words, 0, 4 * (view.shape[1] - self.vocabulary.words))
 
+    def lacks_mask(self):
+        """Whether the next mask must be made first; never waits, and says no where it can't tell."""
+        cdef bint found = False
+        if not self.terminated() and self.generation.arena.guard.try_lock():
+            found = not self.generation.masks.has(self.instance())
+            self.unlock()
+        return bool(found)
+
+    def make_mask(self):
+        """Makes the next mask to be kept, without the GIL: for a thread that has nothing else to do.
+
+        What fails here is met again by ``fill_bitmask``.
+        """
+        cdef uint32_t instance = self.instance()
+        if self.terminated():
+            return
+        with nogil:
+            self.lock()
+            self.generation.masks.make_ahead(instance)
+            self.unlock()
+
     def is_terminated(self):
         """Whether a stop token was accepted."""
         return bool(self.terminated())

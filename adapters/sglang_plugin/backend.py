@@ -12,6 +12,7 @@ import logging
 import secrets
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 from sglang.srt.constrained.base_grammar_backend import (
@@ -26,6 +27,7 @@ from engine import Compiled, Compiler, EngineError
 
 from . import settings as environment
 from . import versions
+from .ahead import Ahead
 from .compiling import Compilations
 from .drafts import offer
 from .grammar import Shared, SwitchyardGrammar, walk_tree
@@ -73,7 +75,8 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         super().__init__()
         self.compiler = compiler
         vocabulary = compiler.vocabulary
-        self.shared = Shared(masks, vocabulary.stop_token_ids, vocabulary.words)
+        ahead = Ahead(is_on=settings.masks_ahead)
+        self.shared = Shared(masks, vocabulary.stop_token_ids, vocabulary.words, ahead)
         self.compilations = Compilations(compiler, settings)
         self._thinking_end = thinking_end
         self._most_thinking = most_thinking
@@ -178,6 +181,9 @@ def create(
     global _here
     api = versions.check()
     settings = environment.load()
+    if not api.stands_alone(server_args):
+        # what is made ahead depends on time; a limit on all that was made would then, too
+        settings = replace(settings, prefill_most_ms=0, masks_ahead=False)
     if api.strict_thinking():
         raise ValueError(
             "--enable-strict-thinking is not supported by the grammar backend 'switchyard': "

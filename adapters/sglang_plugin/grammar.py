@@ -22,6 +22,7 @@ from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, Gramm
 
 from engine import Compiled, EngineError, Matcher, fill_bitmask_batch
 
+from .ahead import Ahead
 from .masks import Masks
 
 _log = logging.getLogger(__name__)
@@ -52,10 +53,17 @@ class Counters:
 class Shared:
     """What all grammars of a worker have in common."""
 
-    __slots__ = ("counters", "masks", "stop_row")
+    __slots__ = ("ahead", "counters", "masks", "stop_row")
 
-    def __init__(self, masks: Masks, stop_token_ids: Sequence[int], words: int) -> None:
+    def __init__(
+        self,
+        masks: Masks,
+        stop_token_ids: Sequence[int],
+        words: int,
+        ahead: Ahead | None = None,
+    ) -> None:
         self.masks = masks
+        self.ahead = ahead or Ahead(is_on=False)
         self.counters = Counters()
         self.stop_row = torch.zeros(words, dtype=torch.int32)
         for number in stop_token_ids:
@@ -93,6 +101,8 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         start = time.perf_counter_ns()
         counters.accepts += 1
         taken = self._failure is None and self._accept(token)
+        if taken:
+            self._shared.ahead.look(self._matcher)
         counters.accept_ns += time.perf_counter_ns() - start
         if self._failure is not None:
             raise ValueError(self._failure)

@@ -29,6 +29,8 @@ class Settings:
     #: microseconds of masks made ahead for each token of the prompt, and milliseconds at most
     prefill_us_per_token: float = 20.0
     prefill_most_ms: float = 50.0
+    #: whether a thread makes masks between steps
+    masks_ahead: bool = True
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -37,6 +39,9 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         BadSetting: a value that means nothing.
     """
     key = environment.get(f"{PREFIX}CACHE_KEY") or None
+    ahead = environment.get(f"{PREFIX}SGLANG_MASKS_AHEAD") or "1"
+    if ahead not in ("0", "1"):
+        raise BadSetting(f"{PREFIX}SGLANG_MASKS_AHEAD must be 0 or 1, not {ahead!r}")
     trust = environment.get(f"{PREFIX}CACHE_TRUST") or "key"
     if trust not in ("key", "network"):
         raise BadSetting(f"{PREFIX}CACHE_TRUST must be key or network, not {trust!r}")
@@ -54,6 +59,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
             environment, "SGLANG_PREFILL_US_PER_TOKEN", default.prefill_us_per_token
         ),
         prefill_most_ms=_number(environment, "SGLANG_PREFILL_MOST_MS", default.prefill_most_ms),
+        masks_ahead=ahead == "1",
     )
 
 

@@ -81,6 +81,11 @@ class SGLangApi:
         traverse_tree.switchyard = True  # type: ignore[attr-defined]
         spec_utils.traverse_tree = traverse_tree
 
+    def stands_alone(self, server_args: Any) -> bool:
+        """Whether no other rank must decide as this one does."""
+        ranks = [getattr(server_args, name, 1) or 1 for name in ("tp_size", "pp_size")]
+        return all(count == 1 for count in ranks)
+
     def speculates_by_ngrams(self, server_args: Any) -> bool:
         """Whether the server drafts from what was written before."""
         return str(getattr(server_args, "speculative_algorithm", None)).upper() == "NGRAM"

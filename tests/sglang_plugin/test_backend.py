@@ -175,6 +175,15 @@ def test_the_backend_is_made_of_sglangs_tokenizer(serving: Any) -> None:
     assert isinstance(grammar, SwitchyardGrammar)
 
 
+def test_one_of_several_ranks_makes_nothing_ahead(serving: Any) -> None:
+    alone = create(types.SimpleNamespace(tp_size=1, pp_size=1), byte_level(), 320, {256})
+    assert alone.shared.ahead._is_on
+    for sizes in ({"tp_size": 2}, {"pp_size": 2}):
+        made = create(types.SimpleNamespace(**sizes), byte_level(), 320, {256})
+        assert not made.shared.ahead._is_on
+        assert made.compilations._settings.prefill_most_ms == 0
+
+
 def test_what_can_not_start_says_why(serving: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UnsupportedTokenizer, match="neither byte-level"):
         create(None, word_piece(), 10, None)
