@@ -7,6 +7,7 @@ from libcpp.utility cimport pair
 from ..flat cimport CHARS, JSON_CHARS
 from ..ir cimport Grammar
 from ..pool cimport vector
+from ..turns cimport give_way
 from ..wordtable cimport WordTableC, table_clear, table_number, table_size
 
 from ..errors import LimitExceeded
@@ -76,6 +77,7 @@ cdef class CharAutomaton:
         if state_count(&self.states) == 0:
             return grammar.fail()
         for s in range(state_count(&self.states)):
+            give_way()
             if self.states.final[s]:
                 finals.push_back(s)
             for k in range(self.states.first[s], self.states.first[s + 1]):
@@ -100,12 +102,16 @@ cdef class CharAutomaton:
     def trimmed(self):
         cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
         made.states = self.states
-        trim(&made.states)
+        with nogil:
+            trim(&made.states)
         return made
 
     cpdef CharAutomaton minimal(self):
         cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
-        return made if minimise(&self.states, &made.states) else self
+        cdef bint is_done
+        with nogil:
+            is_done = minimise(&self.states, &made.states)
+        return made if is_done else self
 
 
 cdef uint32_t target_of(StatesC* states, uint32_t s, uint32_t c) noexcept nogil:
@@ -299,6 +305,7 @@ def intersection(CharAutomaton a, CharAutomaton b, Bound bound):
         return made
     table_number(&ids, key, 2)
     while s < table_size(&ids):
+        give_way()
         left, right = ids.words[ids.off[s]], ids.words[ids.off[s] + 1]
         made.states.final.push_back(a.states.final[left] & b.states.final[right])
         for i in range(a.states.first[left], a.states.first[left + 1]):

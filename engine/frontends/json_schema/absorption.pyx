@@ -4,6 +4,7 @@ from .complements cimport is_false
 from .shapes cimport (
     ARRAY, NUMBER, OBJECT, STRING, Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings,
 )
+from ...turns cimport give_way
 
 #: alternatives that are compared with each other
 cdef Py_ssize_t MOST = 400
@@ -16,6 +17,7 @@ cdef tuple absorbed(tuple shapes, Judge judge):
     if n < 2 or n > MOST:
         return shapes
     for i in range(n):
+        give_way()
         for j in range(n):
             if i != j and not gone[j] and is_within_shape(<Shape>shapes[i], <Shape>shapes[j], judge):
                 gone[i] = True

@@ -1,5 +1,6 @@
 """Decimals as automata: see the header file."""
 
+from ...turns cimport give_way
 from ..char_automaton cimport Bound
 
 from decimal import Decimal
@@ -69,6 +70,7 @@ cdef class Form:
         while at < len(states):
             state = states[at]
             at += 1
+            give_way()
             bound.look(10 * (<Py_ssize_t>len(self.compared) + <Py_ssize_t>len(self.divisors)))
             out = []
             for digit in range(-1, 10):

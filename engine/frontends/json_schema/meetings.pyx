@@ -6,6 +6,8 @@ from .shapes cimport (
     ANYTHING, ARRAY, OBJECT, Arrays, Count, Keyed, Located, Objects, Shape, both, listed, meet,
 )
 
+from ...turns cimport give_way
+
 from ...errors import UnsupportedSchema
 from .evaluate import CircularReference
 
@@ -35,6 +37,7 @@ cdef class Meetings(Complements):
         self.add_work(weight_of(left) * len(right) + weight_of(right) * len(left), where, keyword)
         self.place(where, keyword)
         for a in left:
+            give_way()
             for b in right:
                 met = meet(a, b, self)
                 if met is not None:
