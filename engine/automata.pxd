@@ -51,6 +51,7 @@ cdef enum:
     ROW_ITEMS_EXCEEDED = 2
     ROWS_EXCEEDED = 3
     BYTES_EXCEEDED = 4
+    MASK_ITEMS_EXCEEDED = 5
 
 cdef struct StateC:
     uint32_t byte_off, n_bytes

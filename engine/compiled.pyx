@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from .automata cimport BYTES_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
+from .automata cimport BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
 from .digests cimport Digests
 from .distinct cimport new_suspects
 from .prefill cimport Prefill
@@ -29,7 +29,8 @@ cdef class Generation:
         automata.open(compiled.ir, compiled.vocabulary, limits.rule_edges, compiled.automata_table, digests)
         made.arena = Arena.__new__(Arena)
         made.arena.open(
-            automata, features.tail_references, limits.row_items, limits.rows, limits.most_generation_bytes)
+            automata, features.tail_references, limits.row_items, limits.rows, limits.most_generation_bytes,
+            limits.mask_items)
         made.masks = Masks.__new__(Masks)
         made.masks.open(
             made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo, limits.mask_bytes)
@@ -105,7 +106,8 @@ cdef class Compiled:
             return 0
         name = ("rule_edges" if error == RULE_EDGES_EXCEEDED
                 else "row_items" if error == ROW_ITEMS_EXCEEDED
-                else "most_generation_bytes" if error == BYTES_EXCEEDED else "rows")
+                else "most_generation_bytes" if error == BYTES_EXCEEDED
+                else "mask_items" if error == MASK_ITEMS_EXCEEDED else "rows")
         raise LimitExceeded(name, getattr(self.limits, name), got)
 
     def costly_digests(self):

@@ -133,6 +133,7 @@ cdef class Masks:
         cdef ItemC item
         cdef vector[uint32_t] items
         self.made += 1
+        self.arena.makes_mask, self.arena.met_items = True, 0
         self.scratch.triples.clear()
         self.scratch.lists.clear()
         self.scratch.ids.clear()
@@ -151,6 +152,7 @@ cdef class Masks:
         if row.accept:
             self.scratch.ids.insert(
                 self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
+        self.arena.makes_mask = False
 
     cdef void remember(self, uint32_t instance) noexcept nogil:
         cdef size_t size

@@ -96,6 +96,9 @@ cdef class Arena:
     cdef bint tail_references
     cdef uint32_t item_limit, row_limit
     cdef size_t byte_limit
+    cdef uint32_t mask_items                  # how many may be met while one mask is made
+    cdef uint32_t met_items                   # so far, while ``makes_mask``
+    cdef bint makes_mask
     cdef uint32_t error, error_got            # first limit passed, see automata.pxd; sticky
     cdef readonly uint32_t root
     cdef mutex guard
@@ -127,7 +130,7 @@ cdef class Arena:
 
     cdef int open(
         self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
-        size_t byte_limit
+        size_t byte_limit, uint32_t mask_items
     ) except -1
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil

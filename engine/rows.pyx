@@ -4,7 +4,9 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 
-from .automata cimport BYTES_EXCEEDED, NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC
+from .automata cimport (
+    BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC,
+)
 from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from .flat cimport CHARACTER_BYTES, NO_MAXIMUM, RuleC, iterations, tokens, tokens_left
 from .hashing cimport MISSING, hash_words, map_clear, map_get, map_put, mix
@@ -55,7 +57,7 @@ cdef class Arena:
 
     cdef int open(
         self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
-        size_t byte_limit
+        size_t byte_limit, uint32_t mask_items
     ) except -1:
         """Makes it ready, with the first row: there is no other way."""
         self.automata = automata
@@ -63,6 +65,8 @@ cdef class Arena:
         self.item_limit = item_limit
         self.row_limit = row_limit
         self.byte_limit = byte_limit
+        self.mask_items = mask_items
+        self.makes_mask = False
         self.error = NO_ERROR
         self.error_got = 0
         self.rows.resize(2)
@@ -294,6 +298,11 @@ cdef class Arena:
         With no minimum, a smaller count allows all that a larger one does.
         """
         cdef SeedC made = SeedC(state, goal, origin, value)
+        if self.makes_mask:
+            self.met_items += 1
+            if self.met_items > self.mask_items:
+                self.fail(MASK_ITEMS_EXCEEDED, self.met_items)
+                return
         self.automata.visit(state)
         if self.is_seeded(&made, &self.automata.ir.rules[self.automata.states[state].rule]):
             return

@@ -89,3 +89,32 @@ def test_a_text_that_met_a_limit_spoils_no_later_one() -> None:
     later.fill_bitmask(new_mask(small_vocabulary()))
     assert later.accept_bytes(b"a")
     assert later.can_stop()
+
+
+def mask_of(pattern: str, mask_items: int) -> bytes:
+    """The first mask of a pattern that may meet so many items."""
+    limits, vocabulary = engine.Limits(mask_items=mask_items), small_vocabulary()
+    mask = new_mask(vocabulary)
+    engine.Matcher(engine.Compiler(vocabulary, limits=limits).compile_regex(pattern)).fill_bitmask(
+        mask
+    )
+    return mask.tobytes()
+
+
+def test_one_mask_meets_so_many_items_and_no_more() -> None:
+    """At the bound it is made, one below it is refused: a whole batch would wait for it."""
+    pattern = r"(?:(?:(?:abc)*(?:\.|[a-f]){0,20}){0,20}|(?:(?:[abc]){0,20}(?:abc)+){0,20})+"
+    refused, least = 1, 1 << 20
+    while least - refused > 1:
+        middle = (least + refused) // 2
+        try:
+            mask_of(pattern, middle)
+            least = middle
+        except engine.LimitExceeded:
+            refused = middle
+    assert mask_of(pattern, least) == mask_of(pattern, 1 << 30)
+    with pytest.raises(engine.LimitExceeded) as caught:
+        mask_of(pattern, refused)
+    error = caught.value
+    assert (error.limit, error.maximum, error.got) == ("mask_items", refused, least)
+    assert least > 10
