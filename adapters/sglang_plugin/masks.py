@@ -27,13 +27,24 @@ MOST_BUFFERS = 4
 class _Buffer:
     """Memory of some rows. ``used``: the first rows, so many, may hold a mask."""
 
-    __slots__ = ("copied", "taken", "tensor", "used")
+    __slots__ = ("_array", "_firsts", "copied", "taken", "tensor", "used")
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
+        self._array = tensor.numpy()
+        # views of the first rows by their number: making one takes as long as clearing it
+        self._firsts: dict[int, torch.Tensor] = {}
         self.used = 0
         self.taken = False
         self.copied: Any = None  # an event of the device
+
+    def first(self, rows: int) -> torch.Tensor:
+        """So many rows, all-allowed again."""
+        self._array[: self.used].fill(-1)
+        self.used = rows
+        if rows not in self._firsts:
+            self._firsts[rows] = self.tensor[:rows]
+        return self._firsts[rows]
 
     def is_free(self) -> bool:
         return not self.taken or (self.copied is not None and bool(self.copied.query()))
@@ -71,7 +82,7 @@ class Masks:
     def move(self, mask: torch.Tensor, device: Any) -> torch.Tensor:
         """The mask on the device; the copy may still be under way."""
         try:
-            if torch.device(device).type == "cpu":
+            if str(device).startswith("cpu"):
                 return mask
             moved = mask.to(device, non_blocking=True)
             self._mark_copied(mask)
@@ -103,10 +114,9 @@ class Masks:
         buffer = self._free_buffer(rows, words)
         if buffer is None:
             return self._new(rows, words)
-        buffer.tensor[: buffer.used] = -1
         # without a device the step is over when the next one begins
-        buffer.used, buffer.taken, buffer.copied = rows, self._pin, None
-        return buffer.tensor[:rows]
+        buffer.taken, buffer.copied = self._pin, None
+        return buffer.first(rows)
 
     def _free_buffer(self, rows: int, words: int) -> _Buffer | None:
         """One that is wide and high enough; a new one takes the place of one that is too small."""

@@ -175,7 +175,10 @@ def test_the_backend_is_made_of_sglangs_tokenizer(serving: Any) -> None:
     assert isinstance(grammar, SwitchyardGrammar)
 
 
-def test_one_of_several_ranks_makes_nothing_ahead(serving: Any) -> None:
+def test_one_of_several_ranks_makes_nothing_ahead(
+    serving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWITCHYARD_SGLANG_MASKS_AHEAD", "1")
     alone = create(types.SimpleNamespace(tp_size=1, pp_size=1), byte_level(), 320, {256})
     assert alone.shared.ahead._is_on
     for sizes in ({"tp_size": 2}, {"pp_size": 2}):

@@ -21,7 +21,7 @@ def test_everything_can_be_set() -> None:
             "SWITCHYARD_SGLANG_COMPILE_THREADS": "3",
             "SWITCHYARD_SGLANG_PREFILL_US_PER_TOKEN": "1.5",
             "SWITCHYARD_SGLANG_PREFILL_MOST_MS": "0",
-            "SWITCHYARD_SGLANG_MASKS_AHEAD": "0",
+            "SWITCHYARD_SGLANG_MASKS_AHEAD": "1",
         }
     )
     assert found == Settings(
@@ -33,7 +33,7 @@ def test_everything_can_be_set() -> None:
         compile_threads=3,
         prefill_us_per_token=1.5,
         prefill_most_ms=0,
-        masks_ahead=False,
+        masks_ahead=True,
     )
 
 

@@ -1,0 +1,113 @@
+"""python -m bench.sglang WHAT [options] --out FOLDER: grammar backends inside a real SGLang server.
+
+meter        what one backend's calls took, as the meter tells it
+steps        microseconds that each step spends in the backend, by kind of call
+throughput   tokens a second, ours beside each of the others
+ttft         time to the first text with tools that nobody has seen before
+soak         many requests of all kinds, aborted and left; exit status 1 on any finding
+
+The server's venv is that of the tests (SWITCHYARD_SGLANG_PYTHON, see tests/sglang/environment.py);
+this runs in the project's own, which needs no torch. Tables are Markdown; FOLDER/WHAT.json has all.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from . import first_token, soak, steps, throughput
+from .client import load
+from .figures import keep
+from .fleet import BACKENDS, FREE, OURS, PEERS, Fleet, made_model, meter
+from .workload import schemas
+
+OTHERS = (FREE, *PEERS)
+
+
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.sglang",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("what", choices=PARTS)
+    add("--out", type=Path, help="folder for WHAT.json")
+    add("--model", type=Path, help="folder of a model; else a tiny random one")
+    add("--vocabulary", type=int, help="its tokens: 32,000, which is the most; soak: 4,096")
+    add("--padding", type=int, default=128, help="further rows of its logits")
+    add("--peers", default=",".join(OTHERS), help=f"steps, throughput, ttft: {', '.join(OTHERS)}")
+    add("--backend", default=OURS, choices=BACKENDS, help="meter: whose")
+    add("--at-once", default="1,16,64", help="steps: requests under way")
+    add("--rounds", type=int, default=5, help="steps: of each pair")
+    add("--pairs", type=int, default=10, help="throughput: of runs, with each peer")
+    add("--requests", type=int, help="meter: 16; throughput: 48 a run; soak: 10,000")
+    add("--tokens", type=int, default=200, help="throughput: of each answer")
+    add("--sets", type=int, default=100, help="ttft: sets of tools")
+    add("--tools", type=int, default=40, help="ttft: at most, in a set")
+    add("--seed", type=int, default=1, help="soak: of its requests")
+    add("--first", type=int, default=0, help="soak: the first request's number")
+    add("--growth", type=float, default=64.0, help="soak: MB that the scheduler may grow by")
+    asked = parser.parse_args(given)
+    if unknown := set(asked.peers.split(",")) - set(OTHERS):
+        parser.error(f"no such peer: {', '.join(sorted(unknown))}")
+    return asked
+
+
+def _meter(asked: argparse.Namespace, model: Path) -> Any:
+    with Fleet(model) as fleet, fleet.running(asked.backend) as servers:
+        server = servers[asked.backend]
+        meter(server)
+        load(server.base_url, schemas(asked.backend, asked.requests or 16), 16)
+        told = meter(server)
+    for kind, calls, took in zip(told["kinds"], told["calls"], told["ns"], strict=True):
+        if calls:
+            print(f"{kind:14} {calls:9,} calls {took / calls / 1000:9.2f} us each")
+    print(f"{told['steps']:,} steps by masks filled: {told['sizes']}; {told['overhead_ns']}")
+    return told
+
+
+def _steps(asked: argparse.Namespace, model: Path) -> Any:
+    sizes = [int(size) for size in asked.at_once.split(",")]
+    with Fleet(model) as fleet:
+        return steps.measure(fleet, sizes, asked.rounds, asked.peers.split(","))
+
+
+def _throughput(asked: argparse.Namespace, model: Path) -> Any:
+    options = {"requests": asked.requests or 48, "tokens": asked.tokens}
+    with Fleet(model, metered=FREE in asked.peers.split(",")) as fleet:
+        return throughput.measure(fleet, asked.peers.split(","), asked.pairs, **options)
+
+
+def _ttft(asked: argparse.Namespace, model: Path) -> Any:
+    with Fleet(model) as fleet:
+        return first_token.measure(fleet, asked.peers.split(","), asked.sets, asked.tools)
+
+
+def _soak(asked: argparse.Namespace, model: Path) -> Any:
+    with Fleet(model, metered=False) as fleet:
+        requests = asked.requests or 10_000
+        return soak.run(fleet, requests, asked.seed, asked.growth, asked.first)
+
+
+PARTS: dict[str, Callable[[argparse.Namespace, Path], Any]] = {
+    "meter": _meter,
+    "steps": _steps,
+    "throughput": _throughput,
+    "ttft": _ttft,
+    "soak": _soak,
+}
+
+
+def main(given: list[str] | None = None) -> None:
+    asked = arguments(given)
+    vocabulary = asked.vocabulary or (4_096 if asked.what == "soak" else 32_000)
+    found = PARTS[asked.what](asked, asked.model or made_model(vocabulary, asked.padding))
+    keep(asked.out, asked.what, found)
+    if asked.what == "soak" and found["findings"]:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""What a step of the scheduler spends in its grammar backend, by kind of call.
+
+A number of requests is kept under way; a step counts for it if it filled as many masks, or fewer
+but more than half (requests end, and others begin). Grammars are known: a round before warms up.
+Each peer runs beside ours, in turns; so ours is measured once with every peer.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from statistics import mean, median
+from typing import Any, NamedTuple
+
+from .client import Asked, load
+from .figures import show, spread
+from .fleet import FREE, OURS, PEERS, Fleet, meter, turns
+from .workload import schemas, tool_calls
+
+Workload = Callable[[str, int], list[Asked]]
+#: what is asked, and the backends that know it
+WORKLOADS: dict[str, tuple[Workload, tuple[str, ...]]] = {
+    "schemas": (schemas, (*PEERS, FREE)),
+    "tool calls": (tool_calls, ("xgrammar", FREE)),
+}
+#: requests of a round: so many for each that is under way, and at least
+EACH, LEAST = 2, 8
+#: kinds that a step always has; the others together are "requests"
+STEADY = ("allocate", "is_terminated", "fill", "move", "apply", "accept")
+
+
+class Sample(NamedTuple):
+    """Steps of one size under one backend: nanoseconds by kind, and their sums."""
+
+    kinds: Sequence[str]
+    rows: list[list[int]]
+
+    def times(self, kind: str) -> list[float]:
+        """Microseconds of each step; "requests": kinds that are not STEADY; "all": all."""
+        wanted = [k for k, name in enumerate(self.kinds) if _belongs(name, kind)]
+        return [sum(row[k] for k in wanted) / 1000 for row in self.rows]
+
+
+def measure(
+    fleet: Fleet, sizes: Sequence[int], rounds: int, peers: Sequence[str]
+) -> list[dict[str, Any]]:
+    """A record for each workload, pair, backend and size; prints tables."""
+    found = []
+    for peer in peers:
+        with fleet.running(OURS, peer) as servers:
+            for name, (workload, knowing) in WORKLOADS.items():
+                if peer in knowing:
+                    samples = _pair(servers, workload, sizes, rounds)
+                    found += [_record(name, peer, *key, each) for key, each in samples.items()]
+                    show(_table(f"{name}, {peer}", samples))
+    return found
+
+
+def _pair(
+    servers: dict[str, Any], workload: Workload, sizes: Sequence[int], rounds: int
+) -> dict[tuple[str, int], Sample]:
+    rows: dict[tuple[str, int], list[list[int]]] = defaultdict(list)
+    kinds: Sequence[str] = ()
+    for number, backend in turns(list(servers), rounds + 1):
+        for size in sizes:
+            told = _round(servers[backend], workload(backend, max(LEAST, EACH * size)), size)
+            kinds = told["kinds"]
+            if number:  # the first warms up
+                rows[backend, size] += told["rows"].get(str(size), [])
+    return {key: Sample(kinds, each) for key, each in sorted(rows.items(), key=_by_size)}
+
+
+def _round(server: Any, requests: list[Asked], at_once: int) -> dict[str, Any]:
+    meter(server)
+    for answer in load(server.base_url, requests, at_once):
+        if answer.how == "abort":
+            raise RuntimeError(f"a request was aborted: {answer.finish}")
+    return meter(server)
+
+
+def _by_size(item: tuple[tuple[str, int], Any]) -> tuple[int, str]:
+    return item[0][1], item[0][0]
+
+
+def _belongs(name: str, kind: str) -> bool:
+    return kind in ("all", name) or (kind == "requests" and name not in STEADY)
+
+
+def _record(workload: str, peer: str, backend: str, size: int, sample: Sample) -> dict[str, Any]:
+    times = {kind: sample.times(kind) for kind in (*STEADY, "requests", "all")}
+    return {
+        "workload": workload,
+        "pair": [OURS, peer],
+        "backend": backend,
+        "at_once": size,
+        "steps": len(sample.rows),
+        "us": {k: {**spread(v), "mean": mean(v)} for k, v in times.items() if v},
+    }
+
+
+def _table(title: str, samples: dict[tuple[str, int], Sample]) -> list[list[str]]:
+    head = [f"{title} (us a step)", "steps", *STEADY, "requests", "all p50", "p90", "p99"]
+    lines = [head]
+    for (backend, size), sample in samples.items():
+        if not sample.rows:
+            continue
+        kinds = [median(sample.times(kind)) for kind in STEADY]
+        cells = [*kinds, mean(sample.times("requests")), *spread(sample.times("all")).values()]
+        count = f"{len(sample.rows):,}"
+        lines.append([f"{size} at once, {backend}", count, *(f"{cell:,.1f}" for cell in cells)])
+    return lines

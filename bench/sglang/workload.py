@@ -1,0 +1,149 @@
+"""What is asked of every backend alike.
+
+White space   Servers run with --constrained-json-disable-any-whitespace, as a random model fills
+              its tokens with white space else. Each backend reads it in its own way: xgrammar then
+              writes ", " and ": ", llguidance and ours nothing.
+Strings       are bounded, mostly: what a random model writes into a string ends by chance, one time
+              in some thousand tokens.
+"""
+
+import json
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from ..made import tool_case
+from .client import Asked
+from .fleet import FREE
+
+PROMPT = "def reply(question):\n    return "
+#: a tool call in the format "hermes"
+CALL = '<tool_call>\n{"name": "NAME", "arguments": '
+#: items that an array must have: more than fit into any answer here
+MANY = 200
+
+
+def _text(most: int) -> dict[str, Any]:
+    return {"type": "string", "maxLength": most}
+
+
+def _closed(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_ADDRESS = _closed(
+    street=_text(30),
+    city=_text(20),
+    zip={"type": "string", "pattern": "^[0-9]{5}$"},
+    country={"enum": ["DE", "FR", "NO", "PT", "US"]},
+)
+_ORDER = _closed(
+    id={"type": "string", "pattern": "^[A-Z]{2}-[0-9]{6}$"},
+    state={"enum": ["open", "paid", "sent", "returned"]},
+    address=_ADDRESS,
+    lines={
+        "type": "array",
+        "minItems": 2,
+        "maxItems": 8,
+        "items": _closed(
+            sku=_text(12), count={"type": "integer", "minimum": 1, "maximum": 99}, price=_text(8)
+        ),
+    },
+)
+_PERSON = _closed(
+    name=_text(24),
+    age={"type": "integer", "minimum": 0, "maximum": 120},
+    mail=_text(24),
+    active={"type": "boolean"},
+    roles={"type": "array", "minItems": 1, "maxItems": 4, "items": {"enum": ["admin", "user"]}},
+    address=_ADDRESS,
+)
+_REVIEW = _closed(
+    title=_text(40),
+    stars={"type": "integer", "minimum": 1, "maximum": 5},
+    text={"type": "string"},
+)
+_EVENT = _closed(
+    kind={"enum": ["click", "view", "buy"]},
+    at={"type": "string", "pattern": "^20[0-9]{2}-[01][0-9]-[0-3][0-9]$"},
+    who={"anyOf": [_text(16), {"type": "null"}]},
+    tags={"type": "array", "minItems": 3, "maxItems": 12, "items": _text(10)},
+)
+#: realistic ones, each met by many requests
+SCHEMAS = (_ORDER, _PERSON, _REVIEW, _EVENT)
+#: ends at max_new_tokens and nowhere else, since no answer has room for so many items
+ENDLESS = {"type": "array", "minItems": MANY, "items": _PERSON}
+
+
+def grammar(schema: Any) -> dict[str, str]:
+    """A request's grammar: the schema's values."""
+    return {"json_schema": json.dumps(schema)}
+
+
+def schemas(backend: str, count: int) -> list[Asked]:
+    """Requests for SCHEMAS, one after another."""
+    grammars = [grammar(schema) for schema in SCHEMAS]
+    return [_asked(backend, grammars[k % len(grammars)]) for k in range(count)]
+
+
+def endless(count: int, tokens: int) -> list[Asked]:
+    """Requests whose answers have exactly so many tokens, under whichever backend.
+
+    They ignore stop tokens, which no grammar allows here before ``tokens``; ``free`` does, and a
+    random model says one in thirty tokens or so.
+    """
+    return [Asked(PROMPT, grammar(ENDLESS), tokens, ignores_stop=True)] * count
+
+
+def tool_calls(backend: str, count: int) -> list[Asked]:
+    """Calls in tags, then free text in which more may come: for those that know such tags.
+
+    With up to one blank between tokens: the least that xgrammar takes here.
+    """
+    named = list(zip(("order", "person", "review", "event"), SCHEMAS, strict=True))
+    tag = {
+        "type": "structural_tag",
+        "format": {
+            "type": "triggered_tags",
+            "triggers": ["<tool_call>"],
+            "tags": [_tag(name, schema) for name, schema in named],
+            "at_least_one": True,
+        },
+    }
+    return [_asked(backend, {"structural_tag": json.dumps(tag)})] * count
+
+
+def tool_sets(count: int, most_tools: int = 40, seed: int = 31) -> list[list[tuple[str, Any]]]:
+    """Sets of 1 to so many tools, no two of them alike, nor those of another seed."""
+    made = []
+    for number in range(count):
+        random = Random(f"{seed} {number}")
+        made.append(tool_case(random, random.randint(1, most_tools)).tools)
+    return made
+
+
+def any_tool(tools: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The schema of a call of one of them."""
+    return {
+        "anyOf": [_closed(name={"const": name}, arguments=schema) for name, schema in tools],
+    }
+
+
+def _asked(backend: str, wanted: dict[str, str]) -> Asked:
+    """To its own end; ``free`` has none but the number of tokens."""
+    return Asked(PROMPT, wanted, ignores_stop=backend == FREE)
+
+
+def _tag(name: str, schema: Any) -> dict[str, Any]:
+    content = {"type": "json_schema", "json_schema": schema, "max_whitespace_cnt": 1}
+    return {
+        "type": "tag",
+        "begin": CALL.replace("NAME", name),
+        "content": content,
+        "end": "}\n</tool_call>",
+    }
