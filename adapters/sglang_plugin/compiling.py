@@ -6,7 +6,8 @@ Representation   ``_known``: what was compiled lately, by what was wanted, weakl
 Invariants       I1 a failure is never remembered: the next request compiles again.
                  I2 cancelling one request's future leaves the others'.
                  I3 the texts kept stay below ``grammar_text_bytes``.
-Threads          a pool of its own; ``known`` and ``start`` are the scheduler's, and do not wait.
+Threads          a pool that compiles, and one thread for masks ahead, so that no compilation waits
+                 for masks; ``known`` and ``start`` are the scheduler's, and do not wait.
 Not here         what is compiled (requests).
 """
 
@@ -23,6 +24,8 @@ from engine import Compiled, Compiler, EngineError
 from .requests import Wanted, compile_wanted
 from .settings import Settings
 
+#: grammars that wait for their masks ahead; beyond them a prefill is over before its turn comes
+MOST_AHEAD = 8
 #: masks of the first look ahead during a prefill; each look is twice as far
 FIRST_LOOK = 4
 
@@ -37,6 +40,8 @@ class Compilations:
         self._compiler = compiler
         self._settings = settings
         self._pool = ThreadPoolExecutor(settings.compile_threads, "switchyard-compile")
+        self._ahead = ThreadPoolExecutor(1, "switchyard-prefill")
+        self._room = threading.BoundedSemaphore(MOST_AHEAD)
         self._guard = threading.Lock()
         self._known: OrderedDict[Wanted, ref[Compiled]] = OrderedDict()
         self._text_bytes = 0
@@ -88,8 +93,8 @@ class Compilations:
         for future, deliver in waiting:
             if future.set_running_or_notify_cancel():
                 _settle(future, deliver, made)
-        if isinstance(made, Compiled):
-            self._prepare(made, prompt_tokens)
+        if isinstance(made, Compiled) and self._room.acquire(blocking=False):
+            self._ahead.submit(self._prepare, made, prompt_tokens)
 
     def _compile(self, wanted: Wanted) -> Compiled | Exception:
         try:
@@ -112,6 +117,8 @@ class Compilations:
                 look *= 2
         except EngineError:
             return  # the request meets the same limit where it matters
+        finally:
+            self._room.release()
 
     # -- under the guard ---------------------------------------------------------------------------
     def _remember(self, wanted: Wanted, compiled: Compiled) -> None:
