@@ -147,7 +147,7 @@ class Compiler:
             )
 
         kind = f"json_schema {any_order} {whitespace} {unknown_formats}"
-        return self._compile(kind, self._parse(schema), build)
+        return self._compile(kind, self.parse(schema), build)
 
     def compile_regex(self, pattern: str) -> Compiled:
         """Text that matches the pattern (ECMA-262) as a whole."""
@@ -190,13 +190,17 @@ class Compiler:
                 build_regex=build_regex,
             )
 
-        spec = self._parse(tag)
+        spec = self.parse(tag)
         compiled = self._compile("structural_tag", spec, build)
         compiled.extend = lambda tags: self.compile_structural_tag(_with_tags(spec, tags))
         return compiled
 
-    def _parse(self, spec: Any) -> Any:
-        """JSON text -> value; everything else as it is."""
+    def parse(self, spec: Any) -> Any:
+        """JSON text -> value; everything else as it is.
+
+        Raises:
+            LimitExceeded: ``spec_bytes``. SpecError: not JSON.
+        """
         if not isinstance(spec, str):
             return spec
         if len(spec) > self.limits.spec_bytes:

@@ -4,7 +4,6 @@ from libc.math cimport INFINITY
 from libc.stdint cimport uint32_t
 from libcpp.algorithm cimport fill
 
-
 cdef float RULED_OUT = -INFINITY
 # a word whose tokens are all allowed
 cdef uint32_t ALLOWED = ~<uint32_t>0

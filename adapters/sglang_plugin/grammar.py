@@ -232,6 +232,9 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
     def _walk(
         self, children: Sequence[int], siblings: Sequence[int], tokens: Sequence[int], rows: Any
     ) -> None:
+        """``engine.fill_bitmask_tree`` clears the rows of nodes that the grammar does not take;
+        SGLang draws from these too, so here they must stay all-allowed.
+        """
         todo = [(children[0], self._matcher)]
         while todo:
             node, parent = todo.pop()

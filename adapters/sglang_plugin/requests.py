@@ -8,11 +8,10 @@ Representation   SGLang names a grammar by (kind, text): json, regex, ebnf or st
 Not here         compiling (compiling).
 """
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
-from engine import Compiled, Compiler, LimitExceeded, SpecError
+from engine import Compiled, Compiler, SpecError
 
 #: SGLang's names for them
 KINDS = ("json", "regex", "ebnf", "full_assistant_ebnf", "structural_tag")
@@ -67,16 +66,7 @@ def compile_wanted(compiler: Compiler, wanted: Wanted) -> Compiled:
         return compiler.compile_regex(text)
     if kind in ("ebnf", "full_assistant_ebnf"):
         return compiler.compile_grammar(text, "ebnf")
-    return compiler.compile_structural_tag(_tag(_parsed(compiler, text)))
-
-
-def _parsed(compiler: Compiler, text: str) -> Any:
-    if len(text) > compiler.limits.spec_bytes:
-        raise LimitExceeded("spec_bytes", compiler.limits.spec_bytes, len(text))
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise SpecError(f"not JSON: {error}") from None
+    return compiler.compile_structural_tag(_tag(compiler.parse(text)))
 
 
 def _tag(spec: Any) -> Any:
@@ -113,11 +103,11 @@ def _format(compiler: Compiler, wanted: Wanted) -> Any:
     if kind == "json":
         most = wanted.most_whitespace
         bound = {} if most is None else {"max_whitespace_cnt": most}
-        return {"type": "json_schema", "json_schema": _parsed(compiler, text), **bound}
+        return {"type": "json_schema", "json_schema": compiler.parse(text), **bound}
     if kind == "regex":
         return {"type": "regex", "pattern": text}
     if kind == "structural_tag":
-        tag = _tag(_parsed(compiler, text))
+        tag = _tag(compiler.parse(text))
         if not isinstance(tag, dict) or "format" not in tag:
             raise SpecError("a structural tag needs a format")
         return tag["format"]

@@ -30,7 +30,7 @@ class Settings:
     prefill_us_per_token: float = 20.0
     prefill_most_ms: float = 50.0
     #: whether a thread makes masks between steps. On two processors without a device the thread
-    #: took the scheduler 20 us a token, more than the masks it made; not measured on a GPU
+    #: took the scheduler about 20 us a token; not measured on a GPU
     masks_ahead: bool = False
 
 

@@ -58,14 +58,14 @@ cdef class Composition(Meetings):
     # -- anyOf and oneOf --------------------------------------------------------------------------
     cdef tuple branched(self, KeywordsC* found, int slot, str keyword, Located where, tuple shapes):
         cdef Located branch
-        cdef list groups = [], others = [], constants = []
+        cdef list groups = [], branches = [], constants = []
         cdef dict met = {}
         cdef bint is_free = self.knows_const and slot == ANY_OF and len(shapes) == 1 and shapes[0] is ANYTHING
         for branch in branches_of(found, slot, keyword, where):
             if is_free and is_plain_constant(branch.schema):
                 constants.append(branch.schema["const"])
                 continue
-            others.append(branch)
+            branches.append(branch)
             groups.append(self.meetings(shapes, self.read(branch), where, keyword))
             for each in <tuple>groups[-1]:
                 if (<Shape>each).values is None:
@@ -76,7 +76,7 @@ cdef class Composition(Meetings):
             groups.append((listed(tuple(constants)),))
         if slot == ANY_OF:
             return self.any_of(groups, where, keyword)
-        return self.one_of(groups, others, where, keyword)
+        return self.one_of(groups, branches, where, keyword)
 
     cdef tuple any_of(self, list groups, Located where, str keyword):
         cdef Shape shape, known, met
@@ -120,18 +120,18 @@ cdef class Composition(Meetings):
 
     # -- if, and what depends on a member ----------------------------------------------------------
     cdef tuple conditional(self, KeywordsC* found, Located where, tuple shapes):
-        cdef tuple condition, yes, no
+        cdef Located branch = located(<object>found.value[IF_], where, "if", None)
+        cdef tuple yes, no
         if not (has(found, THEN_) or has(found, ELSE_) or self.tracking):
             return shapes
-        condition = self.read(located(<object>found.value[IF_], where, "if", None))
-        yes = self.meetings(shapes, condition, where, "if")
-        no = self.without(located(<object>found.value[IF_], where, "if", None), shapes)
+        yes = self.meetings(shapes, self.read(branch), where, "if")
+        no = self.without(branch, shapes)
         if has(found, THEN_):
-            branch = self.read(located(<object>found.value[THEN_], where, "then", None))
-            yes = self.meetings(yes, branch, where, "then")
+            branch = located(<object>found.value[THEN_], where, "then", None)
+            yes = self.meetings(yes, self.read(branch), where, "then")
         if has(found, ELSE_):
-            branch = self.read(located(<object>found.value[ELSE_], where, "else", None))
-            no = self.meetings(no, branch, where, "else")
+            branch = located(<object>found.value[ELSE_], where, "else", None)
+            no = self.meetings(no, self.read(branch), where, "else")
         return united([*yes, *no])
 
     cdef tuple depending(self, str name, value, str keyword, Located where, tuple shapes):

@@ -1,12 +1,11 @@
 """Meetings of alternatives: see the header file."""
 
+from ...turns cimport give_way
 from .absorption cimport absorbed
 from .complements cimport NOT_THIS, Complements, Derived, is_false
 from .shapes cimport (
     ANYTHING, ARRAY, OBJECT, Arrays, Count, Keyed, Located, Objects, Shape, both, listed, meet,
 )
-
-from ...turns cimport give_way
 
 from ...errors import UnsupportedSchema
 from .evaluate import CircularReference
