@@ -10,6 +10,7 @@ It is usable on its own.
 """
 
 from .batch import fill_bitmask_batch
+from .bitmask import Bitmask
 from .compiled import Compiled
 from .compiler import Compiler
 from .errors import (
@@ -24,7 +25,7 @@ from .events import Event
 from .features import Features
 from .inspection import Inspection, inspect
 from .limits import Limits
-from .logits import apply_bitmask
+from .logits import apply_bitmask, apply_bitmask_at
 from .matcher import Matcher, fill_bitmask_tree
 from .parser import Parser
 from .schemas import Relaxation, Relaxed, Report, check_json_schema, relax
@@ -32,6 +33,7 @@ from .store import Store
 from .vocabulary import Vocabulary
 
 __all__ = [
+    "Bitmask",
     "Compiled",
     "Compiler",
     "EngineError",
@@ -52,6 +54,7 @@ __all__ = [
     "UnsupportedSchema",
     "Vocabulary",
     "apply_bitmask",
+    "apply_bitmask_at",
     "check_json_schema",
     "fill_bitmask_batch",
     "fill_bitmask_tree",

@@ -4,10 +4,10 @@ Representation   a *job* is one matcher's mask. Jobs of one generation are a *la
                  for each other on its mutex, so one thread does them. Within a lane, jobs of one
                  place (saturated instance, terminated or not) stand together: the first is
                  filled, the others are copies of it.
-Cost             a look-up for each job beside its mask. A lane weighs one for each mask that is
-                 there and COLD for each that must be made. From HEAVY on, and with two lanes or
-                 more, helpers take part (lanes.h), for half of the processors: below it, starting
-                 them costs what they save.
+Cost             a look-up for each job beside its mask. Masks that are there are copied by the caller,
+                 a lane under one lock. For masks to be made, HEAVY of them in two lanes or more,
+                 helpers take part (lanes.h), for half of the processors: below it, starting them
+                 costs what they save.
 Threads          what a matcher knows is read under the GIL, before it is released; all else under
                  the mutex of the job's arena, one at a time.
 Not here         what a mask is (masks).
@@ -21,16 +21,18 @@ cdef struct JobC:
     uint32_t* out
     uint32_t number           # of the matcher in the batch
     uint32_t instance         # saturated once the lane was looked at
-    uint32_t terminated
+    bint terminated
+    bint filled
+    bint looks                # what the text rules out must be taken off
     uint32_t words            # of the vocabulary
     uint32_t error
 
 cdef struct LaneC:
     size_t begin, end         # of its jobs
-    size_t weight
+    size_t missing            # masks to be made
 
 cdef struct PlanC:
     vector[JobC] jobs
-    vector[LaneC] lanes
-    size_t weight             # of all lanes
+    vector[LaneC] lanes       # those with masks to be made
+    size_t missing            # of all lanes
     size_t width              # words of a row of the bitmask

@@ -6,6 +6,7 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR
+from .bitmask cimport rows_of
 from .compiled cimport Generation
 from .matcher cimport Matcher
 
@@ -15,12 +16,9 @@ cdef extern from "lanes.h" namespace "lanes":
     ) noexcept nogil
     size_t processors() noexcept nogil
 
-# What a mask that must be made weighs beside one that is there: about 20 us of rows against 0.5 us.
-cdef size_t COLD = 32
-# The weight from which on helpers are worth starting: 64 masks to be made, about 1.7 ms. With one
-# helper on two processors, the other one free, 16 such masks take as long as without, 64 take 2/3.
-# Masks that are there never weigh as much: 256 take 0.3 ms, most of it memory.
-cdef size_t HEAVY = 2048
+# Masks to be made from which on helpers are worth starting: about 1.7 ms. With one helper on two
+# processors, the other one free, 16 such masks take as long as without, 64 take 2/3.
+cdef size_t HEAVY = 64
 # More helpers than these have nothing to do but wait for memory.
 cdef size_t MOST_HELPERS = 7
 
@@ -37,11 +35,12 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
             made; one otherwise.
 
     Raises:
+        TypeError: something else than a matcher.
         ValueError: wrong shape or dtype, unequal lengths, a row twice, or no thread.
         IndexError: no such row.
         LimitExceeded: see ``Matcher.accept_token``; the other masks are there.
     """
-    cdef int[:, ::1] view = bitmask
+    cdef int[:, ::1] view = rows_of(bitmask)
     cdef list held = list(matchers)
     cdef vector[Py_ssize_t] targets = rows
     cdef Py_ssize_t k
@@ -58,9 +57,11 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
         if threads < 1:
             raise ValueError(f"a batch needs a thread, not {threads}")
         helpers = threads - 1
-    plan.width, plan.weight = view.shape[1], 0
+    plan.width, plan.missing = view.shape[1], 0
     plan.jobs.reserve(targets.size())
     for k, matcher in enumerate(held):
+        if matcher is None:
+            raise TypeError("a batch is of matchers, not of None")
         if not 0 <= targets[k] < view.shape[0]:
             raise IndexError(f"row {targets[k]} of a bitmask with {view.shape[0]} rows")
         if plan.width < matcher.vocabulary.words:
@@ -68,19 +69,22 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
         job.generation, job.words = <void*>matcher.generation, matcher.vocabulary.words
         job.instance, job.terminated = matcher.instance(), matcher.terminated()
         job.out, job.number, job.error = <uint32_t*>&view[targets[k], 0], <uint32_t>k, NO_ERROR
+        job.filled, job.looks = False, matcher.needs_look()
         plan.jobs.push_back(job)
     with nogil:
-        find_lanes(&plan)
-        if choose and plan.lanes.size() > 1 and plan.weight >= HEAVY:
-            # where no processor is free, the caller waits for its helpers' turns: 64 masks took 2-6 times as long
-            helpers = max(processors() // 2, <size_t>1) - 1
-        helpers = min(helpers, MOST_HELPERS, plan.lanes.size() - 1) if plan.lanes.size() else 0
-        run_lanes(&fill_lane, &plan, plan.lanes.size(), helpers)
+        fill_kept(&plan)
+        if plan.missing:
+            if choose and plan.lanes.size() > 1 and plan.missing >= HEAVY:
+                # where no processor is free, the caller waits for its helpers' turns: 64 masks took 2-6 times as long
+                helpers = max(processors() // 2, <size_t>1) - 1
+            helpers = min(helpers, MOST_HELPERS, plan.lanes.size() - 1)
+            run_lanes(&make_lane, &plan, plan.lanes.size(), helpers)
     for job in plan.jobs:
-        matcher = held[job.number]
-        matcher.check(job.error)
-        if matcher.needs_look():
-            look_through(matcher, &view[targets[job.number], 0])
+        if job.error != NO_ERROR or job.looks:
+            matcher = held[job.number]
+            matcher.check(job.error)
+            if job.looks:
+                look_through(matcher, &view[targets[job.number], 0])
 
 
 cdef int look_through(Matcher matcher, int* out) except -1:
@@ -104,12 +108,16 @@ cdef bint same_place_first(const JobC& a, const JobC& b) noexcept nogil:
     return a.terminated < b.terminated if a.terminated != b.terminated else a.number < b.number
 
 
+cdef bint same_place(const JobC& a, const JobC& b) noexcept nogil:
+    return a.instance == b.instance and a.terminated == b.terminated
+
+
 cdef bint heavier(const LaneC& a, const LaneC& b) noexcept nogil:
-    return a.weight > b.weight if a.weight != b.weight else a.begin < b.begin
+    return a.missing > b.missing if a.missing != b.missing else a.begin < b.begin
 
 
-cdef void find_lanes(PlanC* plan) noexcept nogil:
-    """Fills ``lanes``, the heaviest first, and sorts the jobs within each."""
+cdef void fill_kept(PlanC* plan) noexcept nogil:
+    """Fills the masks that are there. What is left are ``lanes``, the heaviest first."""
     cdef size_t k = 0
     cdef LaneC lane
     sort(plan.jobs.begin(), plan.jobs.end(), &same_generation_first)
@@ -118,51 +126,67 @@ cdef void find_lanes(PlanC* plan) noexcept nogil:
         while k < plan.jobs.size() and plan.jobs[k].generation == plan.jobs[lane.begin].generation:
             k += 1
         lane.end = k
-        lane.weight = weigh(plan, &lane)
-        plan.weight += lane.weight
-        plan.lanes.push_back(lane)
-        sort(plan.jobs.begin() + lane.begin, plan.jobs.begin() + lane.end, &same_place_first)
+        lane.missing = fill_lane(plan, &lane)
+        if lane.missing:
+            plan.missing += lane.missing
+            plan.lanes.push_back(lane)
     sort(plan.lanes.begin(), plan.lanes.end(), &heavier)
 
 
-cdef size_t weigh(PlanC* plan, LaneC* lane) noexcept nogil:
-    """Looks each job's place up; returns the lane's weight."""
+cdef size_t fill_lane(PlanC* plan, LaneC* lane) noexcept nogil:
+    """Fills the jobs whose masks are there, all under one lock; returns how many masks are missing."""
     cdef void* generation = plan.jobs[lane.begin].generation
     cdef JobC* job
-    cdef size_t k, weight = 0
+    cdef JobC* first = NULL
+    cdef size_t k, missing = 0
     (<Generation>generation).arena.guard.lock()
     for k in range(lane.begin, lane.end):
         job = &plan.jobs[k]
         job.instance = (<Generation>generation).arena.instances[job.instance].rep
-        weight += 1 if job.terminated or (<Generation>generation).masks.has(job.instance) else COLD
+    sort(plan.jobs.begin() + lane.begin, plan.jobs.begin() + lane.end, &same_place_first)
+    for k in range(lane.begin, lane.end):
+        job = &plan.jobs[k]
+        job.error = (<Generation>generation).arena.error
+        if first != NULL and same_place(first[0], job[0]):
+            if first.filled:
+                copy(plan, first, job)
+            continue
+        first = job
+        if job.terminated:
+            (<Generation>generation).masks.fill_stop(job.out)
+            job.filled = True
+        else:
+            job.filled = (<Generation>generation).masks.fill_kept(job.instance, job.out)
+        memset(job.out + job.words, 0, 4 * (plan.width - job.words))
+        missing += not job.filled
     (<Generation>generation).arena.guard.unlock()
-    return weight
+    return missing
 
 
-cdef void fill_lane(void* data, size_t number) noexcept nogil:
-    """Fills one job of each place, and copies it to the others."""
+cdef void make_lane(void* data, size_t number) noexcept nogil:
+    """Makes a lane's missing masks, each under a lock of its own."""
     cdef PlanC* plan = <PlanC*>data
     cdef LaneC* lane = &plan.lanes[number]
+    cdef void* generation = plan.jobs[lane.begin].generation
     cdef JobC* job
     cdef JobC* first = NULL
     cdef size_t k
     for k in range(lane.begin, lane.end):
         job = &plan.jobs[k]
-        if first != NULL and first.instance == job.instance and first.terminated == job.terminated:
-            memcpy(job.out, first.out, 4 * plan.width)
-            job.error = first.error
+        if job.filled:
             continue
-        fill(job)
-        memset(job.out + job.words, 0, 4 * (plan.width - job.words))
+        if first != NULL and same_place(first[0], job[0]):
+            copy(plan, first, job)
+            continue
         first = job
-
-
-cdef void fill(JobC* job) noexcept nogil:
-    cdef void* generation = job.generation
-    (<Generation>generation).arena.guard.lock()
-    if job.terminated:
-        (<Generation>generation).masks.fill_stop(job.out)
-    else:
+        (<Generation>generation).arena.guard.lock()
         (<Generation>generation).masks.fill(job.instance, job.out)
-    job.error = (<Generation>generation).arena.error
-    (<Generation>generation).arena.guard.unlock()
+        job.error = (<Generation>generation).arena.error
+        (<Generation>generation).arena.guard.unlock()
+        job.filled = True
+
+
+cdef void copy(PlanC* plan, const JobC* made, JobC* job) noexcept nogil:
+    """The mask of one place, for another job of it."""
+    memcpy(job.out, made.out, 4 * plan.width)
+    job.error, job.filled = made.error, True

@@ -1,15 +1,14 @@
 """Masks over logits: see the header file."""
 
-from libc.math cimport INFINITY
-from libc.stdint cimport uint32_t
-from libcpp.algorithm cimport fill
+from libc.stdint cimport uint32_t, uintptr_t
 
-cdef float RULED_OUT = -INFINITY
-# a word whose tokens are all allowed
-cdef uint32_t ALLOWED = ~<uint32_t>0
+from .bitmask cimport rows_of
+
+cdef extern from "logits.h" namespace "logits":
+    void rule_out(float* row, const uint32_t* words, size_t width) noexcept nogil
 
 
-def apply_bitmask(float[:, ::1] logits, const int[:, ::1] bitmask):
+def apply_bitmask(float[:, ::1] logits not None, bitmask):
     """Sets the logits of tokens that are not allowed to minus infinity, in place.
 
     Args:
@@ -20,29 +19,35 @@ def apply_bitmask(float[:, ::1] logits, const int[:, ::1] bitmask):
     Raises:
         ValueError: wrong shape or dtype.
     """
-    cdef Py_ssize_t row, rows = logits.shape[0], width = logits.shape[1]
+    cdef float* first = &logits[0, 0] if logits.shape[0] and logits.shape[1] else NULL
+    lay(first, logits.shape[0], logits.shape[1], rows_of(bitmask))
+
+
+def apply_bitmask_at(uintptr_t address, Py_ssize_t rows, Py_ssize_t width, bitmask):
+    """``apply_bitmask`` for a framework's tensor: to take its buffer can cost as much as the rest.
+
+    Args:
+        address: of writable memory, rows * width float32 one after the other, which nobody frees
+            or moves meanwhile. This is not checked, and can't be.
+        rows, width: the logits' shape.
+        bitmask: as for ``apply_bitmask``.
+
+    Raises:
+        ValueError: a bitmask of another shape or dtype, or no memory.
+    """
+    if rows < 0 or width < 0 or (address == 0 and rows and width):
+        raise ValueError(f"logits of ({rows}, {width}) at address {address}")
+    lay(<float*>address, rows, width, rows_of(bitmask))
+
+
+cdef int lay(float* logits, Py_ssize_t rows, Py_ssize_t width, int[:, ::1] bitmask) except -1:
+    cdef Py_ssize_t row
     if bitmask.shape[0] != rows or bitmask.shape[1] * 32 < width:
         shapes = f"({bitmask.shape[0]}, {bitmask.shape[1]}) for logits of ({rows}, {width})"
         raise ValueError(f"a bitmask of shape {shapes}")
     if not width:
-        return
+        return 0
     with nogil:
         for row in range(rows):
-            rule_out(&logits[row, 0], <const uint32_t*>&bitmask[row, 0], width)
-
-
-cdef void rule_out(float* logits, const uint32_t* words, Py_ssize_t width) noexcept nogil:
-    cdef Py_ssize_t k, t, last
-    cdef uint32_t word
-    for k in range((width + 31) // 32):
-        word = words[k]
-        if word == ALLOWED:
-            continue
-        last = 32 * k + 32 if 32 * k + 32 < width else width
-        if word == 0:
-            fill(logits + 32 * k, logits + last, RULED_OUT)
-            continue
-        for t in range(32 * k, last):
-            if not word & 1:
-                logits[t] = RULED_OUT
-            word >>= 1
+            rule_out(logits + row * width, <const uint32_t*>&bitmask[row, 0], width)
+    return 0

@@ -76,6 +76,7 @@ cdef class Masks:
     )
     cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil
+    cdef bint fill_kept(self, uint32_t instance, uint32_t* out) noexcept nogil
     cdef bint has(self, uint32_t instance) noexcept nogil
     cdef bint make_ahead(self, uint32_t instance) noexcept nogil
     cdef void fill_stop(self, uint32_t* out) noexcept nogil

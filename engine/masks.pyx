@@ -66,17 +66,22 @@ cdef class Masks:
 
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil:
         """Writes the mask of an instance, ``vocabulary.words`` words."""
-        cdef uint32_t number
-        instance = self.arena.instances[instance].rep
-        number = map_get(&self.mask_ids, instance)
-        if number != MISSING:
-            self.reused += 1
-            self.render(&self.kept[number], out)
+        if self.fill_kept(instance, out):
             return
+        instance = self.arena.instances[instance].rep
         self.compute(instance)
         self.render(&self.scratch, out)
         if self.keep and self.arena.error == NO_ERROR:
             self.remember(instance)
+
+    cdef bint fill_kept(self, uint32_t instance, uint32_t* out) noexcept nogil:
+        """Writes the mask of an instance if it is kept; whether it is."""
+        cdef uint32_t number = map_get(&self.mask_ids, self.arena.instances[instance].rep)
+        if number == MISSING:
+            return False
+        self.reused += 1
+        self.render(&self.kept[number], out)
+        return True
 
     cdef bint has(self, uint32_t instance) noexcept nogil:
         """Whether the mask of an instance is kept."""

@@ -6,6 +6,7 @@ from libc.string cimport memset
 from libcpp.memory cimport make_shared, shared_ptr
 
 from .automata cimport NO_ERROR
+from .bitmask cimport rows_of
 from .bits cimport clear_bit
 from .distinct cimport Place, follow, is_stuck
 from .pool cimport Pool, vector
@@ -34,7 +35,7 @@ cdef class Matcher:
         compiled: from ``Compiler.compile_*``; many matchers may share it, in many threads.
     """
 
-    def __init__(self, Compiled compiled):
+    def __init__(self, Compiled compiled not None):
         self.compiled = compiled
         self.vocabulary = compiled.vocabulary
         self.generation = compiled.current()
@@ -205,7 +206,7 @@ cdef class Matcher:
         self.push(found, flags)
         return True
 
-    def accept_bytes(self, const unsigned char[:] data):
+    def accept_bytes(self, const unsigned char[:] data not None):
         """Takes bytes as text, whatever their tokens. Returns whether they were allowed.
 
         For ``rollback`` this is one accept. Bounds on tokens do not count them.
@@ -246,7 +247,7 @@ cdef class Matcher:
             IndexError: no such row.
             LimitExceeded: see ``accept_token``.
         """
-        cdef int[:, ::1] view = bitmask
+        cdef int[:, ::1] view = rows_of(bitmask)
         cdef uint32_t* out
         cdef uint32_t error, instance = self.instance()
         cdef bint terminated = self.terminated(), filled = False
@@ -256,11 +257,13 @@ cdef class Matcher:
             raise ValueError(f"a bitmask of {view.shape[1]} words; the vocabulary needs {self.vocabulary.words}")
         out = <uint32_t*>&view[row, 0]
         if self.generation.arena.guard.try_lock():
-            filled = terminated or (not self.tracks and self.generation.masks.has(instance))
-            if filled:
-                error = self.fill(instance, terminated, out)
-            else:
-                self.unlock()
+            if terminated:
+                self.generation.masks.fill_stop(out)
+                filled = True
+            elif not self.tracks:
+                filled = self.generation.masks.fill_kept(instance, out)
+            error = self.generation.arena.error
+            self.unlock()
         if not filled:
             with nogil:
                 self.lock()
@@ -386,7 +389,7 @@ cdef class Matcher:
 
         It uses no trie, no triples and no kept masks.
         """
-        cdef int[:, ::1] view = bitmask
+        cdef int[:, ::1] view = rows_of(bitmask)
         cdef uint32_t t, flags, error, instance = self.instance()
         cdef bint allowed
         view[row, :] = 0
@@ -421,7 +424,7 @@ cdef int only_byte(Arena arena, uint32_t instance) noexcept nogil:
     return found
 
 
-def fill_bitmask_tree(Matcher matcher, tokens, parents, bitmask):
+def fill_bitmask_tree(Matcher matcher not None, tokens, parents, bitmask):
     """Masks behind every token of a draft tree, for speculative decoding. The matcher stays as it is.
 
     Args:
@@ -438,7 +441,7 @@ def fill_bitmask_tree(Matcher matcher, tokens, parents, bitmask):
         ValueError: unequal lengths, or a parent that does not stand before its node.
         LimitExceeded: see ``Matcher.accept_token``.
     """
-    cdef int[:, ::1] view = bitmask
+    cdef int[:, ::1] view = rows_of(bitmask)
     cdef Py_ssize_t node
     cdef Matcher at
     if len(tokens) != len(parents) or len(tokens) > view.shape[0]:

@@ -27,7 +27,7 @@ cdef class Parser:
         LimitExceeded: more readings at once than ``Limits.row_items``.
     """
 
-    def __init__(self, Compiled compiled):
+    def __init__(self, Compiled compiled not None):
         cdef ThreadC thread
         self.compiled = compiled
         self.generation = compiled.current()

@@ -18,17 +18,16 @@ MOST = 256
 
 
 class Ahead:
-    """See the file's header. ``is_on``: whether anything is made ahead at all."""
+    """See the file's header."""
 
-    def __init__(self, *, is_on: bool = True) -> None:
-        self._is_on = is_on
+    def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, "switchyard-masks")
         self._room = BoundedSemaphore(MOST)
         self.made = 0
 
     def look(self, matcher: Matcher) -> None:
         """Has the matcher's next mask made, if it is not there. Raises nothing."""
-        if self._is_on and matcher.lacks_mask() and self._room.acquire(blocking=False):
+        if matcher.lacks_mask() and self._room.acquire(blocking=False):
             self.made += 1
             try:
                 self._thread.submit(self._make, matcher)

@@ -75,7 +75,7 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         super().__init__()
         self.compiler = compiler
         vocabulary = compiler.vocabulary
-        ahead = Ahead(is_on=settings.masks_ahead)
+        ahead = Ahead() if settings.masks_ahead else None
         self.shared = Shared(masks, vocabulary.stop_token_ids, vocabulary.words, ahead)
         self.compilations = Compilations(compiler, settings)
         self._thinking_end = thinking_end

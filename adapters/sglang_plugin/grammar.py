@@ -15,12 +15,12 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, GrammarStats
 
-from engine import Compiled, EngineError, Matcher, fill_bitmask_batch
+from engine import Bitmask, Compiled, EngineError, Matcher, fill_bitmask_batch
 
 from .ahead import Ahead
 from .masks import Masks
@@ -63,7 +63,7 @@ class Shared:
         ahead: Ahead | None = None,
     ) -> None:
         self.masks = masks
-        self.ahead = ahead or Ahead(is_on=False)
+        self.ahead = ahead
         self.counters = Counters()
         self.stop_row = torch.zeros(words, dtype=torch.int32)
         for number in stop_token_ids:
@@ -87,8 +87,9 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         self.grammar_stats = stats
         self._compiled = compiled
         self._shared = shared
-        self._matcher = Matcher(compiled)
-        self._failure: str | None = None
+        self._matcher: Matcher | None = Matcher(compiled)  # None: it failed
+        self._failure = ""
+        self._is_over = False  # asked for more often than it changes
         self._ignored = 0  # tokens after the end, which rollback counts
 
     # -- tokens ------------------------------------------------------------------------------------
@@ -97,44 +98,50 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         Raises:
             ValueError: the token does not fit, or an error of ours.
         """
-        counters = self._shared.counters
         start = time.perf_counter_ns()
+        shared, matcher = self._shared, self._matcher
+        taken = False
+        if matcher is not None:
+            try:
+                taken = matcher.accept_token(token) or self._is_past_the_end()
+                self._is_over = matcher.is_terminated()
+                if shared.ahead is not None and taken:
+                    shared.ahead.look(matcher)
+            except Exception as error:
+                self._fail("accepting a token", error)
+        counters = shared.counters
         counters.accepts += 1
-        taken = self._failure is None and self._accept(token)
-        if taken:
-            self._shared.ahead.look(self._matcher)
         counters.accept_ns += time.perf_counter_ns() - start
-        if self._failure is not None:
-            raise ValueError(self._failure)
         if not taken:
-            counters.refused_tokens += 1
-            raise ValueError(f"the token {token} does not fit the grammar")
+            self._refuse(token)
         self.current_token = token
 
-    def _accept(self, token: int) -> bool:
-        try:
-            if self._matcher.is_terminated():
-                self._ignored += 1
-                return True
-            return self._matcher.accept_token(token)
-        except Exception as error:
-            self._fail("accepting a token", error)
-            return False
+    def _is_past_the_end(self) -> bool:
+        """SGLang's loop may go on by a token behind the stop token; it is none of the grammar's."""
+        self._ignored += self._is_over
+        return self._is_over
+
+    def _refuse(self, token: int) -> NoReturn:
+        if self._matcher is None:
+            raise ValueError(self._failure)
+        self._shared.counters.refused_tokens += 1
+        raise ValueError(f"the token {token} does not fit the grammar")
 
     def rollback(self, k: int) -> None:
         """Takes the last ``k`` tokens back."""
         try:
             ignored = min(k, self._ignored)
             self._ignored -= ignored
-            if self._failure is None:
+            if self._matcher is not None:
                 self._matcher.rollback(k - ignored)
+                self._is_over = self._matcher.is_terminated()
             self._shared.counters.rollbacks += 1
         except Exception as error:
             self._fail("taking tokens back", error)
 
     def is_terminated(self) -> bool:
         """Whether a stop token has ended it."""
-        return self._failure is None and bool(self._matcher.is_terminated())
+        return self._is_over
 
     # -- masks -------------------------------------------------------------------------------------
     def allocate_vocab_mask(self, vocab_size: int, batch_size: int, device: Any) -> torch.Tensor:
@@ -148,8 +155,9 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
     def apply_vocab_mask(self, logits: torch.Tensor, vocab_mask: torch.Tensor) -> None:
         """A whole batch's, over its logits (float32, changed in place)."""
         start = time.perf_counter_ns()
-        self._shared.masks.apply(logits, vocab_mask)
-        self._shared.counters.apply_ns += time.perf_counter_ns() - start
+        shared = self._shared
+        shared.masks.apply(logits, vocab_mask)
+        shared.counters.apply_ns += time.perf_counter_ns() - start
 
     def fill_vocab_mask(self, vocab_mask: torch.Tensor, idx: int) -> None:
         """One row."""
@@ -160,9 +168,9 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         counters.fill_ns += time.perf_counter_ns() - start
 
     def _fill(self, vocab_mask: torch.Tensor, row: int) -> None:
-        if self._failure is None:
+        if self._matcher is not None:
             try:
-                self._matcher.fill_bitmask(vocab_mask.numpy(), row)
+                self._matcher.fill_bitmask(self._shared.masks.hold(vocab_mask), row)
                 return
             except Exception as error:
                 self._fail("making a mask", error)
@@ -181,30 +189,22 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         """The rows of ``entries`` in one call; others stay as they are."""
         if not entries:
             return
-        counters = entries[0].grammar._shared.counters
         start = time.perf_counter_ns()
+        shared = entries[0].grammar._shared
         try:
             fill_bitmask_batch(
-                [entry.grammar._whole_matcher() for entry in entries],
-                vocab_mask.numpy(),
+                [entry.grammar._matcher for entry in entries],
+                shared.masks.hold(vocab_mask),
                 [entry.row for entry in entries],
             )
         except Exception:
-            # somebody's failed: each by itself
+            # one of them has failed, or does now: each by itself
             for entry in entries:
                 entry.grammar._fill(vocab_mask, entry.row)
+        counters = shared.counters
         counters.steps += 1
         counters.fills += len(entries)
         counters.fill_ns += time.perf_counter_ns() - start
-
-    def _whole_matcher(self) -> Matcher:
-        """
-        Raises:
-            ValueError: it failed.
-        """
-        if self._failure is not None:
-            raise ValueError(self._failure)
-        return self._matcher
 
     # -- draft trees -------------------------------------------------------------------------------
     def fill_tree(
@@ -220,37 +220,23 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         counters = self._shared.counters
         start = time.perf_counter_ns()
         self._fill(mask, 0)
-        if self._failure is None and not self._matcher.is_terminated():
+        matcher = self._matcher
+        if matcher is not None and not self._is_over:
             try:
-                self._walk(children, siblings, tokens, mask.numpy())
+                _walk(matcher, children, siblings, tokens, self._shared.masks.hold(mask))
             except Exception as error:
                 self._fail("walking a draft tree", error)
                 self._allow_stop_only(mask, 0)
         counters.trees += 1
         counters.tree_ns += time.perf_counter_ns() - start
 
-    def _walk(
-        self, children: Sequence[int], siblings: Sequence[int], tokens: Sequence[int], rows: Any
-    ) -> None:
-        """``engine.fill_bitmask_tree`` clears the rows of nodes that the grammar does not take;
-        SGLang draws from these too, so here they must stay all-allowed.
-        """
-        todo = [(children[0], self._matcher)]
-        while todo:
-            node, parent = todo.pop()
-            while node != -1:
-                at = parent.fork()
-                if at.accept_token(tokens[node]) and not at.is_terminated():
-                    at.fill_bitmask(rows, node)
-                    todo.append((children[node], at))
-                node = siblings[node]
-
     def forced_tokens(self, most: int) -> list[int]:
         """Tokens that must come next, as the tokenizer writes them; often none."""
-        if self._failure is not None or self._matcher.compiled.vocabulary.encode is None:
+        matcher = self._matcher
+        if matcher is None or matcher.compiled.vocabulary.encode is None:
             return []
         try:
-            return self._matcher.forced_tokens(most)
+            return matcher.forced_tokens(most)
         except Exception as error:
             self._fail("looking for drafts", error)
             return []
@@ -263,6 +249,7 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
 
     def _fail(self, what: str, error: Exception) -> None:
         """From now on only the request's end as an error is possible."""
+        self._matcher, self._is_over = None, False
         number = secrets.token_hex(4)
         if isinstance(error, EngineError):
             self._shared.counters.limits += 1
@@ -275,6 +262,27 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
 
     def __repr__(self) -> str:
         return f"SwitchyardGrammar(failure={self._failure!r})"
+
+
+def _walk(
+    matcher: Matcher,
+    children: Sequence[int],
+    siblings: Sequence[int],
+    tokens: Sequence[int],
+    rows: Bitmask,
+) -> None:
+    """``engine.fill_bitmask_tree`` clears the rows of nodes that the grammar does not take; SGLang
+    draws from these too, so here they must stay all-allowed.
+    """
+    todo = [(children[0], matcher)]
+    while todo:
+        node, parent = todo.pop()
+        while node != -1:
+            at = parent.fork()
+            if at.accept_token(tokens[node]) and not at.is_terminated():
+                at.fill_bitmask(rows, node)
+                todo.append((children[node], at))
+            node = siblings[node]
 
 
 def walk_tree(grammar: Any, children: Any, siblings: Any, tokens: Any, mask: torch.Tensor) -> bool:

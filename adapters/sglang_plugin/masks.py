@@ -6,17 +6,19 @@ Invariants       I1 what ``allocate`` hands out allows everything.
                  I2 a buffer is not written while a copy of it may still be read from.
                  I3 nothing raises: where memory is short, what is handed out can't be filled, and
                     each grammar that tries ends its own request.
-Cost             a step writes the rows that the last one filled, and those it fills.
+Cost             a step writes the rows that the last one filled, and those it fills. A call of torch,
+                 between two steps of a model, takes 5-30 us, for its code must be loaded anew; so
+                 views are kept, and logits are reached by their address.
 Threads          the scheduler's only.
 """
 
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
-from engine import apply_bitmask
+from engine import Bitmask, apply_bitmask_at
 
 _log = logging.getLogger(__name__)
 
@@ -24,27 +26,38 @@ _log = logging.getLogger(__name__)
 MOST_BUFFERS = 4
 
 
+class _View(NamedTuple):
+    """The first rows of a buffer: for SGLang, and for the engine."""
+
+    tensor: torch.Tensor
+    held: Bitmask
+
+
 class _Buffer:
     """Memory of some rows. ``used``: the first rows, so many, may hold a mask."""
 
-    __slots__ = ("_array", "_firsts", "copied", "taken", "tensor", "used")
+    __slots__ = ("_views", "copied", "rows", "taken", "tensor", "used", "words")
 
     def __init__(self, tensor: torch.Tensor) -> None:
         self.tensor = tensor
-        self._array = tensor.numpy()
-        # views of the first rows by their number: making one takes as long as clearing it
-        self._firsts: dict[int, torch.Tensor] = {}
+        self.rows, self.words = tensor.shape
+        self._views: dict[int, _View] = {}
         self.used = 0
         self.taken = False
         self.copied: Any = None  # an event of the device
 
-    def first(self, rows: int) -> torch.Tensor:
+    def first(self, rows: int) -> _View:
         """So many rows, all-allowed again."""
-        self._array[: self.used].fill(-1)
+        if self.used:
+            self._view(self.used).held.allow_all()
         self.used = rows
-        if rows not in self._firsts:
-            self._firsts[rows] = self.tensor[:rows]
-        return self._firsts[rows]
+        return self._view(rows)
+
+    def _view(self, rows: int) -> _View:
+        if rows not in self._views:
+            tensor = self.tensor[:rows]
+            self._views[rows] = _View(tensor, Bitmask(tensor.numpy()))
+        return self._views[rows]
 
     def is_free(self) -> bool:
         return not self.taken or (self.copied is not None and bool(self.copied.query()))
@@ -65,16 +78,26 @@ class Masks:
         self._device_kernel = device_kernel
         self._kernel: Callable[[Any, Any], None] | None = None
         self._buffers: list[_Buffer] = []
+        # the last that was handed out, and what it was asked for where it may be so again at once
+        self._tensor: torch.Tensor | None = None
+        self._held: Bitmask | None = None
+        self._asked = (0, 0)
         self.failures = 0
 
     def allocate(self, vocab_size: int, rows: int, device: Any) -> torch.Tensor:
         """Rows that allow everything, for one step."""
+        if self._held is not None and self._asked == (vocab_size, rows):
+            self._held.allow_all()
+            return self._tensor
         words = (vocab_size + 31) // 32
         try:
             if self._pin and str(device) == "cpu":
                 # a draft tree's: it is copied by SGLang, and when that is done only torch knows
                 return self._new(rows, words)
-            return self._take(rows, words)
+            mask = self._take(rows, words)
+            # without a device the step is over when the next one begins
+            self._asked = (0, 0) if self._pin else (vocab_size, rows)
+            return mask
         except Exception:
             self._failed("allocating masks")
             return torch.full((1, 1), -1, dtype=torch.int32).expand(rows, words)
@@ -91,15 +114,26 @@ class Masks:
             self._failed("copying a mask")
             return mask
 
+    def hold(self, mask: torch.Tensor) -> Bitmask:
+        """For the engine: the memory of what ``allocate`` gave; another tensor's, looked up.
+
+        Raises:
+            TypeError, ValueError, RuntimeError: not a mask in the host's memory.
+        """
+        if self._held is not None and mask is self._tensor:
+            return self._held
+        return Bitmask(mask.numpy())
+
     def apply(self, logits: torch.Tensor, mask: torch.Tensor) -> None:
         """Logits of tokens that are not allowed become minus infinity, in place."""
         try:
-            if logits.device.type != "cpu":
+            if not logits.is_cpu:
                 if self._kernel is None:
                     self._kernel = self._device_kernel()
                 self._kernel(logits, mask)
-            elif logits.dtype == torch.float32 and logits.is_contiguous():
-                apply_bitmask(logits.detach().numpy(), mask.numpy())
+            elif logits.dtype is torch.float32 and logits.is_contiguous() and logits.dim() == 2:
+                rows, width = logits.shape
+                apply_bitmask_at(logits.data_ptr(), rows, width, self.hold(mask))
             else:
                 _apply_slowly(logits, mask)
         except Exception:
@@ -114,15 +148,15 @@ class Masks:
         buffer = self._free_buffer(rows, words)
         if buffer is None:
             return self._new(rows, words)
-        # without a device the step is over when the next one begins
         buffer.taken, buffer.copied = self._pin, None
-        return buffer.first(rows)
+        self._tensor, self._held = buffer.first(rows)
+        return self._tensor
 
     def _free_buffer(self, rows: int, words: int) -> _Buffer | None:
         """One that is wide and high enough; a new one takes the place of one that is too small."""
         for number, buffer in enumerate(self._buffers):
             if buffer.is_free():
-                if buffer.tensor.shape[0] < rows or buffer.tensor.shape[1] != words:
+                if buffer.rows < rows or buffer.words != words:
                     self._buffers[number] = buffer = _Buffer(self._new(_rounded(rows), words))
                 return buffer
         if len(self._buffers) >= MOST_BUFFERS:

@@ -28,7 +28,7 @@ def describe(compiler: Compiler, shared: Shared, compilations: Compilations) -> 
         "counters": {
             **asdict(shared.counters),
             "mask_failures": shared.masks.failures,
-            "masks_ahead": shared.ahead.made,
+            "masks_ahead": 0 if shared.ahead is None else shared.ahead.made,
             **compilations.counts,
         },
         "compiler": compiler.stats(),

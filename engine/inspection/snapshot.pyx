@@ -384,7 +384,7 @@ cdef tuple merged(list numbers):
     return tuple(out)
 
 
-def take(subject, uint32_t explore, bint escapes):
+def take(subject not None, uint32_t explore, bint escapes):
     """The snapshot of a compiled grammar's current generation, or of the one a matcher is in.
 
     Args:

@@ -37,10 +37,6 @@ def test_a_mask_made_ahead_is_the_mask() -> None:
     ahead = Ahead()
     assert walked(ahead) == walked(None)
     assert ahead.made > 0
-    off = Ahead(is_on=False)
-    matcher = Matcher(Compiler(byte_vocabulary()).compile_regex("abc"))
-    off.look(matcher)
-    assert off.made == 0 and matcher.lacks_mask()
 
 
 def test_no_more_wait_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
