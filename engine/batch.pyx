@@ -93,7 +93,7 @@ cdef int look_through(Matcher matcher, int* out) except -1:
     with nogil:
         matcher.lock()
         matcher.rule_out(instance, <uint32_t*>out)
-        error = matcher.generation.arena.error
+        error = matcher.generation.arena.take_error()
         matcher.unlock()
     return matcher.check(error)
 
@@ -146,7 +146,6 @@ cdef size_t fill_lane(PlanC* plan, LaneC* lane) noexcept nogil:
     sort(plan.jobs.begin() + lane.begin, plan.jobs.begin() + lane.end, &same_place_first)
     for k in range(lane.begin, lane.end):
         job = &plan.jobs[k]
-        job.error = (<Generation>generation).arena.error
         if first != NULL and same_place(first[0], job[0]):
             if first.filled:
                 copy(plan, first, job)
@@ -181,7 +180,7 @@ cdef void make_lane(void* data, size_t number) noexcept nogil:
         first = job
         (<Generation>generation).arena.guard.lock()
         (<Generation>generation).masks.fill(job.instance, job.out)
-        job.error = (<Generation>generation).arena.error
+        job.error = (<Generation>generation).arena.take_error()
         (<Generation>generation).arena.guard.unlock()
         job.filled = True
 

@@ -9,6 +9,8 @@ Threads          swapping the generation happens under the GIL; a generation is 
 Not here         front ends and caches of whole grammars (compiler).
 """
 
+from libc.stdint cimport uint32_t
+
 from .distinct cimport Suspects
 from .drafttable cimport DraftTable
 from .flat cimport FlatIR
@@ -46,4 +48,4 @@ cdef class Compiled:
     cdef TripleTable table
     cdef Generation generation
     cdef Generation current(self)
-    cdef int raise_limit(self, Arena arena) except -1
+    cdef int raise_limit(self, uint32_t error, uint32_t got) except -1

@@ -42,8 +42,7 @@ cdef class Generation:
         """Whether the next matcher should begin a fresh generation."""
         cdef bint spent
         self.arena.guard.lock()
-        spent = (self.arena.rows.size() > rows or self.arena.bytes_held() > most_bytes
-                 or self.arena.error != NO_ERROR)
+        spent = self.arena.rows.size() > rows or self.arena.bytes_held() > most_bytes
         self.arena.guard.unlock()
         return spent
 
@@ -83,7 +82,7 @@ cdef class Compiled:
         self.automata_table = automata_table
         self.extend = None
         self.generation = Generation.of(self)
-        self.raise_limit(self.generation.arena)
+        self.raise_limit(self.generation.arena.take_error(), self.generation.arena.error_got)
 
     cdef Generation current(self):
         cdef Generation generation = self.generation
@@ -95,13 +94,8 @@ cdef class Compiled:
             self.generation = generation = Generation.of(self)
         return generation
 
-    cdef int raise_limit(self, Arena arena) except -1:
-        """Raises ``LimitExceeded`` if the arena met a bound."""
-        cdef uint32_t error, got
-        with nogil:
-            arena.guard.lock()
-            error, got = arena.error, arena.error_got
-            arena.guard.unlock()
+    cdef int raise_limit(self, uint32_t error, uint32_t got) except -1:
+        """Raises ``LimitExceeded`` if there is an error, an arena's."""
         if error == NO_ERROR:
             return 0
         name = ("rule_edges" if error == RULE_EDGES_EXCEEDED
@@ -138,16 +132,13 @@ cdef class Compiled:
         """Makes up to ``budget`` masks ahead of time, those that will cost most; returns how many.
 
         Meant for the time in which a prompt is prefilled. It looks at ``PLACES_FOR_ONE`` places for
-        each mask, from the start on, and can be called again to go further.
-
-        Raises:
-            LimitExceeded: the rows needed would pass a limit.
+        each mask, from the start on, and can be called again to go further. What would pass a limit
+        is left out, for the text may never get there.
         """
         cdef Generation generation = self.generation
         prefill = Prefill(generation.arena, generation.masks, escapes=False)
-        made, _ = prefill.run(budget * PLACES_FOR_ONE, budget)
-        self.raise_limit(generation.arena)
-        return made
+        prefill.run(budget * PLACES_FOR_ONE, budget, leaves_out=True)
+        return prefill.made
 
     def precompute_all(self, uint32_t most=100_000):
         """Makes the masks of all states there are, for a grammar with finitely many.
@@ -159,11 +150,11 @@ cdef class Compiled:
         """
         cdef Generation generation = self.generation
         prefill = Prefill(generation.arena, generation.masks, escapes=True)
-        made, complete = prefill.run(most, most)
-        self.raise_limit(generation.arena)
-        if not complete:
+        prefill.run(most, most, leaves_out=False)
+        self.raise_limit(prefill.error, generation.arena.error_got)
+        if not prefill.is_complete:
             raise LimitExceeded("states", most, most + 1)
-        return made
+        return prefill.made
 
     def held_bytes(self):
         """About how much memory the current generation takes; it grows while matchers run."""

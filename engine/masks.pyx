@@ -88,13 +88,14 @@ cdef class Masks:
         return map_get(&self.mask_ids, self.arena.instances[instance].rep) != MISSING
 
     cdef bint make_ahead(self, uint32_t instance) noexcept nogil:
-        """Makes a mask to be kept; False if it is there."""
+        """Makes a mask to be kept; False if it is there, or passes a limit."""
         instance = self.arena.instances[instance].rep
         if not self.keep or map_get(&self.mask_ids, instance) != MISSING:
             return False
         self.compute(instance)
-        if self.arena.error == NO_ERROR:
-            self.remember(instance)
+        if self.arena.error != NO_ERROR:
+            return False
+        self.remember(instance)
         return True
 
     cdef void fill_stop(self, uint32_t* out) noexcept nogil:

@@ -101,7 +101,7 @@ cdef class Matcher:
 
     cdef int check(self, uint32_t error) except -1:
         if error != NO_ERROR:
-            self.compiled.raise_limit(self.generation.arena)
+            self.compiled.raise_limit(error, self.generation.arena.error_got)
         return 0
 
     cdef uint32_t take_bytes(
@@ -114,7 +114,7 @@ cdef class Matcher:
         if self.tracks and instance != DEAD and self.at.has_used():
             if is_stuck(self.generation.arena, instance, &self.at):
                 instance = DEAD
-        error[0] = self.generation.arena.error
+        error[0] = self.generation.arena.take_error()
         self.unlock()
         return instance
 
@@ -125,7 +125,7 @@ cdef class Matcher:
         if self.tracks:
             self.enter_place()
         instance = self.after_token(instance, token, flags)
-        error[0] = self.generation.arena.error
+        error[0] = self.generation.arena.take_error()
         self.unlock()
         return instance
 
@@ -138,7 +138,7 @@ cdef class Matcher:
             self.generation.masks.fill(instance, out)
             if self.tracks:
                 self.rule_out(instance, out)
-        error = self.generation.arena.error
+        error = self.generation.arena.take_error()
         self.unlock()
         return error
 
@@ -262,7 +262,7 @@ cdef class Matcher:
                 filled = True
             elif not self.tracks:
                 filled = self.generation.masks.fill_kept(instance, out)
-            error = self.generation.arena.error
+            error = self.generation.arena.take_error()
             self.unlock()
         if not filled:
             with nogil:
@@ -291,6 +291,7 @@ cdef class Matcher:
         with nogil:
             self.lock()
             self.generation.masks.make_ahead(instance)
+            self.generation.arena.take_error()
             self.unlock()
 
     def is_terminated(self):
@@ -320,7 +321,7 @@ cdef class Matcher:
         with nogil:
             self.lock()
             self.follow_only(instance, &out)
-            error = self.generation.arena.error
+            error = self.generation.arena.take_error()
             self.unlock()
         self.check(error)
         return (<const char*>out.data())[:out.size()]
@@ -405,7 +406,7 @@ cdef class Matcher:
                 allowed = self.vocabulary.kind[t] != EMPTY and self.after_token(instance, t, &flags) != DEAD
                 if allowed:
                     view[row, t >> 5] |= <int>((<uint32_t>1) << (t & 31))
-            error = self.generation.arena.error
+            error = self.generation.arena.take_error()
             self.unlock()
         self.check(error)
 

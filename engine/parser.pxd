@@ -55,7 +55,7 @@ cdef class Parser:
     cdef uint32_t committed
     cdef uint32_t agreed              # what the last feed made certain (agree)
     cdef uint64_t safe
-    cdef bint failed                  # whether the automata met a bound
+    cdef uint32_t error               # the bound that the automata met
     cdef bint whole
     cdef size_t most              # threads that there were at once
     cdef uint32_t push_frame(

@@ -362,7 +362,7 @@ cdef class Parser:
         self.agreed, self.safe = self.committed, self.base
         if self.automata.error != NO_ERROR:
             self.generation.arena.fail(self.automata.error, self.automata.error_got)
-        self.failed = self.automata.error != NO_ERROR
+            self.error = self.generation.arena.take_error()
         if self.kernel.size() == 0:
             return
         self.settle()
@@ -385,8 +385,7 @@ cdef class Parser:
 
     cdef int progress(self) except -1:
         """Emits what all threads agree on."""
-        if self.failed:
-            self.compiled.raise_limit(self.generation.arena)
+        self.compiled.raise_limit(self.error, self.generation.arena.error_got)
         self.check_limit()
         if self.kernel.size() == 0:
             raise ParseDivergence(f"the text does not fit its grammar at byte {self.position}")

@@ -5,7 +5,7 @@ place will cost is estimated by how much of the token trie its items take and by
 them already, and the costliest are made first. Only one spelling of each character is followed
 where a place has others: escapes are rare in what models write.
 
-Bounds   places looked at; masks made.
+Bounds   places looked at; masks made; where others walk in the generation, its eighth part.
 Threads  under the arena's mutex, which is given back after each mask.
 """
 
@@ -24,5 +24,14 @@ cdef class Prefill:
     cdef Masks masks
     cdef bint escapes
     cdef vector[PlaceC] places
+    cdef bint leaves_out
+    cdef size_t most_rows, most_bytes         # of the generation; beyond them nothing is made
+    # what was done
+    cdef uint32_t made, error
+    cdef bint is_complete                     # all places were looked at
+    cdef int run(self, uint32_t places, uint32_t budget, bint leaves_out) except -1
+    cdef bint is_full(self) noexcept nogil
+    cdef void make(self, uint32_t instance) noexcept nogil
+    cdef bint passes_limit(self) noexcept nogil
     cdef bint explore(self, uint32_t most) noexcept nogil
     cdef uint64_t cost(self, uint32_t instance) noexcept nogil

@@ -18,6 +18,9 @@ cdef uint64_t UNKNOWN_TRIPLE = 1000
 cdef uint64_t KNOWN_TRIPLE = 1
 cdef uint64_t ROWS = 30
 
+# What is made ahead takes no more than one part in so many of what a generation and a mask may take.
+cdef size_t SHARE = 8
+
 
 cdef bint costlier(const PlaceC& a, const PlaceC& b) noexcept nogil:
     return a.cost > b.cost if a.cost != b.cost else a.instance < b.instance
@@ -30,33 +33,57 @@ cdef class Prefill:
         escapes: whether characters are followed in all their spellings.
     """
 
-    def __cinit__(self, Arena arena, Masks masks, *, bint escapes):
+    def __cinit__(self, Arena arena not None, Masks masks not None, *, bint escapes):
         self.arena = arena
         self.masks = masks
         self.escapes = escapes
+        self.leaves_out, self.is_complete, self.made, self.error = False, False, 0, NO_ERROR
+        self.most_rows, self.most_bytes = ~<size_t>0, ~<size_t>0
 
-    def run(self, uint32_t places, uint32_t budget):
+    cdef int run(self, uint32_t places, uint32_t budget, bint leaves_out) except -1:
         """Looks at up to ``places`` places and makes up to ``budget`` masks, the costliest first.
 
-        Returns the masks made, and whether all places were looked at.
+        Args:
+            leaves_out: what would pass a limit is left out, and of a generation, which others walk
+                in, little is taken. Otherwise the first limit passed ends it and is ``error``.
         """
-        cdef uint32_t made = 0
         cdef PlaceC place
-        cdef bint complete, failed
+        if leaves_out:
+            self.leaves_out = True
+            self.most_rows = self.arena.row_limit // SHARE
+            self.most_bytes = self.arena.byte_limit // SHARE
         with nogil:
             self.arena.guard.lock()
-            complete = self.explore(places)
-            failed = self.arena.error != NO_ERROR
+            self.is_complete = self.explore(places)
             self.arena.guard.unlock()
             sort(self.places.begin(), self.places.end(), &costlier)
             for place in self.places:
-                if made == budget or failed:
+                if self.made == budget or self.error != NO_ERROR:
                     break
                 self.arena.guard.lock()
-                made += self.masks.make_ahead(place.instance)
-                failed = self.arena.error != NO_ERROR
+                if not self.is_full():
+                    self.make(place.instance)
                 self.arena.guard.unlock()
-        return made, complete
+        return 0
+
+    cdef void make(self, uint32_t instance) noexcept nogil:
+        """One mask. Others wait for the arena meanwhile, so one left for later may not take as long."""
+        cdef uint32_t most = self.arena.mask_items
+        if self.leaves_out:
+            self.arena.mask_items = most // SHARE
+        self.made += self.masks.make_ahead(instance)
+        self.passes_limit()
+        self.arena.mask_items = most
+
+    cdef bint is_full(self) noexcept nogil:
+        return self.arena.rows.size() > self.most_rows or self.arena.bytes_held() > self.most_bytes
+
+    cdef bint passes_limit(self) noexcept nogil:
+        """Whether the last step passed a limit and that ends it all."""
+        cdef uint32_t error = self.arena.take_error()
+        if not self.leaves_out:
+            self.error = error
+        return self.error != NO_ERROR
 
     cdef bint explore(self, uint32_t most) noexcept nogil:
         """Fills ``places``, breadth first; False if there are more than ``most``."""
@@ -68,6 +95,8 @@ cdef class Prefill:
         todo.push_back(self.arena.root)
         seen.insert(self.arena.root)
         while at < todo.size():
+            if self.is_full():
+                return False
             place.instance = todo[at]
             place.cost = self.cost(todo[at])
             self.places.push_back(place)
@@ -80,7 +109,7 @@ cdef class Prefill:
                 if b < 256 and not (live[b >> 6] >> (b & 63)) & 1:
                     continue
                 found = self.arena.step(todo[at], <uint8_t>b) if b < 256 else self.arena.end_token(todo[at])
-                if self.arena.error != NO_ERROR:
+                if self.passes_limit():
                     return False
                 if found == DEAD or seen.count(found):
                     continue

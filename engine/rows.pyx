@@ -346,6 +346,15 @@ cdef class Arena:
         if self.error == NO_ERROR:
             self.error, self.error_got = error, got
 
+    cdef uint32_t take_error(self) noexcept nogil:
+        """The limit that this call passed; whoever holds the mutex takes it before giving it back.
+
+        What it cut short was not kept: who gets there meets it again, and nobody else does.
+        """
+        cdef uint32_t error = self.error
+        self.error = self.automata.error = NO_ERROR
+        return error
+
     cdef void advance(
         self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
     ) noexcept nogil:
@@ -503,6 +512,8 @@ cdef class Arena:
                 return self.row_table[at]
             at = (at + 1) & mask
         fresh = self.make_row(h)
+        if fresh == DEAD:
+            return DEAD
         self.row_table[at] = fresh
         if self.rows.size() * 2 > self.row_table.size():
             self.row_table.assign(self.row_table.size() * 2, 0)
@@ -515,12 +526,13 @@ cdef class Arena:
         return fresh
 
     cdef uint32_t make_row(self, uint64_t h) noexcept nogil:
-        """Appends the row whose content lies in `key`."""
+        """Appends the row whose content lies in `key`; DEAD past a limit, and nothing of it is left."""
         cdef RowC row
         cdef ItemC item
         cdef uint32_t k, word, slot = 0, parents = 0
         if self.rows.size() >= self.row_limit:
             self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
+            return DEAD
         row.hash = h
         row.accept = <uint8_t>self.key[0]
         row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = row.has_differing = 0
@@ -547,6 +559,11 @@ cdef class Arena:
         row.n_kernel = <uint32_t>self.items.size() - row.item_off
         row.n_slots, row.n_parents = <uint16_t>slot, <uint16_t>parents
         self.predict(&row)
+        if self.error != NO_ERROR:
+            self.row_keys.resize(row.key_off)
+            self.items.resize(row.item_off)
+            self.waiters.resize(row.waiter_off)
+            return DEAD
         self.rows.push_back(row)
         return <uint32_t>self.rows.size() - 1
 
@@ -679,20 +696,19 @@ cdef class Arena:
 
     cdef uint32_t intern_instance(self, uint32_t row, uint32_t frame) noexcept nogil:
         cdef uint64_t key = <uint64_t>row << 32 | frame
-        cdef uint32_t found = map_get(&self.instance_ids, key), saturated
-        cdef InstanceC made
+        cdef uint32_t found = map_get(&self.instance_ids, key), saturated = frame, rep = DEAD
         if found != MISSING:
             return found
         self.check_bytes()
-        found = <uint32_t>self.instances.size()
-        made.row, made.frame, made.rep = row, frame, found
-        self.instances.push_back(made)
-        map_put(&self.instance_ids, key, found)
         if frame:
             saturated = self.saturated_frame(row, frame)
-            if saturated != frame:
-                saturated = self.intern_instance(row, saturated)
-                self.instances[found].rep = saturated
+        if saturated != frame:
+            rep = self.intern_instance(row, saturated)
+        if self.error != NO_ERROR:
+            return DEAD
+        found = <uint32_t>self.instances.size()
+        self.instances.push_back(InstanceC(row, frame, rep if saturated != frame else found))
+        map_put(&self.instance_ids, key, found)
         return found
 
     cdef uint32_t saturated_frame(self, uint32_t row, uint32_t frame) noexcept nogil:

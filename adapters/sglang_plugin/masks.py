@@ -6,9 +6,9 @@ Invariants       I1 what ``allocate`` hands out allows everything.
                  I2 a buffer is not written while a copy of it may still be read from.
                  I3 nothing raises: where memory is short, what is handed out can't be filled, and
                     each grammar that tries ends its own request.
-Cost             a step writes the rows that the last one filled, and those it fills. A call of torch,
-                 between two steps of a model, takes 5-30 us, for its code must be loaded anew; so
-                 views are kept, and logits are reached by their address.
+Cost             a step writes the rows that the last one filled, and those it fills. A call of
+                 torch between two steps of a model takes 5-30 us, for its code must be loaded anew;
+                 so views are kept, and logits are reached by their address.
 Threads          the scheduler's only.
 """
 

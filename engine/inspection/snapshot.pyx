@@ -408,7 +408,7 @@ def take(subject not None, uint32_t explore, bint escapes):
             prefill.explore(explore)
         copy.copy(arena.automata, arena, generation.masks)
         arena.guard.unlock()
-    compiled.raise_limit(arena)
+    compiled.raise_limit(prefill.error, arena.error_got)
     transitions = copy.transitions()
     copy.number_rows(transitions)
     here = None

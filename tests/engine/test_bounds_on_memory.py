@@ -91,6 +91,71 @@ def test_a_text_that_met_a_limit_spoils_no_later_one() -> None:
     assert later.can_stop()
 
 
+#: of each limit: an alternative that passes it on "aaa...", and two that do not
+REST = '| "x" [a-c]* | "y" [0-9]{2,9}'
+LIMITS = {
+    "row_items": (engine.Limits(row_items=60), f'root ::= b {REST}\nb ::= b b | "a"'),
+    "rows": (engine.Limits(rows=400), f'root ::= "{"a" * 600}" {REST}'),
+    "mask_items": (
+        engine.Limits(mask_items=4000),
+        f'root ::= "a" (("ab"* [a-f.]{{0,20}}){{0,20}} | ([abc]{{0,20}} "ab"+){{0,20}})+ {REST}',
+    ),
+}
+
+
+def masks_behind(compiled: engine.Compiled, text: bytes) -> list[bytes]:
+    """The masks before a text and behind each of its bytes."""
+    matcher, mask, found = engine.Matcher(compiled), new_mask(small_vocabulary()), []
+    for byte in text:
+        matcher.fill_bitmask(mask)
+        found.append(mask.tobytes())
+        assert matcher.accept_bytes(bytes([byte]))
+    matcher.fill_bitmask(mask)
+    return [*found, mask.tobytes()]
+
+
+def go_on_until_a_limit(matcher: engine.Matcher) -> None:
+    mask = new_mask(small_vocabulary())
+    for _ in range(600):
+        assert matcher.accept_bytes(b"a")
+        matcher.fill_bitmask(mask)
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_ends_the_text_that_passed_it_and_no_other(name: str) -> None:
+    """REGRESSION: all that walked in the same rows ended with it. What was cut short is in none."""
+    limits, grammar = LIMITS[name]
+    compiled = engine.Compiler(small_vocabulary(), limits=limits).compile_grammar(grammar)
+    free = engine.Compiler(small_vocabulary()).compile_grammar(grammar)
+    texts = (b"xab", b"y12")
+    for text in texts:
+        masks_behind(compiled, text)  # where no more rows may be made, these are there
+    under_way = engine.Matcher(compiled)
+    assert under_way.accept_bytes(b"x")
+    greedy = engine.Matcher(compiled)
+    for _ in range(3):
+        with pytest.raises(engine.LimitExceeded, match=name):
+            go_on_until_a_limit(greedy)
+    assert under_way.accept_bytes(b"ab") and under_way.can_stop()
+    for text in texts:
+        assert masks_behind(compiled, text) == masks_behind(free, text)
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_what_is_made_ahead_keeps_away_from_limits(name: str) -> None:
+    """REGRESSION: a request ended at a mask made ahead that its text never came to."""
+    limits, grammar = LIMITS[name]
+    compiled = engine.Compiler(small_vocabulary(), limits=limits).compile_grammar(grammar)
+    matcher = engine.Matcher(compiled)
+    for _ in range(5):
+        compiled.prepare(50)
+    mask = new_mask(small_vocabulary())
+    for text in (b"x", b"abc"):
+        assert matcher.accept_bytes(text)
+        matcher.fill_bitmask(mask)
+    assert matcher.can_stop()
+
+
 def mask_of(pattern: str, mask_items: int) -> bytes:
     """The first mask of a pattern that may meet so many items."""
     limits, vocabulary = engine.Limits(mask_items=mask_items), small_vocabulary()
