@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from adapters.workers import Worker
 from cache import TieredStore, may_use_redis, open_store
-from engine import Compiler
+from engine import SPEC_VERSION, Compiler
 
 from .logging import Logger
 from .metrics import Metrics
@@ -126,7 +126,10 @@ def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -
             tokens=tokenizer.vocabulary.tokens,
             stop_token_ids=tokenizer.vocabulary.stop_token_ids,
             grammar_backend=settings.grammar_backend,
-            vocabulary=tokenizer.vocabulary.fingerprint,
+            plugin={
+                "spec_version": SPEC_VERSION,
+                "vocabulary": tokenizer.vocabulary.fingerprint,
+            },
             api_key=None if key is None else key.get_secret_value(),
         )
         for url in settings.workers

@@ -29,10 +29,12 @@ from .logits import apply_bitmask, apply_bitmask_at
 from .matcher import Matcher, fill_bitmask_tree
 from .parser import Parser
 from .schemas import Relaxation, Relaxed, Report, check_json_schema, relax
+from .spec_version import SPEC_VERSION
 from .store import Store
 from .vocabulary import Vocabulary
 
 __all__ = [
+    "SPEC_VERSION",
     "Bitmask",
     "Compiled",
     "Compiler",

@@ -13,15 +13,15 @@ reading, behind stock    every json_schema node is read as any JSON, however bad
 import json
 from typing import Any
 
-VERSION = 1
+from engine import SPEC_VERSION
 
 
 def for_own_engine(spec: dict[str, Any]) -> str:
-    return _written(_with_field(spec, {"version": VERSION, "extra_keys": "last"}))
+    return _written(_with_field(spec, {"version": SPEC_VERSION, "extra_keys": "last"}))
 
 
 def for_reading_stock(spec: dict[str, Any]) -> str:
-    return _written(_with_field(spec, {"version": VERSION, "loose": True}))
+    return _written(_with_field(spec, {"version": SPEC_VERSION, "loose": True}))
 
 
 def _written(spec: Any) -> str:

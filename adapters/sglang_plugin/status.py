@@ -8,13 +8,10 @@ from dataclasses import asdict
 from importlib import metadata
 from typing import Any
 
-from engine import Compiler
+from engine import SPEC_VERSION, Compiler
 
 from .compiling import Compilations
 from .grammar import Shared
-
-#: version of the additions to the structural-tag language that this worker knows
-SPEC_VERSION = 1
 
 
 def describe(compiler: Compiler, shared: Shared, compilations: Compilations) -> dict[str, Any]:

@@ -14,7 +14,7 @@ Not here         retries and balancing (the app's), JSON and its errors (sglang_
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -39,10 +39,6 @@ SHOWN = (
 )
 #: our plug-in's backend, and the field of a scheduler's state in which it speaks
 PLUGIN = "switchyard"
-#: what it must say to be taken for ready
-PLUGIN_MUST_BE = ("spec_version", "vocabulary")
-#: version of our additions to the structural-tag language
-SPEC_VERSION = 1
 
 
 class SGLangWorker:
@@ -54,8 +50,9 @@ class SGLangWorker:
         client: an httpx client to use instead of an own one; it stays open after ``aclose``.
         stop_token_ids: sent along, for servers whose own list of stop tokens is shorter.
         grammar_backend: not ready when the server runs another one. "switchyard" must also say, by
-            its plug-in, that it runs, and with which vocabulary.
-        vocabulary: fingerprint of the vocabulary that the plug-in must have.
+            its plug-in, that it runs.
+        plugin: what the plug-in must say of itself besides, by field: the vocabulary's fingerprint
+            and the version of the specs that it is sent.
         api_key: the server's, if it wants one.
     """
 
@@ -69,7 +66,7 @@ class SGLangWorker:
         model: str | None = None,
         name: str | None = None,
         grammar_backend: str | None = None,
-        vocabulary: str | None = None,
+        plugin: Mapping[str, object] | None = None,
         api_key: str | None = None,
         idle_s: float = IDLE_S,
     ) -> None:
@@ -85,7 +82,7 @@ class SGLangWorker:
         self._tokens = tokens
         self._stop_token_ids = tuple(stop_token_ids)
         self._grammar_backend = grammar_backend
-        self._vocabulary = vocabulary
+        self._plugin = dict(plugin or {})
         self._context: int | None = None
         self._running: set[str] = set()
         self._aborts: set[asyncio.Task[None]] = set()
@@ -225,11 +222,10 @@ class SGLangWorker:
                     "the server names the grammar backend 'switchyard', but its plug-in says "
                     "nothing: see the server's log"
                 )
-            details[PLUGIN] = {key: said.get(key) for key in ("version", *PLUGIN_MUST_BE)}
-            expected = {"spec_version": SPEC_VERSION, "vocabulary": self._vocabulary}
-            for key in PLUGIN_MUST_BE:
-                if expected[key] is not None and said.get(key) != expected[key]:
-                    return f"the plug-in's {key} is {said.get(key)!r}, not {expected[key]!r}"
+            details[PLUGIN] = {key: said.get(key) for key in ("version", *self._plugin)}
+            for key, expected in self._plugin.items():
+                if said.get(key) != expected:
+                    return f"the plug-in's {key} is {said.get(key)!r}, not {expected!r}"
         return None
 
     async def aclose(self) -> None:

@@ -26,10 +26,9 @@ from .tag_spelling cimport sizes_of
 from .tag_vocabulary cimport TagVocabulary
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
+from ..spec_version import SPEC_VERSION
 from .tag_styles import STYLES
 
-# What a "switchyard" field must name: additions of our own, which other engines refuse by name.
-EXTENSION_VERSION = 1
 # The largest count; the engine's registers hold 32 bits.
 MOST = 2**31 - 1
 
@@ -409,8 +408,8 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     if "switchyard" not in fields.value:
         return 0
     own = Fields(fields.item("switchyard"), f"{fields.pointer}/switchyard")
-    if own.get("version", None) != EXTENSION_VERSION:
-        raise own.fault("version", f"must be {EXTENSION_VERSION}")
+    if own.get("version", None) != SPEC_VERSION:
+        raise own.fault("version", f"must be {SPEC_VERSION}")
     extra_keys = own.get("extra_keys", "anywhere")
     if extra_keys not in ("anywhere", "last"):
         raise own.fault("extra_keys", 'must be "anywhere" or "last"')

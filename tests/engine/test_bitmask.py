@@ -64,5 +64,5 @@ def test_nothing_in_a_thing_s_place_is_an_error(call: Callable[[], Any]) -> None
 def test_other_memory_is_refused(dtype: Any) -> None:
     with pytest.raises(ValueError, match="Buffer dtype mismatch"):
         engine.Bitmask(np.zeros((1, 4), dtype=dtype))
-    with pytest.raises(ValueError, match="not C contiguous"):
+    with pytest.raises(ValueError, match=r"not C.contiguous"):
         engine.Bitmask(np.zeros((4, 4), dtype=np.int32).T)

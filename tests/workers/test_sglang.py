@@ -254,7 +254,11 @@ def test_a_server_with_our_plug_in_says_so_itself(states: Any, ready: bool, reas
 
     client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
     worker = SGLangWorker(
-        "http://worker", tokens=TOKENS, client=client, grammar_backend="switchyard", vocabulary="v"
+        "http://worker",
+        tokens=TOKENS,
+        client=client,
+        grammar_backend="switchyard",
+        plugin={"spec_version": 1, "vocabulary": "v"},
     )
     health = run(worker.health())
     assert health.ready is ready and reason in health.reason
