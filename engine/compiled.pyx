@@ -136,8 +136,9 @@ cdef class Compiled:
         is left out, for the text may never get there.
         """
         cdef Generation generation = self.generation
-        prefill = Prefill(generation.arena, generation.masks, escapes=False)
-        prefill.run(budget * PLACES_FOR_ONE, budget, leaves_out=True)
+        cdef Prefill prefill = Prefill(
+            generation.arena, generation.masks, escapes=False, leaves_out=True)
+        prefill.run(budget * PLACES_FOR_ONE, budget)
         return prefill.made
 
     def precompute_all(self, uint32_t most=100_000):
@@ -149,8 +150,8 @@ cdef class Compiled:
             LimitExceeded: there are more than ``most`` states, or infinitely many (recursion).
         """
         cdef Generation generation = self.generation
-        prefill = Prefill(generation.arena, generation.masks, escapes=True)
-        prefill.run(most, most, leaves_out=False)
+        cdef Prefill prefill = Prefill(generation.arena, generation.masks, escapes=True)
+        prefill.run(most, most)
         self.raise_limit(prefill.error, generation.arena.error_got)
         if not prefill.is_complete:
             raise LimitExceeded("states", most, most + 1)

@@ -37,9 +37,9 @@ class Limits:
     rule_edges: int = 4_000_000
     #: items of one Earley row, predicted ones counted
     row_items: int = 20_000
-    #: items of rows that are met while one mask is made, about a microsecond each: a worker's whole
-    #: batch waits for it. Schemas of people stay below 1,000; nested bounded repetitions of a
-    #: pattern can meet millions
+    #: items of rows that are met while one mask is made, about a microsecond each, and steps over
+    #: bytes, thirty-two for an item: a worker's whole batch waits for it. Schemas of people stay
+    #: below 1,000; nested bounded repetitions of a pattern can meet millions
     mask_items: int = 300_000
     #: bytes of one generation of a grammar's rows and automata; a new matcher starts a fresh
     #: generation beyond it. A typical grammar takes 100 KB, one that is used for a long time 5 MB

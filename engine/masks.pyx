@@ -139,7 +139,7 @@ cdef class Masks:
         cdef ItemC item
         cdef vector[uint32_t] items
         self.made += 1
-        self.arena.makes_mask, self.arena.met_items = True, 0
+        self.arena.count_work(self.arena.mask_items)
         self.scratch.triples.clear()
         self.scratch.lists.clear()
         self.scratch.ids.clear()
@@ -158,7 +158,7 @@ cdef class Masks:
         if row.accept:
             self.scratch.ids.insert(
                 self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
-        self.arena.makes_mask = False
+        self.arena.count_no_work()
 
     cdef void remember(self, uint32_t instance) noexcept nogil:
         cdef size_t size

@@ -2,7 +2,6 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
-from libcpp.unordered_set cimport unordered_set
 
 from .automata cimport NO_ERROR, StateC
 from .hashing cimport MISSING, map_get
@@ -31,31 +30,29 @@ cdef class Prefill:
 
     Args:
         escapes: whether characters are followed in all their spellings.
+        leaves_out: what would pass a limit is left out, and of a generation, which others walk in
+            and wait for, little is taken. Otherwise the first limit passed ends it and is ``error``.
     """
 
-    def __cinit__(self, Arena arena not None, Masks masks not None, *, bint escapes):
+    def __cinit__(self, Arena arena not None, Masks masks not None, *, bint escapes, bint leaves_out=False):
         self.arena = arena
         self.masks = masks
-        self.escapes = escapes
-        self.leaves_out, self.is_complete, self.made, self.error = False, False, 0, NO_ERROR
-        self.most_rows, self.most_bytes = ~<size_t>0, ~<size_t>0
-
-    cdef int run(self, uint32_t places, uint32_t budget, bint leaves_out) except -1:
-        """Looks at up to ``places`` places and makes up to ``budget`` masks, the costliest first.
-
-        Args:
-            leaves_out: what would pass a limit is left out, and of a generation, which others walk
-                in, little is taken. Otherwise the first limit passed ends it and is ``error``.
-        """
-        cdef PlaceC place
+        self.escapes, self.leaves_out = escapes, leaves_out
+        self.made, self.error, self.at, self.is_over, self.is_complete = 0, NO_ERROR, 0, False, False
+        self.most_rows, self.most_bytes, self.items_left = ~<size_t>0, ~<size_t>0, 0
         if leaves_out:
-            self.leaves_out = True
-            self.most_rows = self.arena.row_limit // SHARE
-            self.most_bytes = self.arena.byte_limit // SHARE
+            self.most_rows = arena.row_limit // SHARE
+            self.most_bytes = arena.byte_limit // SHARE
+            self.items_left = arena.mask_items // SHARE
+
+    cdef int run(self, uint32_t places, uint32_t budget) except -1:
+        """Looks at up to ``places`` places and makes up to ``budget`` masks, the costliest first."""
+        cdef PlaceC place
         with nogil:
-            self.arena.guard.lock()
-            self.is_complete = self.explore(places)
-            self.arena.guard.unlock()
+            while not self.is_over:
+                self.arena.guard.lock()
+                self.look(places)
+                self.arena.guard.unlock()
             sort(self.places.begin(), self.places.end(), &costlier)
             for place in self.places:
                 if self.made == budget or self.error != NO_ERROR:
@@ -67,7 +64,7 @@ cdef class Prefill:
         return 0
 
     cdef void make(self, uint32_t instance) noexcept nogil:
-        """One mask. Others wait for the arena meanwhile, so one left for later may not take as long."""
+        """One mask; one that is left for later may not take as long as any."""
         cdef uint32_t most = self.arena.mask_items
         if self.leaves_out:
             self.arena.mask_items = most // SHARE
@@ -85,39 +82,53 @@ cdef class Prefill:
             self.error = error
         return self.error != NO_ERROR
 
-    cdef bint explore(self, uint32_t most) noexcept nogil:
-        """Fills ``places``, breadth first; False if there are more than ``most``."""
-        cdef unordered_set[uint32_t] seen
-        cdef vector[uint32_t] todo
-        cdef uint32_t at = 0, b, found
+    cdef void explore(self, uint32_t most) noexcept nogil:
+        """Looks at all places there are, up to ``most``."""
+        while not self.is_over:
+            self.look(most)
+
+    cdef void look(self, uint32_t most) noexcept nogil:
+        """Looks at one more place, breadth first, and notes what follows it; ``most`` in all.
+
+        ``is_over`` behind the last one, ``is_complete`` if that was all there are.
+        """
+        if self.at == 0:
+            self.todo.push_back(self.arena.root)
+            self.seen.insert(self.arena.root)
+        if self.is_full() or self.at == self.todo.size():
+            self.is_complete = self.at == self.todo.size()
+            self.is_over = True
+            return
+        if self.leaves_out:
+            self.arena.count_work(self.items_left)
+        self.is_over = not self.follow(self.todo[self.at], most)
+        if self.leaves_out:
+            self.items_left -= min(self.items_left, self.arena.count_no_work())
+            self.is_over = self.is_over or self.items_left == 0
+        self.at += 1
+
+    cdef bint follow(self, uint32_t instance, uint32_t most) noexcept nogil:
+        """Notes what is a byte or a token's end away; False if that is too much."""
+        cdef uint32_t b, found
         cdef uint64_t live[4]
-        cdef PlaceC place
-        todo.push_back(self.arena.root)
-        seen.insert(self.arena.root)
-        while at < todo.size():
-            if self.is_full():
+        self.places.push_back(PlaceC(self.cost(instance), instance))
+        for b in range(4):
+            live[b] = self.arena.rows[self.arena.instances[instance].row].live[b]
+        if not self.escapes and has_others(live, BACKSLASH):
+            live[BACKSLASH >> 6] &= ~(<uint64_t>1 << (BACKSLASH & 63))
+        # a byte more, or, as number 256, a token's end
+        for b in range(257):
+            if b < 256 and not (live[b >> 6] >> (b & 63)) & 1:
+                continue
+            found = self.arena.step(instance, <uint8_t>b) if b < 256 else self.arena.end_token(instance)
+            if self.passes_limit():
                 return False
-            place.instance = todo[at]
-            place.cost = self.cost(todo[at])
-            self.places.push_back(place)
-            for b in range(4):
-                live[b] = self.arena.rows[self.arena.instances[todo[at]].row].live[b]
-            if not self.escapes and has_others(live, BACKSLASH):
-                live[BACKSLASH >> 6] &= ~(<uint64_t>1 << (BACKSLASH & 63))
-            # a byte more, or, as number 256, a token's end
-            for b in range(257):
-                if b < 256 and not (live[b >> 6] >> (b & 63)) & 1:
-                    continue
-                found = self.arena.step(todo[at], <uint8_t>b) if b < 256 else self.arena.end_token(todo[at])
-                if self.passes_limit():
-                    return False
-                if found == DEAD or seen.count(found):
-                    continue
-                if seen.size() >= most:
-                    return False
-                seen.insert(found)
-                todo.push_back(found)
-            at += 1
+            if found == DEAD or self.seen.count(found):
+                continue
+            if self.seen.size() >= most:
+                return False
+            self.seen.insert(found)
+            self.todo.push_back(found)
         return True
 
     cdef uint64_t cost(self, uint32_t instance) noexcept nogil:

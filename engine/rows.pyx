@@ -52,6 +52,12 @@ cdef bint allows(RuleC* rule, uint32_t less, uint32_t more) noexcept nogil:
     return iterations(rule, less) <= iterations(rule, more) and tokens(rule, less) <= tokens(rule, more)
 
 
+# What a mask's work is counted in: an item met takes about a microsecond, a step over a byte whose row
+# is there a thirtieth of it.
+cdef uint32_t STEP_WORK = 1
+cdef uint32_t ITEM_WORK = 32
+
+
 cdef class Arena:
     """All rows, frames and instances of one generation of one grammar."""
 
@@ -129,6 +135,8 @@ cdef class Arena:
         cdef uint64_t key = <uint64_t>instance << 8 | byte
         cdef uint32_t found
         if not (row.live[byte >> 6] >> (byte & 63)) & 1:
+            return DEAD
+        if self.makes_mask and not self.may_work(STEP_WORK):
             return DEAD
         found = map_get(&self.byte_memo, key)
         if found != MISSING:
@@ -298,11 +306,8 @@ cdef class Arena:
         With no minimum, a smaller count allows all that a larger one does.
         """
         cdef SeedC made = SeedC(state, goal, origin, value)
-        if self.makes_mask:
-            self.met_items += 1
-            if self.met_items > self.mask_items:
-                self.fail(MASK_ITEMS_EXCEEDED, self.met_items)
-                return
+        if self.makes_mask and not self.may_work(ITEM_WORK):
+            return
         self.automata.visit(state)
         if self.is_seeded(&made, &self.automata.ir.rules[self.automata.states[state].rule]):
             return
@@ -345,6 +350,26 @@ cdef class Arena:
     cdef void fail(self, uint32_t error, uint32_t got) noexcept nogil:
         if self.error == NO_ERROR:
             self.error, self.error_got = error, got
+
+    cdef void count_work(self, uint32_t most_items) noexcept nogil:
+        """From now on so many items may be met, until ``count_no_work``."""
+        self.makes_mask = True
+        self.work, self.most_work = 0, <uint64_t>most_items * ITEM_WORK
+
+    cdef uint32_t count_no_work(self) noexcept nogil:
+        """Returns how many items were met."""
+        self.makes_mask = False
+        return <uint32_t>min(self.work // ITEM_WORK, <uint64_t>0xFFFFFFFF)
+
+    cdef bint may_work(self, uint32_t work) noexcept nogil:
+        """Counts work; False once a limit was passed, so that all that is under way comes to its end."""
+        self.work += work
+        if self.error != NO_ERROR:
+            return False
+        if self.work <= self.most_work:
+            return True
+        self.fail(MASK_ITEMS_EXCEEDED, <uint32_t>min(self.most_work // ITEM_WORK + 1, <uint64_t>0xFFFFFFFF))
+        return False
 
     cdef uint32_t take_error(self) noexcept nogil:
         """The limit that this call passed; whoever holds the mutex takes it before giving it back.

@@ -8,7 +8,7 @@ from engine import compiler as compiler_module
 from tests.engine.cases import CASES, Case
 from tests.engine.harness import compile_case, new_mask
 from tests.engine.test_threads import masks_of
-from tests.vocabularies import small_vocabulary
+from tests.vocabularies import real_vocabulary, small_vocabulary
 
 
 @pytest.mark.parametrize("case", CASES[::4], ids=lambda case: case.name)
@@ -183,3 +183,16 @@ def test_one_mask_meets_so_many_items_and_no_more() -> None:
     error = caught.value
     assert (error.limit, error.maximum, error.got) == ("mask_items", refused, least)
     assert least > 10
+
+
+def test_a_mask_that_is_given_up_is_given_up_at_once() -> None:
+    """REGRESSION: past the limit each of millions of steps was tried all the same, for a minute."""
+    pattern = r"(?:(?:(?:[^x])+|(?:é)?)|(?:(?:[^x]|[a-f]|_)*(?:[^x]){1,3}){0,20}){0,20}"
+    compiled = engine.Compiler(real_vocabulary("llama3")).compile_regex(pattern)
+    mask = new_mask(compiled.vocabulary)
+    for text in (b"", b"a", b"ab"):
+        matcher = engine.Matcher(compiled)
+        assert matcher.accept_bytes(text)
+        with pytest.raises(engine.LimitExceeded, match="mask_items"):
+            matcher.fill_bitmask(mask)
+    compiled.prepare(16)

@@ -1,0 +1,90 @@
+"""A worker shares a Redis with a gateway: what one learnt, the other need not make, and a Redis that
+is gone is missed by nobody.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from cache import open_store
+from engine import Compiler, Matcher, Vocabulary
+from tests.redis_server import RedisServer
+from tests.vocabularies import mask_for
+
+from .server import SGLangServer
+from .servers import Servers
+
+KEY = "sixteen bytes of secret"
+
+
+def schema_of(name: str, **more: Any) -> dict[str, Any]:
+    """Has one rule whose masks cost more to make than to fetch, the same in all."""
+    mail = {"type": "string", "format": "email", "maxLength": 40}
+    return {
+        "type": "object",
+        "properties": {name: mail, **more},
+        "required": [name],
+        "additionalProperties": False,
+    }
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    server = RedisServer()
+    server.start()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def worker(
+    sglang_server: Servers, padded_model_folder: Path, redis: RedisServer
+) -> SGLangServer:
+    environment = {"SWITCHYARD_REDIS_URL": redis.url, "SWITCHYARD_CACHE_KEY": KEY}
+    return sglang_server("switchyard", model=padded_model_folder, **environment)
+
+
+def learn(folder: Path, url: str) -> None:
+    """What a gateway does: compiles, walks a text, and hands over what it learnt."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    vocabulary = Vocabulary.from_huggingface(tokenizer)
+    store = open_store(memory_bytes=1 << 24, redis_url=url, key=KEY.encode(), ttl_s=1000)
+    compiler = Compiler(vocabulary, store=store)
+    matcher, mask = Matcher(compiler.compile_json_schema(schema_of("gateway"))), mask_for(vocabulary)
+    for byte in b'{"gateway": "somebody@example.org"}':
+        matcher.fill_bitmask(mask)
+        assert matcher.accept_bytes(bytes([byte]))
+    compiler.flush()
+    store.close()
+
+
+def said(worker: SGLangServer) -> dict[str, Any]:
+    (state,) = worker.get_json("/server_info")["internal_states"]
+    found: dict[str, Any] = state["switchyard"]
+    return found
+
+
+def test_a_worker_takes_what_a_gateway_learnt_and_misses_no_redis(
+    worker: SGLangServer, padded_model_folder: Path, redis: RedisServer
+) -> None:
+    learn(padded_model_folder, redis.url)
+    before = said(worker)["compiler"]["store_hits"]
+    for name in ("first", "second"):
+        if name == "second":
+            redis.kill()
+        schema = schema_of(name, more={"type": "boolean"})
+        options = {"max_new_tokens": 300, "temperature": 1, "json_schema": json.dumps(schema)}
+        answer = worker.generate("x = ", **options)
+        if answer["meta_info"]["finish_reason"]["type"] == "stop":
+            jsonschema.validate(json.loads(answer["text"]), schema)
+        if name == "first":
+            assert said(worker)["compiler"]["store_hits"] > before
+    assert worker.alive
+    counters = said(worker)["counters"]
+    assert counters["errors"] == counters["refused_tokens"] == counters["mask_failures"] == 0
