@@ -26,7 +26,7 @@ from .features import Features
 from .inspection import Inspection, inspect
 from .limits import Limits
 from .logits import apply_bitmask, apply_bitmask_at
-from .matcher import Matcher, fill_bitmask_tree
+from .matcher import Matcher, Tally, fill_bitmask_tree
 from .parser import Parser
 from .schemas import Relaxation, Relaxed, Report, check_json_schema, relax
 from .spec_version import SPEC_VERSION
@@ -53,6 +53,7 @@ __all__ = [
     "Report",
     "SpecError",
     "Store",
+    "Tally",
     "UnsupportedSchema",
     "Vocabulary",
     "apply_bitmask",

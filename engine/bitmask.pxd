@@ -9,5 +9,6 @@ Not here         what a mask says (masks), and who allocates its memory.
 
 cdef class Bitmask:
     cdef int[:, ::1] rows
+    cdef readonly Py_ssize_t height     # how many rows
 
 cdef int[:, ::1] rows_of(object bitmask)

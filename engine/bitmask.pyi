@@ -1,5 +1,6 @@
 from typing import Any
 
 class Bitmask:
+    height: int
     def __init__(self, buffer: Any) -> None: ...
     def allow_all(self) -> None: ...

@@ -15,6 +15,7 @@ cdef class Bitmask:
 
     def __init__(self, buffer not None):
         self.rows = buffer
+        self.height = self.rows.shape[0]
 
     def allow_all(self):
         """Sets every bit."""

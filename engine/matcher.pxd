@@ -35,8 +35,12 @@ cdef class Segment:
     cdef vector[uint64_t] entries
     cdef plain_vector[shared_ptr[Place]] places
 
+cdef class Tally:
+    cdef readonly uint64_t accepts, accept_ns
+
 cdef class Matcher:
     cdef readonly Compiled compiled
+    cdef Tally tally              # None: nobody counts
     cdef Generation generation
     cdef Vocabulary vocabulary
     cdef Segment segment
@@ -61,5 +65,7 @@ cdef class Matcher:
     ) noexcept nogil
     cdef uint32_t fill(self, uint32_t instance, bint terminated, uint32_t* out) noexcept nogil
     cdef uint32_t after_bytes(self, uint32_t instance, const uint8_t* data, size_t n) noexcept nogil
+    cdef bint accept(self, Py_ssize_t token) except -1
+    cdef uint32_t follow_token(self, uint32_t instance, uint32_t token, uint32_t* flags) noexcept nogil
     cdef uint32_t after_token(self, uint32_t instance, uint32_t token, uint32_t* flags) noexcept nogil
     cdef void follow_only(self, uint32_t instance, vector[uint8_t]* out) noexcept nogil

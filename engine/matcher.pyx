@@ -4,11 +4,13 @@ cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.memory cimport make_shared, shared_ptr
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from .automata cimport NO_ERROR
 from .bitmask cimport rows_of
 from .bits cimport clear_bit
 from .distinct cimport Place, follow, is_stuck
+from .hashing cimport MISSING, map_get, map_put
 from .pool cimport Pool, vector
 from .rows cimport DEAD, Arena, RowC
 
@@ -17,6 +19,16 @@ from .pool import keep_ready
 cdef uint32_t ORDINARY = 0
 cdef uint32_t STOP = 2
 cdef uint32_t EMPTY = 3
+
+
+cdef uint64_t nanoseconds() noexcept nogil:
+    cdef timespec now
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return <uint64_t>now.tv_sec * 1_000_000_000 + now.tv_nsec
+
+
+cdef class Tally:
+    """Counts the calls of one thread's matchers: a clock of Python's would cost what they take."""
 
 
 @cython.trashcan(True)
@@ -33,9 +45,11 @@ cdef class Matcher:
 
     Args:
         compiled: from ``Compiler.compile_*``; many matchers may share it, in many threads.
+        tally: counts this matcher's calls of ``accept_token``, and their time. Not those of forks.
     """
 
-    def __init__(self, Compiled compiled not None):
+    def __init__(self, Compiled compiled not None, Tally tally=None):
+        self.tally = tally
         self.compiled = compiled
         self.vocabulary = compiled.vocabulary
         self.generation = compiled.current()
@@ -154,8 +168,20 @@ cdef class Matcher:
         return instance
 
     cdef uint32_t after_token(self, uint32_t instance, uint32_t token, uint32_t* flags) noexcept nogil:
-        cdef uint32_t found, off
+        cdef uint64_t key = <uint64_t>instance << 32 | token
+        cdef uint32_t found
         flags[0] = 0
+        if self.tracks or self.vocabulary.kind[token] != ORDINARY:
+            return self.follow_token(instance, token, flags)
+        found = map_get(&self.generation.arena.text_memo, key)
+        if found == MISSING:
+            found = self.follow_token(instance, token, flags)
+            if self.generation.arena.error == NO_ERROR:
+                map_put(&self.generation.arena.text_memo, key, found)
+        return found
+
+    cdef uint32_t follow_token(self, uint32_t instance, uint32_t token, uint32_t* flags) noexcept nogil:
+        cdef uint32_t found, off
         if self.vocabulary.kind[token] == STOP:
             flags[0] = TERMINATED
             found = self.generation.arena.step_token(instance, token)
@@ -191,6 +217,19 @@ cdef class Matcher:
         Raises:
             LimitExceeded: the rows needed would pass a limit.
         """
+        cdef uint64_t start
+        cdef bint taken
+        if self.tally is None:
+            return self.accept(token)
+        start = nanoseconds()
+        self.tally.accepts += 1
+        try:
+            taken = self.accept(token)
+        finally:
+            self.tally.accept_ns += nanoseconds() - start
+        return taken
+
+    cdef bint accept(self, Py_ssize_t token) except -1:
         cdef uint32_t flags, error, found = self.instance()
         if not 0 <= token < self.vocabulary.size or self.terminated():
             return False

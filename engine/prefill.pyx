@@ -6,7 +6,6 @@ from libcpp.algorithm cimport sort
 from .automata cimport NO_ERROR, StateC
 from .hashing cimport MISSING, map_get
 from .masks cimport Masks
-from .pool cimport vector
 from .rows cimport DEAD, Arena, ItemC, RowC
 
 cdef uint8_t BACKSLASH = 0x5C

@@ -113,6 +113,7 @@ cdef class Arena:
     cdef vector[uint32_t] frame_words
     cdef vector[uint32_t] frame_table
     cdef U64MapC byte_memo, blocked_memo, token_memo, completion_memo, end_memo
+    cdef U64MapC text_memo                    # instance and ordinary token -> the instance behind it
     # scratch of one row under construction
     cdef vector[SeedC] seeds
     cdef vector[uint64_t] completed

@@ -99,7 +99,8 @@ cdef class Arena:
             + self.waiters.capacity() * sizeof(WaiterC) + 4 * self.row_keys.capacity()
             + self.instances.capacity() * sizeof(InstanceC) + 4 * self.frame_words.capacity()
             + 12 * (self.byte_memo.keys.size() + self.blocked_memo.keys.size() + self.token_memo.keys.size()
-                    + self.completion_memo.keys.size() + self.end_memo.keys.size())
+                    + self.completion_memo.keys.size() + self.end_memo.keys.size()
+                    + self.text_memo.keys.size())
             + 12 * self.instance_ids.keys.size() + self.automata.bytes_held()
         )
 

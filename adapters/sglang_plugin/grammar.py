@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import torch
 from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, GrammarStats
 
-from engine import Bitmask, Compiled, EngineError, Matcher, fill_bitmask_batch
+from engine import Bitmask, Compiled, EngineError, Matcher, Tally, fill_bitmask_batch
 
 from .ahead import Ahead
 from .masks import Masks
@@ -30,14 +30,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Counters:
-    """What happened in a scheduler's process, and the nanoseconds that it took of the scheduler.
+    """What happened in a scheduler's process, and the nanoseconds that it took of the scheduler; of
+    tokens accepted, ``Tally`` counts both.
 
     ``steps`` are batches whose masks were filled, ``limits`` grammars that passed a bound of the
     engine while they were used, ``errors`` what must stay 0.
     """
 
-    accepts: int = 0
-    accept_ns: int = 0
     refused_tokens: int = 0
     rollbacks: int = 0
     steps: int = 0
@@ -53,7 +52,7 @@ class Counters:
 class Shared:
     """What all grammars of a worker have in common."""
 
-    __slots__ = ("ahead", "counters", "masks", "stop_row")
+    __slots__ = ("ahead", "counters", "masks", "stop_ids", "stop_row", "tally")
 
     def __init__(
         self,
@@ -64,7 +63,8 @@ class Shared:
     ) -> None:
         self.masks = masks
         self.ahead = ahead
-        self.counters = Counters()
+        self.counters, self.tally = Counters(), Tally()
+        self.stop_ids = frozenset(stop_token_ids)
         self.stop_row = torch.zeros(words, dtype=torch.int32)
         for number in stop_token_ids:
             bit = 1 << (number % 32)
@@ -87,7 +87,7 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         self.grammar_stats = stats
         self._compiled = compiled
         self._shared = shared
-        self._matcher: Matcher | None = Matcher(compiled)  # None: it failed
+        self._matcher: Matcher | None = Matcher(compiled, shared.tally)  # None: it failed
         self._failure = ""
         self._is_over = False  # asked for more often than it changes
         self._ignored = 0  # tokens after the end, which rollback counts
@@ -98,20 +98,18 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         Raises:
             ValueError: the token does not fit, or an error of ours.
         """
-        start = time.perf_counter_ns()
         shared, matcher = self._shared, self._matcher
         taken = False
         if matcher is not None:
             try:
                 taken = matcher.accept_token(token) or self._is_past_the_end()
-                self._is_over = matcher.is_terminated()
-                if shared.ahead is not None and taken:
+                if token in shared.stop_ids:
+                    self._is_over = matcher.is_terminated()
+                if taken and shared.ahead is not None:
                     shared.ahead.look(matcher)
             except Exception as error:
                 self._fail("accepting a token", error)
-        counters = shared.counters
-        counters.accepts += 1
-        counters.accept_ns += time.perf_counter_ns() - start
+                taken = False
         if not taken:
             self._refuse(token)
         self.current_token = token

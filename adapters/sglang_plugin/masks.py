@@ -131,9 +131,12 @@ class Masks:
                 if self._kernel is None:
                     self._kernel = self._device_kernel()
                 self._kernel(logits, mask)
-            elif logits.dtype is torch.float32 and logits.is_contiguous() and logits.dim() == 2:
-                rows, width = logits.shape
-                apply_bitmask_at(logits.data_ptr(), rows, width, self.hold(mask))
+            elif logits.dtype is torch.float32 and logits.is_contiguous():
+                held = self.hold(mask)
+                width, rest = divmod(logits.numel(), held.height)
+                if rest:
+                    raise ValueError(f"a mask of {held.height} rows for {logits.numel()} logits")
+                apply_bitmask_at(logits.data_ptr(), held.height, width, held)
             else:
                 _apply_slowly(logits, mask)
         except Exception:

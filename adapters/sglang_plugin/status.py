@@ -23,6 +23,8 @@ def describe(compiler: Compiler, shared: Shared, compilations: Compilations) -> 
         "vocabulary": compiler.vocabulary.fingerprint,
         "vocabulary_size": compiler.vocabulary.size,
         "counters": {
+            "accepts": shared.tally.accepts,
+            "accept_ns": shared.tally.accept_ns,
             **asdict(shared.counters),
             "mask_failures": shared.masks.failures,
             "masks_ahead": 0 if shared.ahead is None else shared.ahead.made,

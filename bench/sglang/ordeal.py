@@ -15,12 +15,16 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, NamedTuple
 
+import regex
+
 from tests.conformance.oracle import Oracle, parsed
 from tests.conformance.schemas import SchemaMaker
 
 from .client import Asked
 
 Wrong = Callable[[str], str | None]
+#: seconds to match a text with its pattern
+PATIENCE = 5.0
 DRAFTS = (2020, 2020, 2020, 2019, 7, 6, 4)
 TOKENS = (1, 4, 16, 32, 64, 128)
 PROMPTS = ("x", "import os\nclass", "def f(x):\n    return", "x = 1\n" * 40)
@@ -83,9 +87,16 @@ def _misfit(schema: Any, text: str) -> str | None:
 
 def _regex(random: Random) -> tuple[dict[str, str], Wrong]:
     pattern = _pattern(random, 3)
-    return {
-        "regex": pattern
-    }, lambda text: None if re.fullmatch(pattern, text) else "does not match"
+    return {"regex": pattern}, lambda text: _wrong_match(pattern, text)
+
+
+def _wrong_match(pattern: str, text: str) -> str | None:
+    """Nested repetitions can take a backtracking matcher for ever."""
+    try:
+        found = regex.fullmatch(pattern, text, timeout=PATIENCE)
+    except TimeoutError:
+        return "oracle: the pattern takes too long"
+    return None if found else "does not match"
 
 
 def _pattern(random: Random, depth: int) -> str:

@@ -1,5 +1,5 @@
-"""A worker shares a Redis with a gateway: what one learnt, the other need not make, and a Redis that
-is gone is missed by nobody.
+"""A worker shares a Redis with a gateway: what one learnt, the other need not make, and a Redis
+that is gone is missed by nobody.
 """
 
 import json
@@ -12,8 +12,8 @@ import pytest
 
 from cache import open_store
 from engine import Compiler, Matcher, Vocabulary
+from tests.engine.harness import new_mask
 from tests.redis_server import RedisServer
-from tests.vocabularies import mask_for
 
 from .server import SGLangServer
 from .servers import Servers
@@ -41,9 +41,7 @@ def redis() -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def worker(
-    sglang_server: Servers, padded_model_folder: Path, redis: RedisServer
-) -> SGLangServer:
+def worker(sglang_server: Servers, padded_model_folder: Path, redis: RedisServer) -> SGLangServer:
     environment = {"SWITCHYARD_REDIS_URL": redis.url, "SWITCHYARD_CACHE_KEY": KEY}
     return sglang_server("switchyard", model=padded_model_folder, **environment)
 
@@ -56,7 +54,8 @@ def learn(folder: Path, url: str) -> None:
     vocabulary = Vocabulary.from_huggingface(tokenizer)
     store = open_store(memory_bytes=1 << 24, redis_url=url, key=KEY.encode(), ttl_s=1000)
     compiler = Compiler(vocabulary, store=store)
-    matcher, mask = Matcher(compiler.compile_json_schema(schema_of("gateway"))), mask_for(vocabulary)
+    matcher = Matcher(compiler.compile_json_schema(schema_of("gateway")))
+    mask = new_mask(vocabulary)
     for byte in b'{"gateway": "somebody@example.org"}':
         matcher.fill_bitmask(mask)
         assert matcher.accept_bytes(bytes([byte]))
