@@ -6,8 +6,9 @@ A finding is: a status that is neither an answer nor the client's fault; an end 
 for; a finished answer that does not fit; a request that takes longer than ``SLOW``; a counter of
 ``MUST_BE_0`` that isn't; memory that grew; a server that is gone, or answers no more.
 
-Memory   of the scheduler, its own pages alone. It is measured once a fifth of the requests is done,
-         and at the end; what our compiler's caches say they have grown by meanwhile is taken off.
+Memory   of the scheduler, its own pages alone, and of it the engine's pool, which grows until its
+         caches are full. Both are measured now and then; from when ``WARM`` of the requests are done
+         to the end all that is not the pool must not have grown.
 """
 
 import asyncio
@@ -50,7 +51,7 @@ class Log:
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     findings: list[dict[str, Any]] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    memory: list[tuple[int, float]] = field(default_factory=list)
+    memory: list[tuple[int, dict[str, float]]] = field(default_factory=list)
     done: int = 0
 
     def find(self, what: str, each: Ordeal | None = None, text: str = "") -> None:
@@ -211,31 +212,36 @@ def _judge_refusal(each: Ordeal, status: int, message: str, log: Log) -> None:
 
 # -- the server ------------------------------------------------------------------------------------
 class _Memory:
-    """Megabytes of the scheduler, and of our compiler's caches, now and then."""
+    """Megabytes of the scheduler, now and then, and of the engine's pool in it."""
 
     def __init__(self, server: Any, log: Log, requests: int) -> None:
         self._server, self._log = server, log
         self._every = max(1, requests // 20)
         self._warm = max(1, round(requests * WARM))
-        self.warm: tuple[float, float] | None = None
+        self.warm: dict[str, float] | None = None
 
     def look(self) -> None:
         """A point of the curve, where one is due."""
         done = self._log.done
-        if done % self._every == 0:
-            self._log.memory.append((done, self.megabytes()))
-            print(f"{done:,} requests, {self._log.memory[-1][1]:,.0f} MB", flush=True)
-        if done == self._warm:
-            self.warm = self.megabytes(), self.cached()
+        if done == self._warm or done % self._every == 0:
+            found = self.megabytes()
+            self._log.memory.append((done, found))
+            told = ", ".join(f"{name} {each:,.0f}" for name, each in found.items())
+            print(f"{done:,} requests, MB: {told}", flush=True)
+            if done == self._warm:
+                self.warm = found
 
-    def megabytes(self) -> float:
-        found: float = self._server.resident_bytes("sglang::scheduler") / 2**20
-        return found
-
-    def cached(self) -> float:
-        """What the compiler says of its caches."""
-        stats = state(self._server)["switchyard"]["compiler"]
-        return sum(count for name, count in stats.items() if name.endswith("_bytes")) / 2**20
+    def megabytes(self) -> dict[str, float]:
+        """``held`` and ``mapped``: of the pool. ``rest``: what is not mapped by it."""
+        pool = state(self._server)["switchyard"]["memory"]
+        whole = self._server.resident_bytes("sglang::scheduler")
+        found = {
+            "whole": whole,
+            "held": pool["taken"],
+            "mapped": pool["mapped"],
+            "rest": whole - pool["mapped"],
+        }
+        return {name: each / 2**20 for name, each in found.items()}
 
 
 def _look_after(server: Any, log: Log, memory: _Memory, most_growth: float) -> dict[str, Any]:
@@ -248,7 +254,7 @@ def _look_after(server: Any, log: Log, memory: _Memory, most_growth: float) -> d
         if len(server.generate("x", **asked)["text"]) != 3:
             log.find("it answers wrongly afterwards")
         told = state(server)["switchyard"]
-        end = memory.megabytes(), memory.cached()
+        end = memory.megabytes()
     except RuntimeError as error:
         log.find(f"it does not answer afterwards: {error}")
         return {"log": server.log(100)}
@@ -256,9 +262,9 @@ def _look_after(server: Any, log: Log, memory: _Memory, most_growth: float) -> d
         if told["counters"].get(name) != 0:
             log.find(f"counter {name}: {told['counters'].get(name)}")
     warm = memory.warm or end
-    grown = (end[0] - warm[0]) - max(0.0, end[1] - warm[1])
+    grown = end["rest"] - warm["rest"]
     if grown > most_growth:
-        log.find(f"memory: grew by {grown:,.0f} MB beside its caches, from {warm} to {end}")
+        log.find(f"memory: grew by {grown:,.0f} MB beside the pool, from {warm} to {end}")
     return {"status": told, "memory_mb": {"warm": warm, "end": end, "grown": grown}}
 
 
