@@ -7,8 +7,8 @@ for; a finished answer that does not fit; a request that takes longer than ``SLO
 ``MUST_BE_0`` that isn't; memory that grew; a server that is gone, or answers no more.
 
 Memory   of the scheduler, its own pages alone, and of it the engine's pool, which grows until its
-         caches are full. Both are measured now and then; from when ``WARM`` of the requests are done
-         to the end all that is not the pool must not have grown.
+         caches are full. Both are measured now and then; from when ``WARM`` of the requests are
+         done to the end all that is not the pool must not have grown.
 """
 
 import asyncio
@@ -113,6 +113,8 @@ async def _one(client: httpx.AsyncClient, each: Ordeal, bias: dict[str, float], 
         _judge_refusal(each, refused.status, str(refused), log)
     except UnicodeEncodeError:
         log.outcomes[each.kind, "can't be sent"] += 1
+    except httpx.TransportError as error:
+        log.find(f"the connection broke: {error!r}", each)
     else:
         _judge(each, answer, log)
 
