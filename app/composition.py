@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from adapters.workers import Worker
 from cache import TieredStore, may_use_redis, open_store
-from engine import SPEC_VERSION, Compiler
+from engine import SPEC_VERSION, Compiler, Limits
 
 from .logging import Logger
 from .metrics import Metrics
@@ -60,7 +60,8 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
     """Makes everything; loads the tokenizer, and the model where it runs in this process."""
     store = make_store(settings, logger)
     tokenizer = load_tokenizer(settings.tokenizer_source, settings.format, store)
-    compiler = Compiler(tokenizer.vocabulary, store=store)
+    limits = Limits().within(settings.compiler_memory_bytes)
+    compiler = Compiler(tokenizer.vocabulary, store=store, limits=limits)
     workers = make_workers(settings, compiler, tokenizer)
     pool = Pool(
         workers,

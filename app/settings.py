@@ -106,6 +106,11 @@ class Settings(BaseSettings):
     cache_memory_bytes: int = Field(
         default=256 * MEBIBYTE, ge=0, description="bound of the cache in memory"
     )
+    compiler_memory_bytes: int = Field(
+        default=832 * MEBIBYTE,
+        ge=1,
+        description="about what compiled grammars, and what they share, may take",
+    )
     cache_ttl_seconds: int = Field(
         default=7 * 86_400, ge=1, description="life of an entry in Redis"
     )

@@ -36,10 +36,6 @@ from .store import Store
 from .triples import TripleTable
 from .vocabulary import Vocabulary
 
-#: triples kept in the process; those of one 128k vocabulary's string bodies take about 100 KB
-TRIPLE_BYTES = 256 << 20
-#: automata kept in the process; those of the largest formats take some hundred KB
-AUTOMATON_BYTES = 64 << 20
 #: texts that pass through the rules shared by all JSON grammars: strings with and without a bound
 #: on their length, names, numbers, white space
 WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
@@ -48,9 +44,6 @@ WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
 )
 #: plain text, from which the masks of all free text are made
 WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
-#: compiled grammars kept, and their bytes; a typical one holds some hundred KB of rows and masks
-COMPILED_GRAMMARS = 1024
-GRAMMAR_BYTES = 512 << 20
 #: kept grammars whose bytes are counted again at each compile
 MEASURED_AGAIN = 4
 
@@ -83,8 +76,9 @@ class Compiler:
         self.features = features or Features()
         self._store = store
         self._digest = SpecDigest(self.limits)
-        self._triples = TripleTable(TRIPLE_BYTES) if self.features.cross_grammar else None
-        self._automata = DraftTable(AUTOMATON_BYTES) if self.features.cross_grammar else None
+        shares = self.features.cross_grammar
+        self._triples = TripleTable(self.limits.triple_bytes) if shares else None
+        self._automata = DraftTable(self.limits.automaton_bytes) if shares else None
         self._tags = TagVocabulary.of(vocabulary)
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
         self._measured: deque[bytes] = deque()
@@ -244,7 +238,7 @@ class Compiler:
             self._sizes[known] = size
             self._measured.append(known)
         while len(self._compiled) > 1 and (
-            len(self._compiled) > COMPILED_GRAMMARS or self._held > GRAMMAR_BYTES
+            len(self._compiled) > self.limits.kept_grammars or self._held > self.limits.kept_bytes
         ):
             dropped, _ = self._compiled.popitem(last=False)
             self._held -= self._sizes.pop(dropped, 0)

@@ -5,7 +5,7 @@ ranks must decide alike. Passing one raises ``LimitExceeded`` with its name, the
 came.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +53,17 @@ class Limits:
     #: bytes of the kept masks of one generation; beyond it they are dropped, and made again where
     #: they are wanted. One takes at most V/8 bytes: about 4,000 of the largest
     mask_bytes: int = 64 << 20
+    #: what one compiler keeps: compiled grammars and their bytes, of which a typical one holds some
+    #: hundred thousand. They grow while they are used, and are measured now and then: the bytes can
+    #: be half as many again
+    kept_grammars: int = 1024
+    kept_bytes: int = 512 << 20
+    #: the masks that grammars share; those of one 128k vocabulary's string bodies take about 100 KB
+    triple_bytes: int = 256 << 20
+    #: the automata that they share; those of the largest formats take some hundred KB
+    automaton_bytes: int = 64 << 20
+
+    def within(self, memory_bytes: int) -> "Limits":
+        """The same, with a compiler that keeps about so much in all; shared as in the defaults."""
+        part = max(1, memory_bytes // 13)
+        return replace(self, kept_bytes=8 * part, triple_bytes=4 * part, automaton_bytes=part)

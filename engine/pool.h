@@ -46,6 +46,7 @@ class Pool {
   void give(void* memory, size_t bytes) {
     if (bytes > LARGEST) {
       munmap(memory, bytes);
+      alone_ -= bytes;
       return;
     }
     const unsigned kind = kind_of(bytes);
@@ -105,14 +106,14 @@ class Pool {
 
   size_t taken() {
     lock();
-    const size_t taken = taken_;
+    const size_t taken = taken_ + alone_;
     unlock();
     return taken;
   }
 
   size_t mapped() {
     lock();
-    const size_t mapped = mapped_;
+    const size_t mapped = mapped_ + alone_;
     unlock();
     return mapped;
   }
@@ -166,9 +167,10 @@ class Pool {
     }
   }
 
-  static void* map_alone(size_t bytes) {
+  void* map_alone(size_t bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
+    alone_ += bytes;
     return memory;
   }
 
@@ -216,6 +218,7 @@ class Pool {
   char* ready_ = nullptr;
   size_t taken_ = 0;
   size_t mapped_ = 0;
+  std::atomic<size_t> alone_{0};  // bytes of blocks that are mapped by themselves
   bool touched_ = false;  // the region in use
   bool claimed_ = false;  // somebody prepares
   std::atomic<bool> low_{true};

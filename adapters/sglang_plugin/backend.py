@@ -23,7 +23,7 @@ from sglang.srt.constrained.base_grammar_backend import (
 )
 
 from cache import may_use_redis, open_store
-from engine import Compiled, Compiler, EngineError
+from engine import Compiled, Compiler, EngineError, Limits
 
 from . import settings as environment
 from . import versions
@@ -210,7 +210,7 @@ def create(
         tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids), store=store
     )
     backend = SwitchyardBackend(
-        Compiler(vocabulary, store=store),
+        Compiler(vocabulary, store=store, limits=Limits().within(settings.compiler_memory_bytes)),
         Masks(can_pin=api.can_pin(), device_kernel=api.device_kernel),
         settings,
         thinking_end=api.reasoning_end(tokenizer),

@@ -21,6 +21,8 @@ class Settings:
     cache_trust: Literal["key", "network"] = "key"
     cache_memory_bytes: int = 256 << 20
     cache_ttl_seconds: int = 7 * 24 * 3600
+    #: about what the compiler's own caches may hold: grammars, and what they share
+    compiler_memory_bytes: int = 832 << 20
     #: threads that compile; they share the scheduler's process
     compile_threads: int = 2
     #: compiled grammars that are found by the request's text, and the bytes of these texts
@@ -55,6 +57,9 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         cache_trust=cast(Literal["key", "network"], trust),
         cache_memory_bytes=_count(environment, "CACHE_MEMORY_BYTES", default.cache_memory_bytes),
         cache_ttl_seconds=_count(environment, "CACHE_TTL_SECONDS", default.cache_ttl_seconds),
+        compiler_memory_bytes=_count(
+            environment, "COMPILER_MEMORY_BYTES", default.compiler_memory_bytes
+        ),
         compile_threads=_count(environment, "SGLANG_COMPILE_THREADS", default.compile_threads),
         prefill_us_per_token=_number(
             environment, "SGLANG_PREFILL_US_PER_TOKEN", default.prefill_us_per_token

@@ -48,6 +48,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     add("--tools", type=int, default=40, help="ttft: at most, in a set")
     add("--seed", type=int, default=1, help="soak: of its requests")
     add("--first", type=int, default=0, help="soak: the first request's number")
+    add("--memory", type=float, default=52.0, help="soak: MB that the compiler may keep")
     add("--growth", type=float, default=64.0, help="soak: MB that the scheduler may grow by")
     asked = parser.parse_args(given)
     if unknown := set(asked.peers.split(",")) - set(OTHERS):
@@ -86,7 +87,8 @@ def _ttft(asked: argparse.Namespace, model: Path) -> Any:
 
 
 def _soak(asked: argparse.Namespace, model: Path) -> Any:
-    with Fleet(model, metered=False) as fleet:
+    memory = str(int(asked.memory * 2**20))
+    with Fleet(model, metered=False, SWITCHYARD_COMPILER_MEMORY_BYTES=memory) as fleet:
         requests = asked.requests or 10_000
         return soak.run(fleet, requests, asked.seed, asked.growth, asked.first)
 

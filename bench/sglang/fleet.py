@@ -38,11 +38,11 @@ ARGUMENTS = (
 
 
 class Fleet:
-    """See the file's header. ``metered``: with our meter inside."""
+    """See the file's header. ``metered``: with our meter inside. ``environment``: the servers'."""
 
-    def __init__(self, model: Path, *, metered: bool = True) -> None:
+    def __init__(self, model: Path, *, metered: bool = True, **environment: str) -> None:
         self.python, self.model = ensure_python(), model
-        self._metered = metered
+        self._metered, self._environment = metered, environment
         self._folder = tempfile.TemporaryDirectory(prefix="meter-")
         _link_meter(Path(self._folder.name))
 
@@ -75,7 +75,7 @@ class Fleet:
     def _server(self, backend: str) -> SGLangServer:
         path = f"{SHIMS}:{self._folder.name}" if self._metered else str(SHIMS)
         arguments = (self.python, self.model, backend, *ARGUMENTS)
-        return SGLangServer(*arguments, environment={"PYTHONPATH": path})
+        return SGLangServer(*arguments, environment={"PYTHONPATH": path, **self._environment})
 
 
 def state(server: SGLangServer) -> dict[str, Any]:

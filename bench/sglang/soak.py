@@ -6,9 +6,10 @@ A finding is: a status that is neither an answer nor the client's fault; an end 
 for; a finished answer that does not fit; a request that takes longer than ``SLOW``; a counter of
 ``MUST_BE_0`` that isn't; memory that grew; a server that is gone, or answers no more.
 
-Memory   of the scheduler, its own pages alone, and of it the engine's pool, which grows until its
-         caches are full. Both are measured now and then; from when ``WARM`` of the requests are
-         done to the end all that is not the pool must not have grown.
+Memory   of the scheduler, its own pages alone. It grows until the compiler's caches are full; with
+         what they may hold here (``--memory``) they are, once ``WARM`` of the requests are done.
+         From then on it must not have grown at the end. Of it, and told beside it: the engine's
+         pool, what of it is in use, and what is not the pool.
 """
 
 import asyncio
@@ -32,7 +33,7 @@ AT_ONCE = 16
 #: seconds of one request; the largest grammars take one or two
 SLOW = 30.0
 #: of all requests, until memory is measured first
-WARM = 0.2
+WARM = 0.3
 #: findings that are kept whole, and characters of their grammars
 MOST_FINDINGS, MOST_CHARS = 50, 4_000
 MUST_BE_0 = ("errors", "refused_tokens", "mask_failures")
@@ -264,9 +265,9 @@ def _look_after(server: Any, log: Log, memory: _Memory, most_growth: float) -> d
         if told["counters"].get(name) != 0:
             log.find(f"counter {name}: {told['counters'].get(name)}")
     warm = memory.warm or end
-    grown = end["rest"] - warm["rest"]
+    grown = end["whole"] - warm["whole"]
     if grown > most_growth:
-        log.find(f"memory: grew by {grown:,.0f} MB beside the pool, from {warm} to {end}")
+        log.find(f"memory: grew by {grown:,.0f} MB, from {warm} to {end}")
     return {"status": told, "memory_mb": {"warm": warm, "end": end, "grown": grown}}
 
 

@@ -8,8 +8,7 @@ from bench import ablation, batch, growth, memory
 from bench.data import builtin_schemas, builtin_tools
 from bench.made import tool_cases
 from bench.worker import Bounds, Here, Outcome, Setup
-from engine import Features
-from engine.compiler import COMPILED_GRAMMARS
+from engine import Features, Limits
 
 SETUP = Setup("ours", "bytes")
 
@@ -71,7 +70,7 @@ def test_a_refused_set_is_no_grammar_held(ours):
 def test_churn_has_a_curve_with_the_caches_beside_it(ours):
     points = ours.run(memory.churn, 300).value
     assert points[-1].grammars == 300
-    assert 0 < points[-1].stats["grammars"] <= COMPILED_GRAMMARS
+    assert 0 < points[-1].stats["grammars"] <= Limits().kept_grammars
     assert points[-1].refused == 0
     assert "triple_bytes" in memory.churn_table(points)
 

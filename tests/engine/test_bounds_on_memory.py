@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine import compiler as compiler_module
 from tests.engine.cases import CASES, Case
 from tests.engine.harness import compile_case, new_mask
 from tests.engine.test_threads import masks_of
@@ -33,9 +32,8 @@ def test_a_matcher_goes_on_in_the_generation_it_began_with() -> None:
     assert np.array_equal(one, other)
 
 
-def test_compiled_grammars_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler_module, "GRAMMAR_BYTES", 200_000)
-    compiler = engine.Compiler(small_vocabulary())
+def test_compiled_grammars_are_bounded_in_bytes() -> None:
+    compiler = engine.Compiler(small_vocabulary(), limits=engine.Limits(kept_bytes=200_000))
     for n in range(200):
         schema = {"properties": {f"key{n}-{k}": {"type": "string"} for k in range(5)}}
         matcher = engine.Matcher(compiler.compile_json_schema(schema))
@@ -47,9 +45,8 @@ def test_compiled_grammars_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch)
     assert stats["grammars"] + stats["grammar_evictions"] == 200
 
 
-def test_the_last_grammar_stays_however_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiler_module, "GRAMMAR_BYTES", 1)
-    compiler = engine.Compiler(small_vocabulary())
+def test_the_last_grammar_stays_however_large() -> None:
+    compiler = engine.Compiler(small_vocabulary(), limits=engine.Limits(kept_bytes=1))
     compiler.compile_regex("a+")
     compiler.compile_regex("a+")
     assert compiler.stats()["grammar_hits"] == 1

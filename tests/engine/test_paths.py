@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine import compiler as compiler_module
 from engine.frontends.tag_styles import STYLES
 from tests.engine.cases import CASES, Case
 from tests.engine.harness import DictStore, compile_case, new_mask, walk_randomly, walk_samples
@@ -153,13 +152,8 @@ class Dropping:
     """A compiler whose caches hold next to nothing."""
 
     def __init__(self, vocabulary: engine.Vocabulary, **options: Any) -> None:
-        limits = engine.Limits(generation_bytes=1, mask_bytes=1)
-        kept = compiler_module.TRIPLE_BYTES, compiler_module.AUTOMATON_BYTES
-        compiler_module.TRIPLE_BYTES = compiler_module.AUTOMATON_BYTES = 1
-        try:
-            self.compiler = engine.Compiler(vocabulary, limits=limits, **options)
-        finally:
-            compiler_module.TRIPLE_BYTES, compiler_module.AUTOMATON_BYTES = kept
+        limits = engine.Limits(generation_bytes=1, mask_bytes=1, triple_bytes=1, automaton_bytes=1)
+        self.compiler = engine.Compiler(vocabulary, limits=limits, **options)
 
 
 class Paths:

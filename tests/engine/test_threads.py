@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import engine
-from engine import compiler as compiler_module
 from tests.engine.cases import CASES, Case
 from tests.engine.harness import DictStore, compile_case, new_mask, tokenise
 from tests.vocabularies import small_vocabulary
@@ -149,11 +148,8 @@ QUESTIONS = (masks_of, masks_backwards, masks_in_a_batch, events_of, forced_of)
 
 
 @pytest.mark.parametrize("part", range(8))
-def test_everything_at_once_changes_no_answer(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+def test_everything_at_once_changes_no_answer(part: int) -> None:
     """Eight threads compile, ask, prepare and measure, while all that can be dropped is dropped."""
-    monkeypatch.setattr(compiler_module, "TRIPLE_BYTES", 20_000)
-    monkeypatch.setattr(compiler_module, "AUTOMATON_BYTES", 20_000)
-    monkeypatch.setattr(compiler_module, "COMPILED_GRAMMARS", 6)
     cases = CASES[part::24]
     alone = engine.Compiler(small_vocabulary())
     expected = {
@@ -161,7 +157,13 @@ def test_everything_at_once_changes_no_answer(monkeypatch: pytest.MonkeyPatch, p
         for case in cases
         for ask in QUESTIONS
     }
-    limits = engine.Limits(generation_bytes=50_000, mask_bytes=5_000)
+    limits = engine.Limits(
+        generation_bytes=50_000,
+        mask_bytes=5_000,
+        triple_bytes=20_000,
+        automaton_bytes=20_000,
+        kept_grammars=6,
+    )
     shared = engine.Compiler(small_vocabulary(), limits=limits, store=DictStore())
 
     def work(number: int) -> list[tuple[str, str]]:
