@@ -45,6 +45,7 @@ cdef class Matcher:
     cdef Vocabulary vocabulary
     cdef Segment segment
     cdef uint32_t depth
+    cdef uint64_t top             # the last entry: it is looked at far more often than the others
     cdef bint tracks              # whether words must differ
     cdef Place at                 # while a call tries: where its text has led
     cdef uint32_t instance(self) noexcept nogil

@@ -60,10 +60,10 @@ cdef class Matcher:
 
     # -- history -----------------------------------------------------------------------------------
     cdef uint32_t instance(self) noexcept nogil:
-        return <uint32_t>(self.segment.entries[self.depth - 1 - self.segment.base] >> 32)
+        return <uint32_t>(self.top >> 32)
 
     cdef bint terminated(self) noexcept nogil:
-        return self.segment.entries[self.depth - 1 - self.segment.base] & TERMINATED
+        return self.top & TERMINATED
 
     cdef void enter_place(self) noexcept nogil:
         """Makes ``at`` the place of the text so far."""
@@ -78,7 +78,8 @@ cdef class Matcher:
         if self.segment.base + self.segment.entries.size() != self.depth:
             # entries of a fork follow, or our own that were rolled back: they stay as they are
             self.segment = Segment(self.segment, self.depth)
-        self.segment.entries.push_back(<uint64_t>instance << 32 | flags)
+        self.top = <uint64_t>instance << 32 | flags
+        self.segment.entries.push_back(self.top)
         if self.tracks:
             self.segment.places.push_back(make_shared[Place](self.at) if self.at.is_open() else shared_ptr[Place]())
         self.depth += 1
@@ -97,12 +98,13 @@ cdef class Matcher:
         self.depth -= <uint32_t>n
         while self.depth <= self.segment.base:
             self.segment = self.segment.parent
+        self.top = self.segment.entries[self.depth - 1 - self.segment.base]
 
     def fork(self):
         """A matcher in the same place; the two go on independently."""
         cdef Matcher made = Matcher.__new__(Matcher)
         made.compiled, made.vocabulary, made.generation = self.compiled, self.vocabulary, self.generation
-        made.segment, made.depth, made.tracks = self.segment, self.depth, self.tracks
+        made.segment, made.depth, made.top, made.tracks = self.segment, self.depth, self.top, self.tracks
         return made
 
     # -- under the arena's mutex -------------------------------------------------------------------
