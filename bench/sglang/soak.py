@@ -8,8 +8,9 @@ for; a finished answer that does not fit; a request that takes longer than ``SLO
 
 Memory   of the scheduler, its own pages alone. It grows until the compiler's caches are full; with
          what they may hold here (``--memory``) they are, once ``WARM`` of the requests are done.
-         From then on it must not have grown at the end. Of it, and told beside it: the engine's
-         pool, what of it is in use, and what is not the pool.
+         The median of the ``WINDOW`` that ends the soak must not be larger than that of the one
+         behind the warm-up: single moments see a large grammar or none. Of it, and told beside it:
+         the engine's pool, what of it is in use, and what is not the pool.
 """
 
 import asyncio
@@ -19,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import Any
 
@@ -32,8 +34,8 @@ from .ordeal import Ordeal, ordeal
 AT_ONCE = 16
 #: seconds of one request; the largest grammars take one or two
 SLOW = 30.0
-#: of all requests, until memory is measured first
-WARM = 0.3
+#: of all requests: until memory is compared, and the length of what is compared
+WARM, WINDOW = 0.3, 0.2
 #: findings that are kept whole, and characters of their grammars
 MOST_FINDINGS, MOST_CHARS = 50, 4_000
 MUST_BE_0 = ("errors", "refused_tokens", "mask_failures")
@@ -219,20 +221,22 @@ class _Memory:
 
     def __init__(self, server: Any, log: Log, requests: int) -> None:
         self._server, self._log = server, log
-        self._every = max(1, requests // 20)
-        self._warm = max(1, round(requests * WARM))
-        self.warm: dict[str, float] | None = None
+        self._requests, self._every = requests, max(1, requests // 20)
 
     def look(self) -> None:
         """A point of the curve, where one is due."""
         done = self._log.done
-        if done == self._warm or done % self._every == 0:
+        if done % self._every == 0:
             found = self.megabytes()
             self._log.memory.append((done, found))
             told = ", ".join(f"{name} {each:,.0f}" for name, each in found.items())
             print(f"{done:,} requests, MB: {told}", flush=True)
-            if done == self._warm:
-                self.warm = found
+
+    def window(self, begin: float) -> dict[str, float]:
+        """The medians of a ``WINDOW`` of the requests."""
+        first, last = begin * self._requests, (begin + WINDOW) * self._requests
+        points = [found for done, found in self._log.memory if first <= done <= last]
+        return {name: median(each[name] for each in points) for name in points[0]} if points else {}
 
     def megabytes(self) -> dict[str, float]:
         """``held`` and ``mapped``: of the pool. ``rest``: what is not mapped by it."""
@@ -257,15 +261,14 @@ def _look_after(server: Any, log: Log, memory: _Memory, most_growth: float) -> d
         if len(server.generate("x", **asked)["text"]) != 3:
             log.find("it answers wrongly afterwards")
         told = state(server)["switchyard"]
-        end = memory.megabytes()
     except RuntimeError as error:
         log.find(f"it does not answer afterwards: {error}")
         return {"log": server.log(100)}
     for name in MUST_BE_0:
         if told["counters"].get(name) != 0:
             log.find(f"counter {name}: {told['counters'].get(name)}")
-    warm = memory.warm or end
-    grown = end["whole"] - warm["whole"]
+    warm, end = memory.window(WARM), memory.window(1 - WINDOW)
+    grown = end.get("whole", 0.0) - warm.get("whole", 0.0)
     if grown > most_growth:
         log.find(f"memory: grew by {grown:,.0f} MB, from {warm} to {end}")
     return {"status": told, "memory_mb": {"warm": warm, "end": end, "grown": grown}}

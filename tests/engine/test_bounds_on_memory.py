@@ -45,6 +45,16 @@ def test_compiled_grammars_are_bounded_in_bytes() -> None:
     assert stats["grammars"] + stats["grammar_evictions"] == 200
 
 
+def test_memory_is_shared_out_as_in_the_defaults() -> None:
+    defaults = engine.Limits()
+    whole = defaults.kept_bytes + defaults.triple_bytes + defaults.automaton_bytes
+    assert defaults.within(whole) == defaults
+    least = defaults.within(1)
+    assert (least.kept_bytes, least.triple_bytes, least.automaton_bytes) == (8, 4, 1)
+    compiled = engine.Compiler(small_vocabulary(), limits=least).compile_regex("a+")
+    assert engine.Matcher(compiled).accept_bytes(b"aa")
+
+
 def test_the_last_grammar_stays_however_large() -> None:
     compiler = engine.Compiler(small_vocabulary(), limits=engine.Limits(kept_bytes=1))
     compiler.compile_regex("a+")
