@@ -429,7 +429,7 @@ cdef class Matcher:
     def brute_force_bitmask(self, bitmask, Py_ssize_t row=0):
         """Like ``fill_bitmask``, but asks for every token on its own. For tests.
 
-        It uses no trie, no triples and no kept masks.
+        It uses no trie, no triples, no kept masks, and no memory of tokens taken before.
         """
         cdef int[:, ::1] view = rows_of(bitmask)
         cdef uint32_t t, flags, error, instance = self.instance()
@@ -444,7 +444,7 @@ cdef class Matcher:
             for t in range(self.vocabulary.size):
                 if self.tracks:
                     self.enter_place()
-                allowed = self.vocabulary.kind[t] != EMPTY and self.after_token(instance, t, &flags) != DEAD
+                allowed = self.vocabulary.kind[t] != EMPTY and self.follow_token(instance, t, &flags) != DEAD
                 if allowed:
                     view[row, t >> 5] |= <int>((<uint32_t>1) << (t & 31))
             error = self.generation.arena.take_error()

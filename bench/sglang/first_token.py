@@ -21,14 +21,14 @@ TOKENS = 8
 
 
 def measure(fleet: Fleet, peers: Sequence[str], sets: int, most_tools: int) -> list[dict[str, Any]]:
-    """A record for each peer; prints a table."""
+    """A record for each peer; prints tables."""
     found = []
     every = tool_sets(sets + WARM, most_tools)
     for peer in peers:
         with fleet.running(OURS, peer) as servers:
             urls = {name: server.base_url for name, server in servers.items()}
             found.append(_record(peer, asyncio.run(_pair(urls, every))))
-    show(_table(found))
+        show(_table(found[-1:]))
     return found
 
 
