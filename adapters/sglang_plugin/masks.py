@@ -95,8 +95,9 @@ class Masks:
                 # a draft tree's: it is copied by SGLang, and when that is done only torch knows
                 return self._new(rows, words)
             mask = self._take(rows, words)
-            # without a device the step is over when the next one begins
-            self._asked = (0, 0) if self._pin else (vocab_size, rows)
+            if mask is self._tensor and not self._pin:
+                # without a device the step is over when the next one begins
+                self._asked = (vocab_size, rows)
             return mask
         except Exception:
             self._failed("allocating masks")
@@ -153,6 +154,7 @@ class Masks:
             return self._new(rows, words)
         buffer.taken, buffer.copied = self._pin, None
         self._tensor, self._held = buffer.first(rows)
+        self._asked = (0, 0)
         return self._tensor
 
     def _free_buffer(self, rows: int, words: int) -> _Buffer | None:
