@@ -1,4 +1,4 @@
-"""Masks of many matchers at once, without the GIL.
+"""Masks of many matchers at once.
 
 Representation   a *job* is one matcher's mask. Jobs of one generation are a *lane*: they would wait
                  for each other on its mutex, so one thread does them. Within a lane, jobs of one
@@ -8,8 +8,9 @@ Cost             a look-up for each job beside its mask. Masks that are there ar
                  a lane under one lock. For masks to be made, HEAVY of them in two lanes or more,
                  helpers take part (lanes.h), for half of the processors: below it, starting them
                  costs what they save.
-Threads          what a matcher knows is read under the GIL, before it is released; all else under
-                 the mutex of the job's arena, one at a time.
+Threads          what a matcher knows is read under the GIL. Masks that are there are copied under it,
+                 where the mutex is free and they are not many; it is released before anything is
+                 waited for or made. All but matchers under the mutex of the job's arena.
 Not here         what a mask is (masks).
 """
 
@@ -30,6 +31,7 @@ cdef struct JobC:
 cdef struct LaneC:
     size_t begin, end         # of its jobs
     size_t missing            # masks to be made
+    bint is_busy              # somebody else had the mutex: nobody has looked yet
 
 cdef struct PlanC:
     vector[JobC] jobs

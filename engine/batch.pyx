@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport sort
+from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector
 
 from .automata cimport NO_ERROR
@@ -19,12 +20,17 @@ cdef extern from "lanes.h" namespace "lanes":
 # Masks to be made from which on helpers are worth starting: about 1.7 ms. With one helper on two
 # processors, the other one free, 16 such masks take as long as without, 64 take 2/3.
 cdef size_t HEAVY = 64
+# Words that are copied GIL in hand: about 0.1 ms. Who lets go of it may get it back only milliseconds later,
+# when other threads want it, too.
+cdef size_t MOST_WITH_GIL = 1 << 18
 # More helpers than these have nothing to do but wait for memory.
 cdef size_t MOST_HELPERS = 7
 
 
 def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
-    """``fill_bitmask`` of many matchers without the GIL; those in one state are made once and copied.
+    """``fill_bitmask`` of many matchers; those in one state are made once and copied.
+
+    The GIL is released while masks are made, and while many are copied.
 
     Args:
         matchers: sequence of ``Matcher``, of one vocabulary.
@@ -71,9 +77,13 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
         job.out, job.number, job.error = <uint32_t*>&view[targets[k], 0], <uint32_t>k, NO_ERROR
         job.filled, job.looks = False, matcher.needs_look()
         plan.jobs.push_back(job)
-    with nogil:
+    if plan.jobs.size() * plan.width <= MOST_WITH_GIL:
         fill_kept(&plan)
-        if plan.missing:
+    else:
+        with nogil:
+            fill_kept(&plan)
+    if plan.missing:
+        with nogil:
             if choose and plan.lanes.size() > 1 and plan.missing >= HEAVY:
                 # where no processor is free, the caller waits for its helpers' turns: 64 masks took 2-6 times as long
                 helpers = max(processors() // 2, <size_t>1) - 1
@@ -117,16 +127,23 @@ cdef bint heavier(const LaneC& a, const LaneC& b) noexcept nogil:
 
 
 cdef void fill_kept(PlanC* plan) noexcept nogil:
-    """Fills the masks that are there. What is left are ``lanes``, the heaviest first."""
+    """Fills the masks that are there, waiting for nobody. What is left are ``lanes``, the heaviest first."""
     cdef size_t k = 0
     cdef LaneC lane
+    cdef mutex* guard
     sort(plan.jobs.begin(), plan.jobs.end(), &same_generation_first)
     while k < plan.jobs.size():
         lane.begin = k
         while k < plan.jobs.size() and plan.jobs[k].generation == plan.jobs[lane.begin].generation:
             k += 1
         lane.end = k
-        lane.missing = fill_lane(plan, &lane)
+        guard = &(<Generation>plan.jobs[lane.begin].generation).arena.guard
+        lane.is_busy = not guard.try_lock()
+        if lane.is_busy:
+            lane.missing = lane.end - lane.begin
+        else:
+            lane.missing = fill_lane(plan, &lane)
+            guard.unlock()
         if lane.missing:
             plan.missing += lane.missing
             plan.lanes.push_back(lane)
@@ -134,12 +151,11 @@ cdef void fill_kept(PlanC* plan) noexcept nogil:
 
 
 cdef size_t fill_lane(PlanC* plan, LaneC* lane) noexcept nogil:
-    """Fills the jobs whose masks are there, all under one lock; returns how many masks are missing."""
+    """Fills the jobs whose masks are there, under their mutex; returns how many masks are missing."""
     cdef void* generation = plan.jobs[lane.begin].generation
     cdef JobC* job
     cdef JobC* first = NULL
     cdef size_t k, missing = 0
-    (<Generation>generation).arena.guard.lock()
     for k in range(lane.begin, lane.end):
         job = &plan.jobs[k]
         job.instance = (<Generation>generation).arena.instances[job.instance].rep
@@ -158,7 +174,6 @@ cdef size_t fill_lane(PlanC* plan, LaneC* lane) noexcept nogil:
             job.filled = (<Generation>generation).masks.fill_kept(job.instance, job.out)
         memset(job.out + job.words, 0, 4 * (plan.width - job.words))
         missing += not job.filled
-    (<Generation>generation).arena.guard.unlock()
     return missing
 
 
@@ -170,6 +185,10 @@ cdef void make_lane(void* data, size_t number) noexcept nogil:
     cdef JobC* job
     cdef JobC* first = NULL
     cdef size_t k
+    if lane.is_busy:
+        (<Generation>generation).arena.guard.lock()
+        fill_lane(plan, lane)
+        (<Generation>generation).arena.guard.unlock()
     for k in range(lane.begin, lane.end):
         job = &plan.jobs[k]
         if job.filled:

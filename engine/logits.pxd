@@ -2,6 +2,6 @@
 
 Cost     a pass over the mask, 32 tokens a step (logits.h); all-allowed words cost nothing more. It
          takes what writing the memory takes: 2 MB of logits 80-130 us.
-Threads  the GIL is released.
+Threads  the GIL is released for more than a million logits.
 Not here devices other than the CPU: their frameworks have kernels of their own.
 """

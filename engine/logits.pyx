@@ -7,6 +7,10 @@ from .bitmask cimport rows_of
 cdef extern from "logits.h" namespace "logits":
     void rule_out(float* row, const uint32_t* words, size_t width) noexcept nogil
 
+# Logits that are written GIL in hand: about 0.1 ms. Who lets go of it may get it back only milliseconds later,
+# when other threads want it, too.
+cdef Py_ssize_t MOST_WITH_GIL = 1 << 20
+
 
 def apply_bitmask(float[:, ::1] logits not None, bitmask):
     """Sets the logits of tokens that are not allowed to minus infinity, in place.
@@ -46,6 +50,10 @@ cdef int lay(float* logits, Py_ssize_t rows, Py_ssize_t width, int[:, ::1] bitma
         shapes = f"({bitmask.shape[0]}, {bitmask.shape[1]}) for logits of ({rows}, {width})"
         raise ValueError(f"a bitmask of shape {shapes}")
     if not width:
+        return 0
+    if rows * width <= MOST_WITH_GIL:
+        for row in range(rows):
+            rule_out(logits + row * width, <const uint32_t*>&bitmask[row, 0], width)
         return 0
     with nogil:
         for row in range(rows):
