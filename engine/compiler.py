@@ -294,7 +294,9 @@ class Compiler:
             self._store.put_many(items)
 
     def stats(self) -> dict[str, int]:
-        """Counts of compiles and cache hits, grammars kept, ``triple_*`` and ``automaton_*``."""
+        """Counts of compiles and cache hits, grammars kept, ``triple_*`` and ``automaton_*``; and of
+        the whole process ``pool_*``: bytes that vectors hold, and that are mapped for them.
+        """
         with self._guard:
             out = {**self._counts, "grammars": len(self._compiled), "grammar_bytes": self._held}
         if self._triples is not None:
@@ -303,7 +305,7 @@ class Compiler:
             out.update(
                 {f"automaton_{name}": count for name, count in self._automata.stats().items()}
             )
-        return out
+        return {**out, **{f"pool_{name}": count for name, count in pool.stats().items()}}
 
 
 def _with_tags(spec: dict[str, Any], tags: list[dict[str, Any]]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from importlib import metadata
 from typing import Any
 
-from engine import SPEC_VERSION, Compiler, pool
+from engine import SPEC_VERSION, Compiler
 
 from .compiling import Compilations
 from .grammar import Shared
@@ -31,8 +31,6 @@ def describe(compiler: Compiler, shared: Shared, compilations: Compilations) -> 
             **compilations.counts,
         },
         "compiler": compiler.stats(),
-        # bytes of this process that the engine's vectors hold, and that are mapped for them
-        "memory": pool.stats(),
     }
 
 

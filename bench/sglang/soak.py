@@ -240,13 +240,13 @@ class _Memory:
 
     def megabytes(self) -> dict[str, float]:
         """``held`` and ``mapped``: of the pool. ``rest``: what is not mapped by it."""
-        pool = state(self._server)["switchyard"]["memory"]
+        told = state(self._server)["switchyard"]["compiler"]
         whole = self._server.resident_bytes("sglang::scheduler")
         found = {
             "whole": whole,
-            "held": pool["taken"],
-            "mapped": pool["mapped"],
-            "rest": whole - pool["mapped"],
+            "held": told["pool_taken"],
+            "mapped": told["pool_mapped"],
+            "rest": whole - told["pool_mapped"],
         }
         return {name: each / 2**20 for name, each in found.items()}
 
