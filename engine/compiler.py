@@ -294,7 +294,7 @@ class Compiler:
             self._store.put_many(items)
 
     def stats(self) -> dict[str, int]:
-        """Counts of compiles and cache hits, grammars kept, ``triple_*`` and ``automaton_*``; and of
+        """Counts of compiles and cache hits, grammars kept, ``triple_*``, ``automaton_*``; and of
         the whole process ``pool_*``: bytes that vectors hold, and that are mapped for them.
         """
         with self._guard:
