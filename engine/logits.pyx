@@ -45,17 +45,20 @@ def apply_bitmask_at(uintptr_t address, Py_ssize_t rows, Py_ssize_t width, bitma
 
 
 cdef int lay(float* logits, Py_ssize_t rows, Py_ssize_t width, int[:, ::1] bitmask) except -1:
-    cdef Py_ssize_t row
     if bitmask.shape[0] != rows or bitmask.shape[1] * 32 < width:
         shapes = f"({bitmask.shape[0]}, {bitmask.shape[1]}) for logits of ({rows}, {width})"
         raise ValueError(f"a bitmask of shape {shapes}")
     if not width:
         return 0
     if rows * width <= MOST_WITH_GIL:
-        for row in range(rows):
-            rule_out(logits + row * width, <const uint32_t*>&bitmask[row, 0], width)
-        return 0
-    with nogil:
-        for row in range(rows):
-            rule_out(logits + row * width, <const uint32_t*>&bitmask[row, 0], width)
+        rule_out_rows(logits, width, bitmask)
+    else:
+        with nogil:
+            rule_out_rows(logits, width, bitmask)
     return 0
+
+
+cdef void rule_out_rows(float* logits, Py_ssize_t width, int[:, ::1] bitmask) noexcept nogil:
+    cdef Py_ssize_t row
+    for row in range(bitmask.shape[0]):
+        rule_out(logits + row * width, <const uint32_t*>&bitmask[row, 0], width)

@@ -158,7 +158,7 @@ cdef class Masks:
         if row.accept:
             self.scratch.ids.insert(
                 self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
-        self.arena.count_no_work()
+        self.arena.stop_counting()
 
     cdef void remember(self, uint32_t instance) noexcept nogil:
         cdef size_t size

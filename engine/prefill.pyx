@@ -102,7 +102,7 @@ cdef class Prefill:
             self.arena.count_work(self.items_left)
         self.is_over = not self.follow(self.todo[self.at], most)
         if self.leaves_out:
-            self.items_left -= min(self.items_left, self.arena.count_no_work())
+            self.items_left -= min(self.items_left, self.arena.stop_counting())
             self.is_over = self.is_over or self.items_left == 0
         self.at += 1
 

@@ -97,8 +97,8 @@ cdef class Arena:
     cdef uint32_t item_limit, row_limit
     cdef size_t byte_limit
     cdef uint32_t mask_items                  # how many may be met while one mask is made
-    cdef uint64_t work, most_work             # of the mask that is made, while ``makes_mask``
-    cdef bint makes_mask
+    cdef uint64_t work, most_work             # of a mask, or of looking ahead, while ``counts_work``
+    cdef bint counts_work
     cdef uint32_t error, error_got            # first limit that this call passed, see automata.pxd
     cdef readonly uint32_t root
     cdef mutex guard
@@ -158,7 +158,7 @@ cdef class Arena:
     cdef void check_bytes(self) noexcept nogil
     cdef void fail(self, uint32_t error, uint32_t got) noexcept nogil
     cdef void count_work(self, uint32_t most_items) noexcept nogil
-    cdef uint32_t count_no_work(self) noexcept nogil
+    cdef uint32_t stop_counting(self) noexcept nogil
     cdef bint may_work(self, uint32_t work) noexcept nogil
     cdef uint32_t take_error(self) noexcept nogil
     cdef void advance(

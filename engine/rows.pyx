@@ -72,7 +72,7 @@ cdef class Arena:
         self.row_limit = row_limit
         self.byte_limit = byte_limit
         self.mask_items = mask_items
-        self.makes_mask = False
+        self.counts_work = False
         self.error = NO_ERROR
         self.error_got = 0
         self.rows.resize(2)
@@ -137,7 +137,7 @@ cdef class Arena:
         cdef uint32_t found
         if not (row.live[byte >> 6] >> (byte & 63)) & 1:
             return DEAD
-        if self.makes_mask and not self.may_work(STEP_WORK):
+        if self.counts_work and not self.may_work(STEP_WORK):
             return DEAD
         found = map_get(&self.byte_memo, key)
         if found != MISSING:
@@ -307,7 +307,7 @@ cdef class Arena:
         With no minimum, a smaller count allows all that a larger one does.
         """
         cdef SeedC made = SeedC(state, goal, origin, value)
-        if self.makes_mask and not self.may_work(ITEM_WORK):
+        if self.counts_work and not self.may_work(ITEM_WORK):
             return
         self.automata.visit(state)
         if self.is_seeded(&made, &self.automata.ir.rules[self.automata.states[state].rule]):
@@ -353,13 +353,13 @@ cdef class Arena:
             self.error, self.error_got = error, got
 
     cdef void count_work(self, uint32_t most_items) noexcept nogil:
-        """From now on so many items may be met, until ``count_no_work``."""
-        self.makes_mask = True
+        """From now on so many items may be met, until ``stop_counting``."""
+        self.counts_work = True
         self.work, self.most_work = 0, <uint64_t>most_items * ITEM_WORK
 
-    cdef uint32_t count_no_work(self) noexcept nogil:
+    cdef uint32_t stop_counting(self) noexcept nogil:
         """Returns how many items were met."""
-        self.makes_mask = False
+        self.counts_work = False
         return <uint32_t>min(self.work // ITEM_WORK, <uint64_t>0xFFFFFFFF)
 
     cdef bint may_work(self, uint32_t work) noexcept nogil:

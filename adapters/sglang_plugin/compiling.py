@@ -19,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 from weakref import ref
 
-from engine import Compiled, Compiler, EngineError
+from engine import Compiled, Compiler
 
 from .requests import Wanted, compile_wanted
 from .settings import Settings
@@ -115,8 +115,6 @@ class Compilations:
         try:
             while time.perf_counter() < end and compiled.prepare(look):
                 look *= 2
-        except EngineError:
-            return  # the request meets the same limit where it matters
         finally:
             self._room.release()
 

@@ -1,4 +1,7 @@
-"""A worker shares a Redis with a gateway, and one that is gone is missed by nobody."""
+"""A worker with a Redis in which a gateway's entries lie, and with one that is gone, serves alike.
+
+Not here   whether it takes them.
+"""
 
 import json
 from collections.abc import Iterator
