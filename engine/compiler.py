@@ -273,22 +273,17 @@ class Compiler:
             if value is None:
                 self._counts["store_misses"] += 1
                 continue
-            triples = artifact.decode(
-                value, words=self.vocabulary.words, nodes=self.vocabulary.trie_nodes
-            )
-            loaded = triples is not None and self._triples.load(digest, triples, self.vocabulary)
+            loaded = artifact.load(self._triples, digest, value, self.vocabulary)
             self._counts["store_hits" if loaded else "store_rejected"] += 1
 
     def flush(self) -> None:
-        """Hands the triples made since the last time to the store; cheap when there are none."""
+        """Hands the rules with triples made since the last time to the store; cheap without any."""
         if self._store is None or self._triples is None:
             return
-        items = []
-        for digest, triples in self._triples.take_fresh().items():
-            value = artifact.encode(
-                triples, words=self.vocabulary.words, nodes=self.vocabulary.trie_nodes
-            )
-            items.append((artifact.store_key(self.vocabulary.fingerprint, digest), value))
+        items = [
+            (artifact.store_key(self.vocabulary.fingerprint, digest), value)
+            for digest, value in artifact.take_fresh(self._triples, self.vocabulary)
+        ]
         if items:
             self._counts["store_puts"] += len(items)
             self._store.put_many(items)

@@ -84,12 +84,15 @@ cdef class TripleTable:
     cdef mutex guard
     cdef U64MapC index
     cdef vector[TriplePtr] triples
+    cdef vector[uint32_t] older               # by triple: the one before it of the same rule, or MISSING
+    cdef U64MapC latest                       # by rule: its last triple
     cdef vector[uint32_t] fresh               # made here since the last `take_fresh`
     cdef readonly size_t max_bytes
     cdef size_t held
     cdef readonly uint64_t hits, misses, evictions
     cdef TriplePtr find(self, TripleKeyC key) noexcept nogil
     cdef void add(self, TriplePtr triple, bint is_fresh) noexcept nogil
+    cdef void take_fresh(self, vector[TriplePtr]* out) noexcept nogil
     cdef void clear(self) noexcept nogil
 
 cdef bint group_exits(TripleC* triple, Vocabulary vocabulary) noexcept nogil

@@ -1,10 +1,9 @@
 """TripleTable: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.memory cimport make_shared
 
-from . import artifact
-from .hashing cimport MISSING, U64MapC, map_get, map_put, mix
+from .bits cimport has_bit
+from .hashing cimport MISSING, map_clear, map_get, map_put, mix
 from .pool cimport vector
 from .vocabulary cimport Vocabulary
 
@@ -14,8 +13,17 @@ cdef inline uint64_t key_hash(TripleKeyC key) noexcept nogil:
     return mix(key.high ^ mix(key.low ^ mix(<uint64_t>key.state << 32 | key.node))) | 1
 
 
+cdef inline uint64_t rule_hash(TripleKeyC key) noexcept nogil:
+    """64 bits to find a rule's triples by; equality is checked on the whole digest."""
+    return mix(key.high ^ mix(key.low)) | 1
+
+
+cdef inline bint same_rule(TripleKeyC a, TripleKeyC b) noexcept nogil:
+    return a.high == b.high and a.low == b.low
+
+
 cdef inline bint same_key(TripleKeyC a, TripleKeyC b) noexcept nogil:
-    return a.high == b.high and a.low == b.low and a.state == b.state and a.node == b.node
+    return same_rule(a, b) and a.state == b.state and a.node == b.node
 
 
 cdef class TripleTable:
@@ -56,63 +64,37 @@ cdef class TripleTable:
             map_put(&self.index, key_hash(t.key), <uint32_t>self.triples.size())
             if is_fresh:
                 self.fresh.push_back(<uint32_t>self.triples.size())
+            self.older.push_back(map_get(&self.latest, rule_hash(t.key)))
+            map_put(&self.latest, rule_hash(t.key), <uint32_t>self.triples.size())
             self.triples.push_back(triple)
             self.held += size
         self.guard.unlock()
 
     cdef void clear(self) noexcept nogil:
-        cdef U64MapC empty
-        empty.used = 0
-        self.index = empty
+        map_clear(&self.index)
+        map_clear(&self.latest)
+        self.older.clear()
         self.triples.clear()
         self.fresh.clear()
         self.held = 0
 
-    def take_fresh(self):
-        """Triples made since the last call, as (digest, [artifact.Triple])."""
-        cdef vector[TriplePtr] taken
-        cdef uint32_t at
-        cdef TripleC* t
-        with nogil:
-            self.guard.lock()
-            for at in self.fresh:
-                taken.push_back(self.triples[at])
-            self.fresh.clear()
-            self.guard.unlock()
-        by_rule = {}
-        for at in range(<uint32_t>taken.size()):
-            t = taken[at].get()
-            digest = int(t.key.high).to_bytes(8, "little") + int(t.key.low).to_bytes(8, "little")
-            by_rule.setdefault(digest, []).append(artifact.Triple(
-                t.key.state, t.key.node, numbers(&t.words), numbers(&t.ids), numbers(&t.need_ends),
-                numbers(&t.exits), numbers(&t.exit_counts), numbers(&t.triggers)))
-        return by_rule
-
-    def load(self, digest, triples, Vocabulary vocabulary):
-        """Adds triples that came from a store, verified there and in ``artifact.decode``.
-
-        False if one makes no sense here; then none is added.
-        """
-        cdef vector[TriplePtr] all_made
-        cdef TriplePtr made
-        for triple in triples:
-            made = make_shared[TripleC]()
-            made.get().key.high = int.from_bytes(digest[:8], "little")
-            made.get().key.low = int.from_bytes(digest[8:], "little")
-            made.get().key.state, made.get().key.node = triple.state, triple.node
-            fill(&made.get().words, triple.words)
-            fill(&made.get().ids, triple.ids)
-            fill(&made.get().need_ends, triple.need_ends)
-            fill(&made.get().exits, triple.exits)
-            fill(&made.get().exit_counts, triple.exit_counts)
-            fill(&made.get().triggers, triple.triggers)
-            if not is_sound(made.get(), vocabulary):
-                return False
-            all_made.push_back(made)
-        with nogil:
-            for made in all_made:
-                self.add(made, False)
-        return True
+    cdef void take_fresh(self, vector[TriplePtr]* out) noexcept nogil:
+        """All triples of the rules that got one here since the last call, rule by rule."""
+        cdef vector[uint8_t] is_taken
+        cdef uint32_t at, older
+        self.guard.lock()
+        is_taken.resize(self.triples.size())
+        for at in self.fresh:
+            older = map_get(&self.latest, rule_hash(self.triples[at].get().key))
+            while older != MISSING:
+                if same_rule(self.triples[older].get().key, self.triples[at].get().key):
+                    if is_taken[older]:
+                        break
+                    is_taken[older] = True
+                    out.push_back(self.triples[older])
+                older = self.older[older]
+        self.fresh.clear()
+        self.guard.unlock()
 
     def stats(self):
         """Triples and bytes held, hits and misses, and how often everything was dropped."""
@@ -126,17 +108,6 @@ cdef class TripleTable:
         return {
             "triples": n, "bytes": held, "hits": hits, "misses": misses, "evictions": evictions,
         }
-
-
-cdef tuple numbers(vector[uint32_t]* values):
-    return tuple([value for value in values[0]])
-
-
-cdef int fill(vector[uint32_t]* out, values) except -1:
-    out.reserve(len(values))
-    for value in values:
-        out.push_back(value)
-    return 0
 
 
 cdef size_t triple_bytes(TripleC* t) noexcept nogil:
@@ -153,8 +124,11 @@ cdef bint is_sound(TripleC* t, Vocabulary vocabulary) noexcept nogil:
         return False
     if t.key.node >= nodes:
         return False
+    for k in range(<uint32_t>t.words.size()):
+        if t.words[k] & ~vocabulary.ordinary_words[k]:
+            return False
     for k in t.ids:
-        if k >= vocabulary.size:
+        if k >= vocabulary.size or not has_bit(vocabulary.ordinary_words.data(), k):
             return False
     for k in t.need_ends:
         if k < last or k > t.ids.size():

@@ -34,6 +34,7 @@ cdef class Vocabulary:
     cdef readonly bint loaded                 # whether the order came from a store
     cdef readonly uint32_t size
     cdef readonly uint32_t words              # int32 words of a mask row
+    cdef uint32_t used_words                  # of them, those before and with the last token that is not empty
     cdef readonly uint32_t max_token_bytes
     cdef uint32_t ordinary                    # tokens in the trie
     cdef vector[TrieNode] nodes

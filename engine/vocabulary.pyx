@@ -76,6 +76,7 @@ cdef class Vocabulary:
         cdef uint32_t n = self.size
         while n and self.offsets[n] == self.offsets[n - 1]:
             n -= 1
+        self.used_words = (n + 31) // 32
         digest = blake2b(digest_size=16)
         digest.update(n.to_bytes(8, "little"))
         digest.update((<const char*>self.offsets.data())[:4 * (n + 1)])

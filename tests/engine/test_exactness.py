@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 import engine
-from engine.artifact import decode
 from tests.engine.cases import CASES, Case
 from tests.engine.harness import (
-    DictStore,
     MaskChecker,
     bits,
     compile_case,
@@ -192,40 +190,6 @@ def record(compiled: engine.Compiled, case: Case) -> list[bytes]:
 
     walk_randomly(compiled, f"paths {case.name}", 60, visit)
     return masks
-
-
-def test_masks_from_a_store_are_used_and_damaged_ones_are_not() -> None:
-    schema = {
-        "type": "object",
-        "properties": {"a": {"type": "string"}},
-        "required": ["a"],
-        "additionalProperties": False,
-    }
-    case = Case("stored", "json_schema", schema, ())
-    store = DictStore()
-    compiler = small_compiler(store=store)
-    cold = record(compile_case(compiler, case), case)
-    compiler.flush()
-    assert store.kept
-    warm = small_compiler(store=store)
-    assert record(compile_case(warm, case), case) == cold
-    assert warm.stats()["store_hits"] > 0
-    shape = {"words": small_vocabulary().words, "nodes": small_vocabulary().trie_nodes}
-    for key, value in store.kept.items():
-        assert decode(value, **shape)
-        for damaged in (
-            value[:-1],
-            value + b"\0",
-            b"XXXX" + value[4:],
-            value[:9],
-            b"",
-            value[:16] + b"\xff" * 8 + value[24:],
-        ):
-            assert decode(damaged, **shape) is None
-        store.kept[key] = value[: len(value) // 2]
-    damaged = small_compiler(store=store)
-    assert record(compile_case(damaged, case), case) == cold
-    assert damaged.stats()["store_rejected"] > 0
 
 
 @pytest.mark.parametrize(

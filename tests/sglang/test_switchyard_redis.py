@@ -1,7 +1,4 @@
-"""A worker with a Redis in which a gateway's entries lie, and with one that is gone, serves alike.
-
-Not here   whether it takes them.
-"""
+"""A worker takes from Redis what a gateway learnt, and serves alike when the Redis is gone."""
 
 import json
 from collections.abc import Iterator
@@ -70,12 +67,14 @@ def said(worker: SGLangServer) -> dict[str, Any]:
     return found
 
 
-def test_a_worker_serves_with_a_redis_and_without(
+def test_a_worker_takes_what_a_gateway_learnt_and_serves_without_it(
     worker: SGLangServer, padded_model_folder: Path, redis: RedisServer
 ) -> None:
     learn(padded_model_folder, redis.url)
+    before = said(worker)["compiler"]["store_hits"]
     for name in ("first", "second"):
         if name == "second":
+            assert said(worker)["compiler"]["store_hits"] > before
             redis.kill()
         schema = schema_of(name, more={"type": "boolean"})
         options = {"max_new_tokens": 300, "temperature": 1, "json_schema": json.dumps(schema)}
