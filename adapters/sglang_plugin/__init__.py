@@ -10,6 +10,7 @@ requests      what a request asks for -> what is compiled
 compiling     one compilation for all requests that wait for it; masks ahead during the prefill
 grammar       one request's grammar, as SGLang drives it; nothing but ValueError leaves it
 ahead         masks made between two steps, by a thread
+line          a thread with a bounded line before it
 drafts        forced text, offered to SGLang's speculator
 masks         the masks' memory, and what lays them over logits
 backend       joins them: SGLang's BaseGrammarBackend

@@ -6,8 +6,8 @@ Representation   ``_known``: what was compiled lately, by what was wanted, weakl
 Invariants       I1 a failure is never remembered: the next request compiles again.
                  I2 cancelling one request's future leaves the others'.
                  I3 the texts kept stay below ``grammar_text_bytes``.
-Threads          a pool that compiles, and one thread for masks ahead, so that no compilation waits
-                 for masks; ``known`` and ``start`` are the scheduler's, and do not wait.
+Threads          a pool that compiles, and a line for masks ahead, so that no compilation waits for
+                 masks; ``known`` and ``start`` are the scheduler's, and do not wait.
 Not here         what is compiled (requests).
 """
 
@@ -21,6 +21,7 @@ from weakref import ref
 
 from engine import Compiled, Compiler
 
+from .line import Line
 from .requests import Wanted, compile_wanted
 from .settings import Settings
 
@@ -40,8 +41,7 @@ class Compilations:
         self._compiler = compiler
         self._settings = settings
         self._pool = ThreadPoolExecutor(settings.compile_threads, "switchyard-compile")
-        self._ahead = ThreadPoolExecutor(1, "switchyard-prefill")
-        self._room = threading.BoundedSemaphore(MOST_AHEAD)
+        self.ahead = Line("switchyard-prefill", MOST_AHEAD)
         self._guard = threading.Lock()
         self._known: OrderedDict[Wanted, ref[Compiled]] = OrderedDict()
         self._text_bytes = 0
@@ -93,8 +93,8 @@ class Compilations:
         for future, deliver in waiting:
             if future.set_running_or_notify_cancel():
                 _settle(future, deliver, made)
-        if isinstance(made, Compiled) and self._room.acquire(blocking=False):
-            self._ahead.submit(self._prepare, made, prompt_tokens)
+        if isinstance(made, Compiled):
+            self.ahead.put(self._prepare, made, prompt_tokens)
 
     def _compile(self, wanted: Wanted) -> Compiled | Exception:
         try:
@@ -112,11 +112,8 @@ class Compilations:
         )
         end = time.perf_counter() + budget_ms / 1000
         look = FIRST_LOOK
-        try:
-            while time.perf_counter() < end and compiled.prepare(look):
-                look *= 2
-        finally:
-            self._room.release()
+        while time.perf_counter() < end and compiled.prepare(look):
+            look *= 2
 
     # -- under the guard ---------------------------------------------------------------------------
     def _remember(self, wanted: Wanted, compiled: Compiled) -> None:

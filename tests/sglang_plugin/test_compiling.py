@@ -132,17 +132,17 @@ def test_a_grammar_lives_as_long_as_the_compiler_keeps_it(compilations: Compilat
     start(compilations, Wanted("regex", "b")).result(60)
     compilations._compiler._compiled.clear()
     compilations._pool.shutdown()
-    compilations._ahead.shutdown()
+    compilations.ahead.wait()
     gc.collect()
     assert compilations.known(GOOD) is None
 
 
 def test_masks_ahead_hold_no_compilation_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """They wait in a line of their own, which is short."""
-    monkeypatch.setattr(compiling, "MOST_AHEAD", 2)
+    monkeypatch.setattr(compiling, "MOST_AHEAD", 3)
     compilations = Compilations(Compiler(byte_vocabulary()), Settings())
     gate, prepared = threading.Event(), []
-    compilations._ahead.submit(gate.wait, 60)
+    assert compilations.ahead.put(gate.wait, 60)
     monkeypatch.setattr(compilations, "_prepare", lambda made, tokens: prepared.append(tokens))
     for number in range(4):
         wanted = Wanted("regex", f"a{{{number}}}")
@@ -150,7 +150,7 @@ def test_masks_ahead_hold_no_compilation_back(monkeypatch: pytest.MonkeyPatch) -
     # the pool's own work comes after the answer's
     compilations._pool.shutdown()
     gate.set()
-    compilations._ahead.shutdown()
+    compilations.ahead.wait()
     assert prepared == [0, 1]
 
 
@@ -164,5 +164,5 @@ def test_the_longer_the_prompt_the_more_masks_are_made_ahead(
     compilations = Compilations(Compiler(byte_vocabulary()), settings)
     (made,) = start(compilations, Wanted("json", "{}")).result(60)
     compilations._pool.shutdown()
-    compilations._ahead.shutdown()
+    compilations.ahead.wait()
     assert (made.stats()["masks_made"] > 0) is looks
