@@ -8,6 +8,7 @@ transformers.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 
 from adapters.workers import Worker
@@ -36,8 +37,10 @@ class Parts:
     store: TieredStore
     tokenizer: Tokenizer
     workers: list[Worker]
+    prefetch: Callable[[], int]
 
     async def start(self) -> None:
+        asyncio.get_running_loop().run_in_executor(None, self.prefetch)
         await self.pool.start()
 
     async def aclose(self) -> None:
@@ -87,7 +90,8 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         system_fingerprint=fingerprint(settings, tokenizer),
     )
     checks = CheckService(compiler, settings.strict_profile)
-    return Parts(chat, checks, pool, store, tokenizer, workers)
+    prefetch = partial(compiler.prefetch, settings.cache_prefetch_seconds)
+    return Parts(chat, checks, pool, store, tokenizer, workers, prefetch)
 
 
 def make_store(settings: Settings, logger: Logger) -> TieredStore:
@@ -103,6 +107,7 @@ def make_store(settings: Settings, logger: Logger) -> TieredStore:
         key=secret,
         ttl_s=settings.cache_ttl_seconds,
         trust=settings.cache_trust,
+        read_seconds=settings.cache_read_seconds,
     )
 
 

@@ -112,7 +112,15 @@ class Settings(BaseSettings):
         description="about what compiled grammars, and what they share, may take",
     )
     cache_ttl_seconds: int = Field(
-        default=7 * 86_400, ge=1, description="life of an entry in Redis"
+        default=7 * 86_400, ge=1, description="life of an entry in Redis that nobody uses"
+    )
+    cache_read_seconds: float = Field(
+        default=0.02, gt=0, description="what a compile waits for Redis at most"
+    )
+    cache_prefetch_seconds: float = Field(
+        default=1.0,
+        ge=0,
+        description="what loading the most used entries at start may take; 0: none",
     )
 
     @field_validator("workers", "api_keys", mode="before")

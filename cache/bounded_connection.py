@@ -7,8 +7,7 @@ such a guard would have to trust the server, and a shared Redis is not to be tru
 
 Invariants  I1 after ``send_packed_command`` at most ``reply_bytes`` bytes are read before the next
                one.
-            I2 no read starts later than ``reply_seconds`` after it; one read takes at most the
-               socket's time-out.
+            I2 none of these reads ends later than ``reply_seconds`` after it.
 Threads     as redis-py: one thread per connection at a time.
 """
 
@@ -36,10 +35,12 @@ class Allowance:
         self._left = self._reply_bytes
         self._until = monotonic() + self._reply_seconds
 
-    def check_time(self) -> None:
-        """Raise if no further read may start."""
-        if monotonic() > self._until:
+    def left_seconds(self) -> float:
+        """What a read may still take; raises if that is nothing."""
+        left = self._until - monotonic()
+        if left <= 0:
             raise TimeoutError("the reply took too long")
+        return left
 
     def spend(self, count: int) -> None:
         """Count bytes that came; raise if they are more than the request may take."""
@@ -61,7 +62,7 @@ class _BoundedSocket:
     def recv(self, size: int, flags: int = 0) -> bytes:
         if self._inner.gettimeout() == 0:
             return self._inner.recv(size, flags)
-        self._allowance.check_time()
+        self._inner.settimeout(self._allowance.left_seconds())
         data = self._inner.recv(size, flags)
         self._allowance.spend(len(data))
         return data
@@ -69,7 +70,7 @@ class _BoundedSocket:
     def recv_into(self, buffer: Any, size: int = 0, flags: int = 0) -> int:
         if self._inner.gettimeout() == 0:
             return self._inner.recv_into(buffer, size, flags)
-        self._allowance.check_time()
+        self._inner.settimeout(self._allowance.left_seconds())
         count = self._inner.recv_into(buffer, size, flags)
         self._allowance.spend(count)
         return count

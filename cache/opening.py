@@ -24,11 +24,20 @@ def open_store(
     key: bytes | None = None,
     ttl_s: int,
     trust: Literal["key", "network"] = "key",
+    read_seconds: float = 0.02,
 ) -> TieredStore:
-    """Memory, and Redis where there is one that may be used (``may_use_redis``)."""
+    """Memory, and Redis where there is one that may be used (``may_use_redis``).
+
+    ``read_seconds``: what a reading of Redis may take, see ``RedisBounds``.
+    """
     layers: list[Layer] = [MemoryStore(memory_bytes)]
     if redis_url is not None and may_use_redis(key, trust):
-        from .redis_store import RedisStore
+        from .redis_store import RedisBounds, RedisStore
 
-        layers.append(RedisStore(redis_url, namespace=NAMESPACE, key=key, ttl_s=ttl_s, trust=trust))
+        bounds = RedisBounds(read_seconds=read_seconds)
+        layers.append(
+            RedisStore(
+                redis_url, namespace=NAMESPACE, key=key, ttl_s=ttl_s, trust=trust, bounds=bounds
+            )
+        )
     return TieredStore(layers)

@@ -1,15 +1,17 @@
 """A store in Redis, shared by all gateways and workers of a namespace; its failures are misses.
 
 Representation   one Redis string per entry: key "<namespace>:<key>", value as in seal.py, with a
-                 time to live.
+                 time to live; beside them one string with a bit for each key (key_map), and for
+                 each group of keys, what stands before the last "/", a sorted set of their names
+                 by how often they were written and used: "hot/<group>".
 Invariants       I1 ``get_many`` and ``put_many`` never raise; what fails, or does not verify, is a
                     miss and counted.
                  I2 a value is handed out only if it was sealed for this namespace, key and secret.
                  I3 nothing read exceeds ``RedisBounds``: not a value, not a round trip, not a wait.
                  I4 after a failure no call touches the network until the write-behind thread was
                     answered once.
-Cost             one round trip per ``batch_keys`` keys, plus the MAC (seal.py); ``put_many`` only
-                 queues.
+Cost             one round trip per ``batch_keys`` keys that may be there, plus the MAC (seal.py);
+                 ``put_many`` only queues.
 Threads          any thread; blocking, so call it from a worker thread and not from an event loop.
 Not here         which entries are worth storing (the engine), the near copy (memory, tiered).
 
@@ -28,9 +30,11 @@ from redis.backoff import NoBackoff
 from redis.connection import ConnectionPool
 from redis.retry import Retry
 
+from . import key_map
 from .bounded_connection import connection_class
 from .breaker import Breaker
 from .counters import Counters
+from .key_map import KeyMap
 from .seal import OVERHEAD, Seal
 from .write_behind import Pair, WriteBehind
 
@@ -50,14 +54,21 @@ class RedisBounds:
     value_bytes: int = 1 << 20
     #: bytes of one key without its namespace; ours are digests with a short prefix
     key_bytes: int = 512
+    #: names that a group keeps of those used most
+    hot_names: int = 10_000
     #: keys of one round trip; with value_bytes it bounds what a round trip can bring to 64 MiB
     batch_keys: int = 64
     #: seconds to connect; a Redis worth asking is in the same data centre
     connect_seconds: float = 0.25
-    #: seconds for one read or write on the socket
+    #: seconds for one write on the socket
     socket_seconds: float = 0.25
-    #: seconds for all replies of one round trip, and until which ``get_many`` starts another one
+    #: seconds for all replies of one round trip of writes
     reply_seconds: float = 1.0
+    #: seconds for all replies that ``get_many`` waits for, and to connect if it must: a compile is
+    #: done without them in less
+    read_seconds: float = 0.02
+    #: seconds for which it is believed what keys there are
+    map_seconds: float = 5.0
     #: pairs that wait to be written; a full queue means that Redis is slower than compiling
     queue_items: int = 10_000
     #: bytes that wait to be written
@@ -105,9 +116,12 @@ class RedisStore:
             raise ValueError(f"ttl_s must be at least 1, got {ttl_s}")
         self._seal = Seal(key)
         self._prefix = namespace.encode() + b":"
+        self._map_key = self._prefix + b"map"
+        self._map = KeyMap(bounds.map_seconds)
         self._ttl_s = ttl_s
         self._bounds = bounds
-        self._redis = _connect_lazily(url, bounds)
+        self._reader = _connect_lazily(url, bounds, bounds.read_seconds, bounds.read_seconds)
+        self._writer = _connect_lazily(url, bounds, bounds.reply_seconds, bounds.connect_seconds)
         self._closed = False
         self._breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
         self._counts = Counters(*_COUNTERS)
@@ -125,31 +139,45 @@ class RedisStore:
 
         None stands for what is not there, does not verify or can't be had now.
         """
-        values: list[bytes | None] = []
-        until = monotonic() + self._bounds.reply_seconds
+        asked = list(keys)
+        if not self._map.is_old():
+            asked = [key for key in keys if self._map.may_have(key)]
+        found: dict[bytes, bytes | None] = {}
+        until = monotonic() + self._bounds.read_seconds
         step = self._bounds.batch_keys
-        for start in range(0, len(keys), step):
+        for start in range(0, len(asked), step):
             if self._closed or self._breaker.is_open or monotonic() > until:
                 break
-            values += self._read(keys[start : start + step])
-        skipped = len(keys) - len(values)
+            batch = asked[start : start + step]
+            found.update(zip(batch, self._read(batch), strict=True))
+        values = [found.get(key) for key in keys]
         hits = len(values) - values.count(None)
-        self._counts.add(hits=hits, misses=len(keys) - hits, skipped=skipped)
-        return values + [None] * skipped
+        self._queue.put((key, None) for key, value in found.items() if value is not None)
+        self._counts.add(
+            hits=hits,
+            misses=len(keys) - hits,
+            absent=len(keys) - len(asked),
+            skipped=sum(key not in found for key in asked),
+        )
+        return values
 
     def _read(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """One round trip."""
-        last = (
-            self._bounds.value_bytes + OVERHEAD
-        )  # one byte more than allowed, to see what is too long
+        # one byte more than allowed, to see what is too long
+        last = self._bounds.value_bytes + OVERHEAD
+        reads_map = self._map.is_old()
         try:
-            pipeline = self._redis.pipeline(transaction=False)
+            pipeline = self._reader.pipeline(transaction=False)
             for key in keys:
                 pipeline.getrange(self._prefix + key, 0, last)
+            if reads_map:
+                pipeline.getrange(self._map_key, 0, key_map.BYTES - 1)
             replies = pipeline.execute(raise_on_error=False)
         except Exception as error:
             self._failed(error)
             return [None] * len(keys)
+        if reads_map and isinstance(seen := replies.pop(), bytes):
+            self._map.read(seen)
         return [self._open(key, reply) for key, reply in zip(keys, replies, strict=True)]
 
     def _open(self, key: bytes, reply: Any) -> bytes | None:
@@ -169,6 +197,23 @@ class RedisStore:
         self._counts.add(invalid=value is None)
         return value
 
+    def hottest(self, group: bytes, most: int) -> list[bytes]:
+        """Keys of a group, those that were used most first; none where Redis can't be had now."""
+        if self._closed or self._breaker.is_open:
+            return []
+        try:
+            names: Any = self._writer.zrevrange(self._hot_key(group), 0, most - 1)
+        except Exception as error:
+            self._failed(error)
+            return []
+        if not isinstance(names, list):
+            return []
+        keys = [group + b"/" + name for name in names[:most] if isinstance(name, bytes)]
+        return [key for key in keys if len(key) <= self._bounds.key_bytes]
+
+    def _hot_key(self, group: bytes) -> bytes:
+        return self._prefix + b"hot/" + group
+
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Queue each pair for writing; returns at once."""
         bounds = self._bounds
@@ -182,26 +227,49 @@ class RedisStore:
 
     def _write(self, batch: list[Pair]) -> None:
         """One round trip of the write-behind thread."""
+        written = [(key, value) for key, value in batch if value is not None]
+        bits = [key_map.bit_of(key) for key, _ in written]
         try:
-            pipeline = self._redis.pipeline(transaction=False)
-            for key, value in batch:
+            pipeline = self._writer.pipeline(transaction=False)
+            for key, value in written:
                 full_key = self._prefix + key
                 pipeline.set(full_key, self._seal.wrap(full_key, value), ex=self._ttl_s)
+            for bit in bits:
+                pipeline.setbit(self._map_key, bit, 1)
+            pipeline.expire(self._map_key, self._ttl_s)
+            self._count_uses(pipeline, batch)
             replies = pipeline.execute(raise_on_error=False)
         except Exception as error:
-            self._counts.add(write_failures=len(batch))
+            self._counts.add(write_failures=len(written))
             self._failed(error)
             return
-        written = sum(reply is True for reply in replies)
+        for bit in bits:
+            self._map.add(bit)
+        done = sum(reply is True for reply in replies[: len(written)])
         # A refused write (out of memory, a read-only replica) says nothing against reading: the
         # breaker stays closed.
-        self._counts.add(writes=written, write_failures=len(batch) - written)
+        self._counts.add(writes=done, write_failures=len(written) - done)
+
+    def _count_uses(self, pipeline: Any, batch: list[Pair]) -> None:
+        """Keys without a value were only used: they live on."""
+        groups = set()
+        for key, value in batch:
+            group, _, name = key.rpartition(b"/")
+            if value is None:
+                pipeline.expire(self._prefix + key, self._ttl_s)
+            if group:
+                groups.add(group)
+                pipeline.zincrby(self._hot_key(group), 1, name)
+        for group in groups:
+            pipeline.zremrangebyrank(self._hot_key(group), 0, -self._bounds.hot_names - 1)
+            pipeline.expire(self._hot_key(group), self._ttl_s)
 
     def _knock(self) -> None:
         """Ask a Redis that failed whether it is back; on the write-behind thread."""
         self._counts.add(knocks=1)
         try:
-            self._redis.ping()
+            self._writer.ping()
+            self._reader.ping()  # and its connection is there
         except Exception:
             self._breaker.failed()
             return
@@ -231,13 +299,15 @@ class RedisStore:
         """Write what waits, within ``close_seconds``, and let go of the connections."""
         self._closed = True
         self._queue.close(self._bounds.close_seconds)
-        self._redis.connection_pool.disconnect()
+        self._reader.connection_pool.disconnect()
+        self._writer.connection_pool.disconnect()
 
 
 _COUNTERS: Final = (
     "hits",
     "misses",  # all that was not a hit, whatever the reason
-    "skipped",  # misses that were not even asked for: left alone, late, or closed
+    "absent",  # misses that were not asked for, because the map of keys has them not
+    "skipped",  # misses that were not asked for: Redis left alone, late, or closed
     "invalid",  # read, but not sealed by us for this key
     "oversized",  # read or put, and larger than the bounds
     "failures",  # time-outs, refused connections, errors of the server
@@ -248,15 +318,18 @@ _COUNTERS: Final = (
 )
 
 
-def _connect_lazily(url: str, bounds: RedisBounds) -> Redis:
+def _connect_lazily(
+    url: str, bounds: RedisBounds, reply_seconds: float, connect_seconds: float
+) -> Redis:
     """A client that connects on first use, tries once, and reads no more than the bounds allow."""
+    replies = bounds.batch_keys * (bounds.value_bytes + OVERHEAD + _REPLY_OVERHEAD)
     pool = ConnectionPool.from_url(
         url,
         connection_class=connection_class(url),
-        reply_bytes=bounds.batch_keys * (bounds.value_bytes + OVERHEAD + _REPLY_OVERHEAD),
-        reply_seconds=bounds.reply_seconds,
-        socket_timeout=bounds.socket_seconds,
-        socket_connect_timeout=bounds.connect_seconds,
+        reply_bytes=replies + key_map.BYTES + _REPLY_OVERHEAD,
+        reply_seconds=reply_seconds,
+        socket_timeout=min(bounds.socket_seconds, reply_seconds),
+        socket_connect_timeout=connect_seconds,
         retry=Retry(NoBackoff(), 0),
         protocol=2,
         decode_responses=False,

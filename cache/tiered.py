@@ -15,6 +15,7 @@ class Layer(Protocol):
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None: ...
+    def hottest(self, group: bytes, most: int) -> list[bytes]: ...
     def stats(self) -> dict[str, int]: ...
     def close(self) -> None: ...
 
@@ -48,6 +49,10 @@ class TieredStore:
         """Put every pair into every layer."""
         for layer in self._layers:
             layer.put_many(items)
+
+    def hottest(self, group: bytes, most: int) -> list[bytes]:
+        """What the farthest layer names: what is near needs no fetching."""
+        return self._layers[-1].hottest(group, most)
 
     def stats(self) -> dict[str, int]:
         """Every layer's numbers, with l1_, l2_, ... before their names."""

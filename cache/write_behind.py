@@ -1,7 +1,7 @@
 """A bounded queue of pairs, and the daemon thread that empties it behind everybody's back.
 
 Representation   an insertion-ordered dict, so that a key put twice is written once, with its last
-                 value.
+                 value; what is put stands for its use as well.
 Invariants       I1 at most ``max_items`` pairs and ``max_bytes`` bytes wait; what comes beyond is
                     dropped and counted.
                  I2 while the breaker is open nothing is written; the thread knocks when the breaker
@@ -20,7 +20,8 @@ from time import monotonic
 
 from .breaker import Breaker
 
-Pair = tuple[bytes, bytes]
+#: a key and its value; without one the entry was used, and is to be kept
+Pair = tuple[bytes, bytes | None]
 
 
 class WriteBehind:
@@ -42,7 +43,7 @@ class WriteBehind:
         self._max_items = max_items
         self._max_bytes = max_bytes
         self._batch_items = batch_items
-        self._pairs: dict[bytes, bytes] = {}
+        self._pairs: dict[bytes, bytes | None] = {}
         self._bytes = 0
         self._busy = False
         self._closed = False
@@ -58,9 +59,11 @@ class WriteBehind:
         self.wake()
         return dropped
 
-    def _queue(self, key: bytes, value: bytes) -> bool:
+    def _queue(self, key: bytes, value: bytes | None) -> bool:
+        if value is None and key in self._pairs:
+            return True
         self._forget(key)
-        size = len(key) + len(value)
+        size = _size(key, value)
         full = len(self._pairs) >= self._max_items or self._bytes + size > self._max_bytes
         if full or self._closed:
             return False
@@ -69,9 +72,8 @@ class WriteBehind:
         return True
 
     def _forget(self, key: bytes) -> None:
-        value = self._pairs.pop(key, None)
-        if value is not None:
-            self._bytes -= len(key) + len(value)
+        if key in self._pairs:
+            self._bytes -= _size(key, self._pairs.pop(key))
 
     def wake(self) -> None:
         """Make the thread look at the queue and the breaker again; starts it if it does not run."""
@@ -141,3 +143,7 @@ class WriteBehind:
         """What waits now."""
         with self._changed:
             return {"queued": len(self._pairs), "queued_bytes": self._bytes}
+
+
+def _size(key: bytes, value: bytes | None) -> int:
+    return len(key) + len(value or b"")

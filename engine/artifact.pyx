@@ -1,14 +1,14 @@
-"""The bytes of a rule's triples, as they lie in a store.
+"""The bytes of a rule's triples, as they lie in a store, and what of them is worth it.
 
     artifact   magic "SYM1" | version u32 | words with a token's bit u32 | trie nodes u32
-               | number of triples u32 | triples
-    triple     state u32 | node u32
-               | six lists: words, ids, need_ends, exits, exit_counts, triggers
-    list       length u32 | that many u32
+               | number of triples u32 | triples (triplebytes)
 
-All numbers lie as the processor has them, little-endian wherever this runs; with any other order the
-version is another one. Bitsets end with the last word that a token can be in, so that vocabularies
-with and without padding share them.
+The head's numbers lie as the processor has them: little-endian wherever this runs, and with any
+other order the version is another one.
+
+A triple goes in if making it took at least ``LEAST_GAIN`` times what fetching it is going to take, and
+a rule if its triples took so much more than its key does. What fetching takes was measured with a
+Redis on the same machine: the way through its client, the MAC, and ``load``.
 
 Every length is checked, the vocabulary's shape, and every index (``is_sound``): a value that does
 not fit is refused whole, and none allows a token that is not ordinary. Authenticity is the store's
@@ -16,148 +16,181 @@ business (a MAC over key and value); this module knows no keys.
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memcpy
-from libcpp.memory cimport make_shared
+from libc.string cimport memcmp, memcpy
 
+from .digests cimport DigestC, bytes_of
 from .pool cimport vector
-from .triples cimport TripleC, TripleKeyC, TriplePtr, TripleTable, is_sound
+from .triplebytes cimport ReaderC, put_body, put_head, put_same, take_entry
+from .triples cimport EntryC, TripleKeyC, TripleTable
 from .vocabulary cimport Vocabulary
 
 #: part of every key; raised whenever automata are numbered or triples are made differently
 VERSION = 5
+#: what making must take, in fetches, to be shared; 0: everything is
+LEAST_GAIN = 2
+
+# Nanoseconds of a fetch.
+cdef uint64_t BYTE_NS = 5
+cdef uint64_t TRIPLE_NS = 1_000
+cdef uint64_t KEY_NS = 12_000
+
+# What a value may come to in memory: a few bytes make a bitset.
+cdef size_t MOST_BYTES = 1 << 27
 
 cdef uint32_t VERSION_C = VERSION
 cdef uint32_t MAGIC = int.from_bytes(b"SYM1", "little")
 
 cdef enum:
-    HEAD = 5            # u32 of an artifact's head
-    LEAST = 8           # u32 of a triple with empty lists
+    NONE = 0xFFFFFFFF
 
-cdef struct ReaderC:
-    const uint32_t* at
-    const uint32_t* end
+cdef struct BodyC:
+    EntryC* entry               # first with it
+    uint64_t took_ns            # of all with it
+    uint32_t uses
+    uint32_t number             # of the first, among those that go in; NONE: there is none yet
+
+cdef struct HeadC:
+    uint32_t magic, version, words, nodes, triples
+
+
+def store_group(str fingerprint):
+    """What the keys of a vocabulary's rules begin with."""
+    return b"masks/%d/%s" % (VERSION, fingerprint.encode())
 
 
 def store_key(str fingerprint, bytes digest):
     """The store's key of a rule; no triple depends on the grammar, its labels or limits."""
-    return b"masks/%d/%s/%s" % (VERSION, fingerprint.encode(), digest.hex().encode())
+    return store_group(fingerprint) + b"/" + digest.hex().encode()
+
+
+def digest_of(bytes key):
+    """The digest in a rule's key, or None."""
+    try:
+        digest = bytes.fromhex(key.rpartition(b"/")[2].decode())
+    except ValueError:
+        return None
+    return digest if len(digest) == 16 else None
 
 
 def take_fresh(TripleTable table, Vocabulary vocabulary):
-    """Of every rule with triples made here since the last call: [(digest, bytes of all its triples)]."""
-    cdef vector[TriplePtr] taken
+    """What is worth it of the rules with triples made here since the last call, with those that they
+    had before: [(digest, value)].
+    """
+    cdef vector[EntryC] taken
     cdef TripleKeyC key
     cdef size_t at = 0, end
     out = []
     with nogil:
         table.take_fresh(&taken)
     while at < taken.size():
-        end = at
-        while end < taken.size() and same_rule(taken[at].get(), taken[end].get()):
+        key, end = taken[at].key, at
+        while end < taken.size() and taken[end].key.high == key.high and taken[end].key.low == key.low:
             end += 1
-        key = taken[at].get().key
-        digest = int(key.high).to_bytes(8, "little") + int(key.low).to_bytes(8, "little")
-        out.append((digest, encode(taken.data() + at, end - at, vocabulary)))
+        value = encode(table, taken.data() + at, end - at, vocabulary, LEAST_GAIN)
+        if value is not None:
+            out.append((bytes_of(DigestC(key.high, key.low)), value))
         at = end
     return out
 
 
 def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary):
-    """Adds the triples of a rule that came from a store. False, and nothing added, if any is off."""
-    cdef vector[TriplePtr] made
-    cdef TriplePtr triple
+    """Adds the triples of a rule that came from a store. Returns the nanoseconds that making them
+    took, or -1, and adds nothing, if any is off.
+    """
+    cdef vector[EntryC] made
     cdef const uint8_t* data = value
-    cdef size_t size = len(value)
+    cdef size_t k, size = len(value)
     cdef uint64_t high = int.from_bytes(digest[:8], "little"), low = int.from_bytes(digest[8:], "little")
+    cdef uint64_t took_ns = 0
     cdef bint fits
     with nogil:
         fits = decode(data, size, vocabulary, &made)
         if fits:
-            for triple in made:
-                triple.get().key.high, triple.get().key.low = high, low
-                table.add(triple, False)
-    return fits
+            for k in range(made.size()):
+                made[k].key.high, made[k].key.low = high, low
+                took_ns += made[k].took_ns
+                table.add(&made[k], False)
+    return took_ns if fits else -1
 
 
 # -- bytes -----------------------------------------------------------------------------------------
-cdef bytes encode(TriplePtr* triples, size_t n, Vocabulary vocabulary):
-    cdef vector[uint32_t] out
-    cdef TripleC* t
+cdef encode(TripleTable table, EntryC* entries, size_t n, Vocabulary vocabulary, uint64_t least_gain):
+    """None if they are not worth it. Triples with one body are worth it together."""
+    cdef vector[uint8_t] out
+    cdef vector[BodyC] bodies
+    cdef vector[uint32_t] body_of
+    cdef HeadC head = HeadC(
+        MAGIC, VERSION_C, vocabulary.used_words, <uint32_t>vocabulary.nodes.size() - 1, 0)
+    cdef BodyC* body
     cdef size_t k
+    cdef uint64_t took_ns = 0
     with nogil:
-        out.push_back(MAGIC)
-        out.push_back(VERSION_C)
-        out.push_back(vocabulary.used_words)
-        out.push_back(<uint32_t>vocabulary.nodes.size() - 1)
-        out.push_back(<uint32_t>n)
+        body_of.assign(n, NONE)
         for k in range(n):
-            t = triples[k].get()
-            out.push_back(t.key.state)
-            out.push_back(t.key.node)
-            put(&out, t.words.data(), vocabulary.used_words if t.words.size() else 0)
-            put(&out, t.ids.data(), t.ids.size())
-            put(&out, t.need_ends.data(), t.need_ends.size())
-            put(&out, t.exits.data(), t.exits.size())
-            put(&out, t.exit_counts.data(), t.exit_counts.size())
-            put(&out, t.triggers.data(), t.triggers.size())
-    return (<const char*>out.data())[:4 * out.size()]
+            if entries[k].body.size() == 0:
+                if not put_body(&entries[k].body, entries[k].triple.get(), vocabulary):
+                    entries[k].body.clear()
+                    continue
+                table.keep_body(&entries[k])
+            body_of[k] = find_body(&bodies, &entries[k])
+        out.resize(sizeof(HeadC))
+        for k in range(n):
+            if body_of[k] == NONE:
+                continue
+            body = &bodies[body_of[k]]
+            if body.took_ns < least_gain * (TRIPLE_NS * body.uses + BYTE_NS * body.entry.body.size()):
+                continue
+            put_head(&out, &entries[k])
+            if body.number == NONE:
+                body.number = head.triples
+                out.insert(out.end(), entries[k].body.begin(), entries[k].body.end())
+            else:
+                put_same(&out, body.number)
+            took_ns += entries[k].took_ns
+            head.triples += 1
+        memcpy(out.data(), &head, sizeof(HeadC))
+    if head.triples == 0 or took_ns < least_gain * KEY_NS:
+        return None
+    return (<const char*>out.data())[:out.size()]
 
 
-cdef bint decode(const uint8_t* data, size_t size, Vocabulary vocabulary, vector[TriplePtr]* out) noexcept nogil:
+cdef uint32_t find_body(vector[BodyC]* bodies, EntryC* entry) noexcept nogil:
+    """The place of the entry's body among those met; most are told apart by their size."""
+    cdef BodyC* known
+    cdef uint32_t k
+    for k in range(<uint32_t>bodies.size()):
+        known = &bodies[0][k]
+        if known.entry.key.node == entry.key.node and known.entry.body.size() == entry.body.size() and not memcmp(
+                known.entry.body.data(), entry.body.data(), entry.body.size()):
+            break
+    else:
+        k = <uint32_t>bodies.size()
+        bodies.push_back(BodyC(entry, 0, 0, NONE))
+    bodies[0][k].took_ns += entry.took_ns
+    bodies[0][k].uses += 1
+    return k
+
+
+cdef bint decode(const uint8_t* data, size_t size, Vocabulary vocabulary, vector[EntryC]* out) noexcept nogil:
     """False where anything is off."""
-    cdef vector[uint32_t] numbers
+    cdef HeadC head
     cdef ReaderC left
-    cdef TriplePtr made
-    cdef TripleC* t
+    cdef EntryC entry
+    cdef size_t held = 0
     cdef uint32_t _k
-    if size % 4 or size < 4 * HEAD:
+    if size < sizeof(HeadC):
         return False
-    numbers.resize(size // 4)
-    memcpy(numbers.data(), data, size)
-    if numbers[0] != MAGIC or numbers[1] != VERSION_C or numbers[2] != vocabulary.used_words:
+    memcpy(&head, data, sizeof(HeadC))
+    if head.magic != MAGIC or head.version != VERSION_C:
         return False
-    if numbers[3] != vocabulary.nodes.size() - 1 or numbers[4] > (numbers.size() - HEAD) // LEAST:
+    if head.words != vocabulary.used_words or head.nodes != vocabulary.nodes.size() - 1:
         return False
-    left.at, left.end = numbers.data() + HEAD, numbers.data() + numbers.size()
-    for _k in range(numbers[4]):
-        if left.end - left.at < LEAST:
+    left.at, left.end = data + sizeof(HeadC), data + size
+    for _k in range(head.triples):
+        if not take_entry(&left, &entry, out, vocabulary):
             return False
-        made = make_shared[TripleC]()
-        t = made.get()
-        t.key.state, t.key.node = left.at[0], left.at[1]
-        left.at += 2
-        if not (
-            take(&left, &t.words) and take(&left, &t.ids) and take(&left, &t.need_ends)
-            and take(&left, &t.exits) and take(&left, &t.exit_counts) and take(&left, &t.triggers)
-        ):
+        held += entry.bytes
+        if held > MOST_BYTES:
             return False
-        if t.words.size():
-            if t.words.size() != vocabulary.used_words:
-                return False
-            t.words.resize(vocabulary.words)
-        if not is_sound(t, vocabulary):
-            return False
-        out.push_back(made)
+        out.push_back(entry)
     return left.at == left.end
-
-
-cdef inline void put(vector[uint32_t]* out, const uint32_t* values, size_t n) noexcept nogil:
-    out.push_back(<uint32_t>n)
-    out.insert(out.end(), values, values + n)
-
-
-cdef inline bint take(ReaderC* left, vector[uint32_t]* out) noexcept nogil:
-    cdef uint32_t n
-    if left.at == left.end:
-        return False
-    n = left.at[0]
-    left.at += 1
-    if n > <size_t>(left.end - left.at):
-        return False
-    out.assign(left.at, left.at + n)
-    left.at += n
-    return True
-
-
-cdef inline bint same_rule(TripleC* a, TripleC* b) noexcept nogil:
-    return a.key.high == b.key.high and a.key.low == b.key.low

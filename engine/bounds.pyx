@@ -60,7 +60,7 @@ cdef void accepted_words(
         words.assign(vocabulary.words, 0)
         set_bits(words.data(), triple.ids.data(), fit)
     if bounds.is_text and bounds.most != NO_MAXIMUM:
-        drop_long(vocabulary, longest_fit(vocabulary, triple.key.node, bounds), words)
+        drop_long(vocabulary, longest_fit(vocabulary, triple.node, bounds), words)
 
 
 cdef uint32_t fitting(TripleC* triple, BoundsC bounds) noexcept nogil:
@@ -77,7 +77,7 @@ cdef void accepted_ids(
     cdef uint32_t t, longest = NO_MAXIMUM
     cdef vector[uint32_t] found
     if bounds.is_text and bounds.most != NO_MAXIMUM:
-        longest = longest_fit(vocabulary, triple.key.node, bounds)
+        longest = longest_fit(vocabulary, triple.node, bounds)
     found.assign(triple.ids.begin(), triple.ids.begin() + fitting(triple, bounds))
     # in the order of need, the words are the same ids again
     if triple.need_ends.size() == 0:
@@ -105,7 +105,7 @@ cdef IdsC too_long(Vocabulary vocabulary, TripleC* triple, BoundsC bounds) noexc
     cdef IdsC out
     cdef uint32_t fit
     if bounds.is_text:
-        fit = vocabulary.of_chars(longest_fit(vocabulary, triple.key.node, bounds))
+        fit = vocabulary.of_chars(longest_fit(vocabulary, triple.node, bounds))
         out.ids, out.n = vocabulary.by_chars.data() + fit, <uint32_t>vocabulary.by_chars.size() - fit
     else:
         fit = fitting(triple, bounds)
@@ -145,4 +145,4 @@ cdef uint32_t before_exit(
     if not bounds.is_text:
         return triple.exit_counts[number]
     return characters(
-        vocabulary, vocabulary.order[nodes[x].first], nodes[triple.key.node].depth, nodes[x].depth, bounds)
+        vocabulary, vocabulary.order[nodes[x].first], nodes[triple.node].depth, nodes[x].depth, bounds)

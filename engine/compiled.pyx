@@ -3,9 +3,11 @@
 from libc.stdint cimport uint32_t
 
 from .automata cimport BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
-from .digests cimport Digests
+from .digests cimport DigestC, Digests, bytes_of, is_none
 from .distinct cimport new_suspects
+from .pool cimport vector
 from .prefill cimport Prefill
+from .triples cimport PLAIN_TEXT
 
 from .errors import LimitExceeded, SpecError
 
@@ -105,12 +107,29 @@ cdef class Compiled:
         raise LimitExceeded(name, getattr(self.limits, name), got)
 
     def costly_digests(self):
-        """The digests of the rules whose masks cost more to make than to fetch, 16 bytes each."""
+        """The digests of the rules whose masks may cost more to make than to fetch, 16 bytes each,
+        the heaviest first.
+        """
+        cdef Generation generation = self.generation
+        cdef vector[uint32_t] rules
+        cdef vector[DigestC] digests
+        cdef uint32_t rule
         if self.table is None:
             return []
-        digests = Digests(self.ir, count_registers=self.features.count_registers)
-        found = [digests.of_rule(rule) for rule in self.ir.costly_rules()]
-        return [digest for digest in found if any(digest)]
+        for rule in self.ir.costly_rules():
+            rules.push_back(rule)
+        if rules.size() == 0:
+            return []
+        with nogil:
+            # those of the masks: what is worked out here is not again when they are made
+            generation.arena.guard.lock()
+            for rule in rules:
+                digests.push_back(generation.masks.digests.rule(rule))
+            generation.arena.guard.unlock()
+        found = [bytes_of(digest) for digest in digests if not is_none(digest)]
+        if self.ir.dispatches.size():
+            found.insert(0, bytes_of(DigestC(PLAIN_TEXT, PLAIN_TEXT)))
+        return found
 
     def with_tags(self, tags):
         """The same structural tag with more tags in its outermost set of tags.

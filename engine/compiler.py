@@ -12,6 +12,7 @@ Not here  front ends (frontends), digests (digests), bytes (artifact).
 
 import json
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -46,6 +47,14 @@ WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
 WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
 #: kept grammars whose bytes are counted again at each compile
 MEASURED_AGAIN = 4
+#: rules that a compile asks the store for: one round trip
+MOST_ASKED = 64
+#: rules that are loaded before anything asks for them, and in one round trip
+MOST_PREFETCHED, PREFETCHED_AT_ONCE = 4096, 16
+#: seconds until a rule that the store did not have is asked for again, by another grammar
+ASK_AGAIN_SECONDS = 30.0
+#: rules that were asked for, remembered
+MOST_REMEMBERED = 1 << 16
 
 
 class Compiler:
@@ -84,7 +93,7 @@ class Compiler:
         self._measured: deque[bytes] = deque()
         self._sizes: dict[bytes, int] = {}
         self._held = 0
-        self._asked: set[bytes] = set()
+        self._ask_again: OrderedDict[bytes, float] = OrderedDict()  # when, by digest
         self._guard = threading.Lock()
         self._counts = dict.fromkeys(
             (
@@ -95,6 +104,9 @@ class Compiler:
                 "store_misses",
                 "store_rejected",
                 "store_puts",
+                "store_saved_ns",
+                "store_read_ns",
+                "store_load_ns",
             ),
             0,
         )
@@ -262,19 +274,75 @@ class Compiler:
         return compiled
 
     def _exchange(self, compiled: Compiled) -> None:
-        """Hands over what was learnt, and asks for costly rules not asked for before."""
+        """Hands over what was learnt, and asks for the costly rules that nothing is known of."""
         self.flush()
-        wanted = [digest for digest in compiled.costly_digests() if digest not in self._asked]
-        if not wanted or self._store is None or self._triples is None:
+        if self._store is None or self._triples is None:
             return
-        self._asked.update(wanted)
-        keys = [artifact.store_key(self.vocabulary.fingerprint, digest) for digest in wanted]
-        for digest, value in zip(wanted, self._store.get_many(keys), strict=True):
+        self._load(self._store, self._triples, self._due(compiled.costly_digests(), self._triples))
+
+    def _load(self, store: Store, triples: TripleTable, digests: list[bytes]) -> int:
+        """In one go. Returns how many rules there were."""
+        if not digests:
+            return 0
+        keys = [artifact.store_key(self.vocabulary.fingerprint, digest) for digest in digests]
+        start = time.perf_counter_ns()
+        values = store.get_many(keys)
+        read = time.perf_counter_ns()
+        hits = rejected = saved_ns = 0
+        for digest, value in zip(digests, values, strict=True):
             if value is None:
-                self._counts["store_misses"] += 1
                 continue
-            loaded = artifact.load(self._triples, digest, value, self.vocabulary)
-            self._counts["store_hits" if loaded else "store_rejected"] += 1
+            took_ns = artifact.load(triples, digest, value, self.vocabulary)
+            hits += took_ns >= 0
+            rejected += took_ns < 0
+            saved_ns += max(0, took_ns)
+        with self._guard:
+            self._counts["store_hits"] += hits
+            self._counts["store_rejected"] += rejected
+            self._counts["store_misses"] += len(digests) - hits - rejected
+            self._counts["store_saved_ns"] += saved_ns
+            self._counts["store_read_ns"] += read - start
+            self._counts["store_load_ns"] += time.perf_counter_ns() - read
+        return hits
+
+    def _due(self, digests: list[bytes], triples: TripleTable) -> list[bytes]:
+        """Those to ask for: not here, and not asked for a moment ago."""
+        now = time.monotonic()
+        with self._guard:
+            due = [
+                digest
+                for digest in digests
+                if self._ask_again.get(digest, now) <= now and not triples.knows(digest)
+            ][:MOST_ASKED]
+            for digest in due:
+                self._ask_again[digest] = now + ASK_AGAIN_SECONDS
+                self._ask_again.move_to_end(digest)
+            while len(self._ask_again) > MOST_REMEMBERED:
+                self._ask_again.popitem(last=False)
+        return due
+
+    def prefetch(self, seconds: float) -> int:
+        """Loads the masks that others used most, so that no compile waits for them.
+
+        Args:
+            seconds: when to stop; also stops when half of ``triple_bytes`` are taken.
+
+        Returns:
+            how many rules were there.
+        """
+        store, triples = self._store, self._triples
+        if store is None or triples is None or seconds <= 0:
+            return 0
+        end = time.monotonic() + seconds
+        group = artifact.store_group(self.vocabulary.fingerprint)
+        found = map(artifact.digest_of, store.hottest(group, MOST_PREFETCHED))
+        wanted = [digest for digest in found if digest and not triples.knows(digest)]
+        loaded = 0
+        for start in range(0, len(wanted), PREFETCHED_AT_ONCE):
+            if time.monotonic() > end or 2 * triples.stats()["bytes"] > self.limits.triple_bytes:
+                break
+            loaded += self._load(store, triples, wanted[start : start + PREFETCHED_AT_ONCE])
+        return loaded
 
     def flush(self) -> None:
         """Hands the rules with triples made since the last time to the store; cheap without any."""

@@ -44,5 +44,8 @@ cdef class Digests:
     cdef bint write_child(self, uint32_t number) noexcept nogil
     cdef DigestC finish(self) noexcept nogil
 
+cdef inline bytes bytes_of(DigestC digest):
+    return int(digest.high).to_bytes(8, "little") + int(digest.low).to_bytes(8, "little")
+
 cdef inline bint is_none(DigestC digest) noexcept nogil:
     return digest.high == 0 and digest.low == 0

@@ -36,8 +36,7 @@ cdef class Digests:
         """The digest of a rule, 16 bytes; zeros: it has none."""
         if number >= self.ir.rules.size():
             raise IndexError(f"rule {number} of {self.ir.rules.size()}")
-        digest = self.rule(number)
-        return int(digest.high).to_bytes(8, "little") + int(digest.low).to_bytes(8, "little")
+        return bytes_of(self.rule(number))
 
     cdef DigestC rule(self, uint32_t number) noexcept nogil:
         cdef RuleC* rule = &self.ir.rules[number]

@@ -84,6 +84,7 @@ cdef enum:
 
 cdef enum:
     WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary
+    COSTLY_EDGES = 32         # of a rule whose masks together may cost more to make than to fetch
 
 cdef enum:
     ROLE_NONE = 0
@@ -104,6 +105,7 @@ cdef struct RuleC:
     uint32_t unit             # what a token counts in the register: more than the characters; 0: nothing
     uint32_t label            # index into labels
     uint32_t dispatch         # of a DISPATCH_RULE: index into dispatches
+    uint32_t weight           # about how many edges its body takes; 0: it has no masks of its own
     uint8_t kind, role, nullable, productive
     uint8_t counted           # registers hold a count: COUNTED_RULE, BOUNDED_RULE, and free text with bounds
     uint8_t iterates          # the count is of iterations or characters, not of tokens alone
@@ -165,6 +167,7 @@ cdef class FlatIR:
     cdef uint8_t[256] decides             # by byte: whether one may decide about the end of such a word
     # while loading: edges a node takes when written out, about; and whether it has the empty word
     cdef vector[uint32_t] weights
+    cdef void weigh_rules(self) noexcept nogil
     cdef vector[uint8_t] nullable
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1
     cdef void name_objects(self) noexcept nogil

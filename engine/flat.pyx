@@ -58,6 +58,7 @@ cdef class FlatIR:
         with nogil:
             self.largest_rule = self.largest()
             self.solve()
+            self.weigh_rules()
             vector[uint32_t]().swap(self.weights)
             vector[uint8_t]().swap(self.nullable)
         return 0
@@ -88,17 +89,30 @@ cdef class FlatIR:
             + 4 * (<Grammar>self.grammar).pool.capacity()
         )
 
-    def costly_rules(self):
-        """The rules whose masks cost more to make than to fetch: free text, large classes."""
+    cdef void weigh_rules(self) noexcept nogil:
+        """Free text and large classes weigh at least ``COSTLY_EDGES``."""
         cdef uint32_t r, node
+        cdef RuleC* rule
+        for r in range(<uint32_t>self.rules.size()):
+            rule = &self.rules[r]
+            node = rule.node
+            if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
+                node = self.nodes[node].a
+            if rule.kind == DISPATCH_RULE:
+                rule.weight = NO_MAXIMUM
+            elif rule.kind == PLAIN_RULE or node != rule.node:
+                rule.weight = self.weights[node]
+                if self.widest(node) > WIDE_CHARS:
+                    rule.weight = max(rule.weight, <uint32_t>COSTLY_EDGES)
+
+    def costly_rules(self):
+        """The rules whose masks may cost more to make than to fetch, the heaviest first."""
+        cdef uint32_t r
         found = []
         for r in range(<uint32_t>self.rules.size()):
-            node = self.rules[r].node
-            if self.rules[r].kind == COUNTED_RULE or self.rules[r].kind == BOUNDED_RULE:
-                node = self.nodes[node].a
-            if self.rules[r].kind == DISPATCH_RULE or self.widest(node) > WIDE_CHARS:
-                found.append(r)
-        return found
+            if self.rules[r].weight >= COSTLY_EDGES:
+                found.append((-int(self.rules[r].weight), r))
+        return [rule for _, rule in sorted(found)]
 
     cdef int load_node(self, uint32_t number) except -1:
         """Makes the rules and sets of one node; its children have theirs (I1)."""
@@ -587,7 +601,7 @@ cdef RuleC _rule(uint32_t node, uint8_t kind) noexcept:
     rule.maximum = NO_MAXIMUM
     rule.most_tokens = NO_MAXIMUM
     rule.unit = 0
-    rule.label = rule.dispatch = 0
+    rule.label = rule.dispatch = rule.weight = 0
     rule.kind = kind
     rule.role = ROLE_NONE
     rule.nullable = rule.productive = rule.counted = rule.iterates = rule.differs = 0

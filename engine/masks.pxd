@@ -70,6 +70,7 @@ cdef class Masks:
     cdef U64MapC outside_ids                  # instance and state that several items are in -> the union outside
     cdef vector[uint32_t] seen_at             # by state: number of the last list of items with it
     cdef uint32_t lists_made, nested
+    cdef uint64_t made_ns                     # that making triples took
     cdef vector[uint32_t] closed              # nodes at which an item that is like another can't end
     cdef void open(
         self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep, size_t max_bytes
@@ -92,6 +93,10 @@ cdef class Masks:
     cdef bint has_narrow_end(self, uint32_t instance, ItemC* item) noexcept nogil
     cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil
+    cdef TriplePtr make_timed(
+        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
+    ) noexcept nogil
+    cdef uint32_t count_made(self, uint64_t took_ns) noexcept nogil
     cdef TriplePtr make(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
     ) noexcept nogil

@@ -9,6 +9,7 @@ from .bounds cimport (
     BoundsC, IdsC, accepted_ids, accepted_words, before_exit, bounds_of, characters, fits, no_bounds,
     too_long,
 )
+from .clock cimport nanoseconds
 from .cuts cimport is_narrow, list_cuts, missing_behind
 from .digests cimport DigestC, Digests, is_none
 from .draft cimport FINAL_STATE
@@ -19,7 +20,7 @@ from .pool cimport vector
 from .rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from .rests cimport rest_of
 from .triplemaker cimport HUB_BYTES, TripleMaker
-from .triples cimport RestC, RestNodeC, RestPtr, TripleC, TripleKeyC, TriplePtr, TripleTable
+from .triples cimport PLAIN_TEXT, EntryC, RestC, RestNodeC, RestPtr, TripleC, TriplePtr, TripleTable, triple_bytes
 from .vocabulary cimport TrieNode, Vocabulary
 
 cdef uint32_t STOP = 2
@@ -34,9 +35,6 @@ cdef uint32_t MOST_NESTED = 4
 
 # Tokens that are too long for a rule are followed one by one if they are no more.
 cdef uint32_t FEW_LONG = 1 << 14
-
-# The digest, twice this word, of the triple of plain text: no hash has it but by an accident of 2^-128.
-cdef uint64_t PLAIN_TEXT = 0x0A0A0A0A0A0A0A0A
 
 
 cdef class Masks:
@@ -56,6 +54,7 @@ cdef class Masks:
         self.held = 0
         self.made = self.reused = 0
         self.lists_made = self.nested = 0
+        self.made_ns = 0
         self.digests = digests
 
     cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil:
@@ -271,8 +270,7 @@ cdef class Masks:
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
         cdef bint filtered = kind == COUNTED_RULE or kind == BOUNDED_RULE
-        cdef TripleKeyC key
-        cdef TriplePtr made
+        cdef EntryC entry
         cdef DigestC digest
         cdef bint shared
         if found != MISSING:
@@ -281,19 +279,37 @@ cdef class Masks:
         if self.table is not None:
             digest = self.digests.rule(rule)
         shared = not is_none(digest)
-        key.high, key.low = digest.high, digest.low
-        key.state, key.node = state - self.arena.automata.first[rule], node
+        entry.key.high, entry.key.low = digest.high, digest.low
+        entry.key.state, entry.key.node = state - self.arena.automata.first[rule], node
         if shared:
-            made = self.table.find(key)
-        if made.get() == NULL:
-            made = self.make(state, node, rule, filtered)
-            made.get().key = key
+            entry.triple = self.table.find(entry.key)
+        if entry.triple.get() == NULL:
+            entry.triple = self.make_timed(state, node, rule, filtered, &entry.took_ns)
             if shared:
-                self.table.add(made, True)
+                entry.triple.get().shared = True
+                entry.bytes = triple_bytes(entry.triple.get())
+                self.table.add(&entry, True)
         found = <uint32_t>self.triples.size()
         map_put(&self.triple_ids, local, found)
-        self.triples.push_back(made)
+        self.triples.push_back(entry.triple)
         return found
+
+    cdef TriplePtr make_timed(
+        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
+    ) noexcept nogil:
+        """Another triple may have to be made for it, whose time is its own."""
+        cdef uint64_t start = nanoseconds(), others = self.made_ns
+        cdef TriplePtr made = self.make(state, node, rule, filtered)
+        made.get().node = node
+        took_ns[0] = self.count_made(nanoseconds() - start - (self.made_ns - others))
+        return made
+
+    cdef uint32_t count_made(self, uint64_t took_ns) noexcept nogil:
+        """Returns them, as many as fit."""
+        self.made_ns += took_ns
+        if self.table is not None:
+            self.table.count_made(took_ns)
+        return <uint32_t>min(took_ns, <uint64_t>0xFFFFFFFF)
 
     cdef TriplePtr make(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
@@ -314,18 +330,21 @@ cdef class Masks:
 
     cdef TriplePtr plain_text(self) noexcept nogil:
         """The triple of plain text, shared by all grammars."""
-        cdef TripleKeyC key
-        cdef TriplePtr made
-        key.high = key.low = PLAIN_TEXT
-        key.state = key.node = 0
+        cdef uint64_t start
+        cdef EntryC entry
+        entry.key.high = entry.key.low = PLAIN_TEXT
+        entry.key.state = entry.key.node = 0
         if self.table is not None:
-            made = self.table.find(key)
-        if made.get() == NULL:
-            made = plain_text_triple(self.vocabulary)
-            made.get().key = key
+            entry.triple = self.table.find(entry.key)
+        if entry.triple.get() == NULL:
+            start = nanoseconds()
+            entry.triple = plain_text_triple(self.vocabulary)
+            entry.took_ns = self.count_made(nanoseconds() - start)
             if self.table is not None:
-                self.table.add(made, False)
-        return made
+                entry.triple.get().shared = True
+                entry.bytes = triple_bytes(entry.triple.get())
+                self.table.add(&entry, True)
+        return entry.triple
 
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:
         """An item's tokens, into ``scratch``."""
@@ -369,7 +388,7 @@ cdef class Masks:
         self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
         """The accepted tokens below the triple's node that bounds leave."""
-        cdef uint32_t t, depth = self.vocabulary.nodes[triple.key.node].depth
+        cdef uint32_t t, depth = self.vocabulary.nodes[triple.node].depth
         cdef vector[uint32_t] found
         accepted_ids(self.vocabulary, triple, bounds, &found)
         for t in found:
@@ -564,7 +583,7 @@ cdef class Masks:
         if not bounds.is_text:
             return rest.counts[number]
         return characters(
-            self.vocabulary, t, self.vocabulary.nodes[triple.key.node].depth,
+            self.vocabulary, t, self.vocabulary.nodes[triple.node].depth,
             self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - length, bounds)
 
     cdef bint is_below(

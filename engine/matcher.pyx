@@ -4,11 +4,11 @@ cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.memory cimport make_shared, shared_ptr
-from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from .automata cimport NO_ERROR
 from .bitmask cimport rows_of
 from .bits cimport clear_bit
+from .clock cimport nanoseconds
 from .distinct cimport Place, follow, is_stuck
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport Pool, vector
@@ -19,12 +19,6 @@ from .pool import keep_ready
 cdef uint32_t ORDINARY = 0
 cdef uint32_t STOP = 2
 cdef uint32_t EMPTY = 3
-
-
-cdef uint64_t nanoseconds() noexcept nogil:
-    cdef timespec now
-    clock_gettime(CLOCK_MONOTONIC, &now)
-    return <uint64_t>now.tv_sec * 1_000_000_000 + now.tv_nsec
 
 
 cdef class Tally:

@@ -5,10 +5,13 @@ from typing import Protocol
 
 
 class Store(Protocol):
-    """Bytes by key. Neither method raises: whatever fails is a miss, or is not kept."""
+    """Bytes by key. No method raises: whatever fails is a miss, or is not kept."""
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values in order, ``None`` for each that is missing."""
 
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Keeps the pairs, now or later or not at all."""
+
+    def hottest(self, group: bytes, most: int) -> list[bytes]:
+        """Keys that begin with ``group`` and "/", those that were used most first; maybe none."""

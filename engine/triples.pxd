@@ -31,7 +31,7 @@ Cost             merging: O(V/32) for a bitset, else O(ids); exits cost a step f
                  mostly rejected there.
 Bounds           `max_bytes`; past it everything is dropped at once, which only costs time.
 Threads          the table has a mutex of its own, never held while anything is built.
-Not here         making them (triplemaker), their bytes (artifact), using them (masks).
+Not here         making them (triplemaker), their bytes (triplebytes, artifact), using them (masks).
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -41,6 +41,11 @@ from libcpp.mutex cimport mutex
 from .hashing cimport U64MapC
 from .pool cimport vector
 from .vocabulary cimport Vocabulary
+
+cdef enum:
+    # twice this word is the digest of plain text, from which all free text is made: no hash has it but
+    # by an accident of 2^-128
+    PLAIN_TEXT = 0x0A0A0A0A
 
 cdef struct TripleKeyC:
     uint64_t high, low        # the rule's digest; 0, 0: it has none, and nothing is shared
@@ -69,7 +74,8 @@ cdef struct ExitGroupC:
     RestPtr rest              # made when it is asked for often (rests)
 
 cdef struct TripleC:
-    TripleKeyC key
+    uint32_t node             # of the token trie
+    bint shared               # between grammars
     vector[uint32_t] words
     vector[uint32_t] ids
     vector[uint32_t] need_ends
@@ -80,19 +86,29 @@ cdef struct TripleC:
 
 ctypedef shared_ptr[TripleC] TriplePtr
 
+cdef struct EntryC:
+    TripleKeyC key
+    uint32_t took_ns          # to make the triple, here or elsewhere, without others that it needed
+    size_t bytes              # of the triple, 0 if it is another entry's; and of the body
+    TriplePtr triple
+    vector[uint8_t] body      # the triple's bytes in a store, once they were made (triplebytes)
+
 cdef class TripleTable:
     cdef mutex guard
     cdef U64MapC index
-    cdef vector[TriplePtr] triples
-    cdef vector[uint32_t] older               # by triple: the one before it of the same rule, or MISSING
-    cdef U64MapC latest                       # by rule: its last triple
+    cdef vector[EntryC] entries
+    cdef vector[uint32_t] older               # by entry: the one before it of the same rule, or MISSING
+    cdef U64MapC latest                       # by rule: its last entry
     cdef vector[uint32_t] fresh               # made here since the last `take_fresh`
     cdef readonly size_t max_bytes
     cdef size_t held
     cdef readonly uint64_t hits, misses, evictions
+    cdef uint64_t made, made_ns               # here, those that are not shared included
     cdef TriplePtr find(self, TripleKeyC key) noexcept nogil
-    cdef void add(self, TriplePtr triple, bint is_fresh) noexcept nogil
-    cdef void take_fresh(self, vector[TriplePtr]* out) noexcept nogil
+    cdef void add(self, EntryC* entry, bint is_fresh) noexcept nogil
+    cdef void count_made(self, uint64_t took_ns) noexcept nogil
+    cdef void take_fresh(self, vector[EntryC]* out) noexcept nogil
+    cdef void keep_body(self, EntryC* entry) noexcept nogil
     cdef void clear(self) noexcept nogil
 
 cdef bint group_exits(TripleC* triple, Vocabulary vocabulary) noexcept nogil

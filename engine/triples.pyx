@@ -37,6 +37,7 @@ cdef class TripleTable:
         self.max_bytes = max_bytes
         self.held = 0
         self.hits = self.misses = self.evictions = 0
+        self.made = self.made_ns = 0
 
     cdef TriplePtr find(self, TripleKeyC key) noexcept nogil:
         """The triple, or a null pointer."""
@@ -44,69 +45,102 @@ cdef class TripleTable:
         cdef uint32_t at
         self.guard.lock()
         at = map_get(&self.index, key_hash(key))
-        if at != MISSING and same_key(self.triples[at].get().key, key):
-            found = self.triples[at]
+        if at != MISSING and same_key(self.entries[at].key, key):
+            found = self.entries[at].triple
             self.hits += 1
         else:
             self.misses += 1
         self.guard.unlock()
         return found
 
-    cdef void add(self, TriplePtr triple, bint is_fresh) noexcept nogil:
+    cdef void add(self, EntryC* entry, bint is_fresh) noexcept nogil:
         """``is_fresh``: made here, so the store does not have it yet."""
-        cdef TripleC* t = triple.get()
-        cdef size_t size = triple_bytes(t)
+        cdef uint64_t key = key_hash(entry.key), rule = rule_hash(entry.key)
+        cdef uint32_t number
         self.guard.lock()
-        if self.held + size > self.max_bytes:
+        if self.held + entry.bytes > self.max_bytes:
             self.clear()
             self.evictions += 1
-        if map_get(&self.index, key_hash(t.key)) == MISSING:
-            map_put(&self.index, key_hash(t.key), <uint32_t>self.triples.size())
+        if map_get(&self.index, key) == MISSING:
+            number = <uint32_t>self.entries.size()
+            map_put(&self.index, key, number)
             if is_fresh:
-                self.fresh.push_back(<uint32_t>self.triples.size())
-            self.older.push_back(map_get(&self.latest, rule_hash(t.key)))
-            map_put(&self.latest, rule_hash(t.key), <uint32_t>self.triples.size())
-            self.triples.push_back(triple)
-            self.held += size
+                self.fresh.push_back(number)
+            self.older.push_back(map_get(&self.latest, rule))
+            map_put(&self.latest, rule, number)
+            self.entries.push_back(entry[0])
+            self.held += entry.bytes
         self.guard.unlock()
 
     cdef void clear(self) noexcept nogil:
         map_clear(&self.index)
         map_clear(&self.latest)
         self.older.clear()
-        self.triples.clear()
+        self.entries.clear()
         self.fresh.clear()
         self.held = 0
 
-    cdef void take_fresh(self, vector[TriplePtr]* out) noexcept nogil:
+    cdef void count_made(self, uint64_t took_ns) noexcept nogil:
+        self.guard.lock()
+        self.made += 1
+        self.made_ns += took_ns
+        self.guard.unlock()
+
+    cdef void take_fresh(self, vector[EntryC]* out) noexcept nogil:
         """All triples of the rules that got one here since the last call, rule by rule."""
         cdef vector[uint8_t] is_taken
         cdef uint32_t at, older
         self.guard.lock()
-        is_taken.resize(self.triples.size())
+        is_taken.resize(self.entries.size())
         for at in self.fresh:
-            older = map_get(&self.latest, rule_hash(self.triples[at].get().key))
+            older = map_get(&self.latest, rule_hash(self.entries[at].key))
             while older != MISSING:
-                if same_rule(self.triples[older].get().key, self.triples[at].get().key):
+                if same_rule(self.entries[older].key, self.entries[at].key):
                     if is_taken[older]:
                         break
                     is_taken[older] = True
-                    out.push_back(self.triples[older])
+                    out.push_back(self.entries[older])
                 older = self.older[older]
         self.fresh.clear()
         self.guard.unlock()
 
-    def stats(self):
-        """Triples and bytes held, hits and misses, and how often everything was dropped."""
-        cdef size_t n, held
-        cdef uint64_t hits, misses, evictions
+    cdef void keep_body(self, EntryC* entry) noexcept nogil:
+        """Its body was made: the next time its rule is handed over it need not be made again."""
+        cdef uint32_t at
+        self.guard.lock()
+        at = map_get(&self.index, key_hash(entry.key))
+        if at != MISSING and same_key(self.entries[at].key, entry.key) and self.entries[at].body.size() == 0:
+            self.entries[at].body = entry.body
+            self.entries[at].bytes += entry.body.size()
+            self.held += entry.body.size()
+        self.guard.unlock()
+
+    def knows(self, bytes digest):
+        """Whether it has a triple of the rule."""
+        cdef TripleKeyC key
+        cdef uint32_t at
+        key.high, key.low = int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
         with nogil:
             self.guard.lock()
-            n, held = self.triples.size(), self.held
+            at = map_get(&self.latest, rule_hash(key))
+            self.guard.unlock()
+        return at != MISSING
+
+    def stats(self):
+        """Triples and bytes held, hits and misses, how often everything was dropped; and how many
+        were made, in how many nanoseconds.
+        """
+        cdef size_t n, held
+        cdef uint64_t hits, misses, evictions, made, made_ns
+        with nogil:
+            self.guard.lock()
+            n, held = self.entries.size(), self.held
             hits, misses, evictions = self.hits, self.misses, self.evictions
+            made, made_ns = self.made, self.made_ns
             self.guard.unlock()
         return {
             "triples": n, "bytes": held, "hits": hits, "misses": misses, "evictions": evictions,
+            "made": made, "made_ns": made_ns,
         }
 
 
@@ -122,7 +156,7 @@ cdef bint is_sound(TripleC* t, Vocabulary vocabulary) noexcept nogil:
         return False
     if t.exits.size() % 2 or (t.exit_counts.size() and 2 * t.exit_counts.size() != t.exits.size()):
         return False
-    if t.key.node >= nodes:
+    if t.node >= nodes:
         return False
     for k in range(<uint32_t>t.words.size()):
         if t.words[k] & ~vocabulary.ordinary_words[k]:
@@ -135,11 +169,11 @@ cdef bint is_sound(TripleC* t, Vocabulary vocabulary) noexcept nogil:
             return False
         last = k
     for k in t.triggers:
-        if k <= t.key.node or k >= vocabulary.nodes[t.key.node].end:
+        if k <= t.node or k >= vocabulary.nodes[t.node].end:
             return False
     for k in range(<uint32_t>t.exits.size() // 2):
         x = t.exits[2 * k]
-        if x <= t.key.node or x >= vocabulary.nodes[t.key.node].end or not is_child(vocabulary, x, t.exits[2 * k + 1]):
+        if x <= t.node or x >= vocabulary.nodes[t.node].end or not is_child(vocabulary, x, t.exits[2 * k + 1]):
             return False
     return group_exits(t, vocabulary)
 

@@ -4,6 +4,7 @@ It keeps nothing on disk, and only ever kills the process that it started.
 """
 
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -69,6 +70,16 @@ class RedisServer:
             self._process.kill()
             self._process.wait(PATIENCE_SECONDS)
             self._process = None
+
+    def pause(self) -> None:
+        """It takes what is sent, and answers nothing (SIGSTOP)."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """After ``pause``."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
 
     def close(self) -> None:
         """End it and remove its folder."""

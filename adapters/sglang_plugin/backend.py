@@ -205,6 +205,7 @@ def create(
         key=settings.cache_key,
         ttl_s=settings.cache_ttl_seconds,
         trust=settings.cache_trust,
+        read_seconds=settings.cache_read_seconds,
     )
     vocabulary = read_vocabulary(
         tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids), store=store
@@ -217,6 +218,7 @@ def create(
         most_thinking=api.most_thinking(),
         most_whitespace=most_whitespace,
     )
+    backend.compilations.ahead.put(backend.compiler.prefetch, settings.cache_prefetch_seconds)
     api.add_tree_walk(walk_tree)
     if api.speculates_by_ngrams(server_args):
         api.add_drafts(offer)

@@ -21,6 +21,8 @@ class Settings:
     cache_trust: Literal["key", "network"] = "key"
     cache_memory_bytes: int = 256 << 20
     cache_ttl_seconds: int = 7 * 24 * 3600
+    cache_read_seconds: float = 0.02
+    cache_prefetch_seconds: float = 1.0
     #: about what the compiler's own caches may hold: grammars, and what they share
     compiler_memory_bytes: int = 832 << 20
     #: threads that compile; they share the scheduler's process
@@ -57,6 +59,10 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         cache_trust=cast(Literal["key", "network"], trust),
         cache_memory_bytes=_count(environment, "CACHE_MEMORY_BYTES", default.cache_memory_bytes),
         cache_ttl_seconds=_count(environment, "CACHE_TTL_SECONDS", default.cache_ttl_seconds),
+        cache_read_seconds=_number(environment, "CACHE_READ_SECONDS", default.cache_read_seconds),
+        cache_prefetch_seconds=_number(
+            environment, "CACHE_PREFETCH_SECONDS", default.cache_prefetch_seconds
+        ),
         compiler_memory_bytes=_count(
             environment, "COMPILER_MEMORY_BYTES", default.compiler_memory_bytes
         ),

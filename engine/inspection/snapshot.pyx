@@ -302,7 +302,7 @@ cdef class _Copy:
             out[number] = values.Triple(
                 self.triple_ids.keys[k] >> 32, self.triple_ids.keys[k] & 0xFFFFFFFF, accepted,
                 uncertain, t.exits.size() // 2, self.triple_rests[number], t.triggers.size(),
-                t.key.high != 0 or t.key.low != 0)
+                t.shared)
         return tuple(out)
 
     cdef tuple count_tokens(self, TripleC* t):

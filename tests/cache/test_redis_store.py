@@ -21,6 +21,8 @@ BOUNDS = RedisBounds(
     connect_seconds=PATIENCE_SECONDS,
     socket_seconds=PATIENCE_SECONDS,
     reply_seconds=PATIENCE_SECONDS,
+    read_seconds=PATIENCE_SECONDS,
+    map_seconds=0,
     close_seconds=PATIENCE_SECONDS,
     pause_seconds=0.01,
     max_pause_seconds=0.05,
@@ -274,6 +276,7 @@ def test_a_redis_that_is_killed_costs_misses_and_one_that_returns_is_used_again(
 ) -> None:
     store = stored(make(redis_server.url), (b"a", b"1"))
     assert store.get_many([b"a"]) == [b"1"]
+    assert store.flush(PATIENCE_SECONDS)
 
     redis_server.kill()
     assert store.get_many([b"a"]) == [None]
@@ -358,9 +361,96 @@ def test_behind_a_memory_store_a_second_read_does_not_ask_redis(
     make: MakeStore, redis_server: RedisServer
 ) -> None:
     stored(make(redis_server.url), (b"a", b"1"))
-    tiered = TieredStore([MemoryStore(1 << 20), make(redis_server.url)])
+    far = make(redis_server.url)
+    tiered = TieredStore([MemoryStore(1 << 20), far])
     assert tiered.get_many([b"a", b"x"]) == [b"1", None]
+    assert far.flush(PATIENCE_SECONDS)
     redis_server.kill()
     assert tiered.get_many([b"a", b"x"]) == [b"1", None]
     assert tiered.stats()["l1_hits"] == 1
     assert tiered.stats()["l2_failures"] == 1
+
+
+# -- what is asked for -----------------------------------------------------------------------------
+
+
+def test_what_the_map_does_not_have_is_not_asked_for(make: MakeStore) -> None:
+    believing = replace(BOUNDS, map_seconds=3600)
+    reader, writer = make(bounds=believing), make()
+    assert reader.get_many([b"a"]) == [None]  # reads the map
+    stored(writer, (b"a", b"1"), (b"b", b"2"))
+    assert reader.get_many([b"a", b"b"]) == [None, None]
+    assert reader.stats()["absent"] == 2
+    stored(reader, (b"a", b"3"))
+    assert reader.get_many([b"a", b"b"]) == [b"3", None]
+    assert reader.stats()["absent"] == 3
+    assert make(bounds=believing).get_many([b"a", b"b"]) == [b"3", b"2"]
+
+
+def test_an_old_map_is_read_again_beside_the_answers(make: MakeStore) -> None:
+    reader, writer = make(bounds=replace(BOUNDS, map_seconds=0.05)), make()
+    assert reader.get_many([b"a"]) == [None]
+    stored(writer, (b"a", b"1"))
+    until(lambda: reader.get_many([b"a"]) == [b"1"])
+
+
+@pytest.mark.parametrize("damage", ["missing", "another type", "too long", "too short"])
+def test_a_damaged_map_costs_time_or_hits_and_nothing_else(
+    make: MakeStore, raw: Redis, damage: str
+) -> None:
+    reader = stored(make(bounds=replace(BOUNDS, map_seconds=3600)), (b"a", b"1"))
+    raw.delete(reader._map_key)
+    if damage == "another type":
+        raw.lpush(reader._map_key, b"x")
+    elif damage != "missing":
+        raw.set(reader._map_key, b"\xff" * (1 << 20 if damage == "too long" else 3))
+    for _ in range(2):
+        value = reader.get_many([b"a"])[0]
+        assert value == b"1" or (damage in ("missing", "too short") and value is None)
+
+
+def test_the_most_used_keys_of_a_group_come_first(make: MakeStore, raw: Redis) -> None:
+    store = make()
+    stored(store, (b"g/h/one", b"1"), (b"g/h/two", b"2"), (b"g/x", b"3"), (b"alone", b"4"))
+    for _ in range(3):
+        assert store.get_many([b"g/h/two"]) == [b"2"]
+        assert store.flush(PATIENCE_SECONDS)
+    assert make().hottest(b"g/h", 10) == [b"g/h/two", b"g/h/one"]
+    assert make().hottest(b"g/h", 1) == [b"g/h/two"]
+    assert make().hottest(b"nothing", 10) == []
+    raw.delete(store._hot_key(b"g/h"))
+    raw.set(store._hot_key(b"g/h"), b"not a sorted set")
+    assert make().hottest(b"g/h", 10) == []
+
+
+def test_of_a_group_so_many_names_are_kept(make: MakeStore) -> None:
+    store = make(bounds=replace(BOUNDS, hot_names=5))
+    stored(store, *[(b"g/%d" % number, b"x") for number in range(40)])
+    assert len(store.hottest(b"g", 100)) == 5
+
+
+def test_an_entry_that_is_used_lives_on(make: MakeStore, raw: Redis) -> None:
+    store = make(ttl_s=1000)
+    stored(store, (b"a", b"1"))
+    raw.expire(full_key(store, b"a"), 10)
+    assert store.get_many([b"a"]) == [b"1"]
+    assert store.flush(PATIENCE_SECONDS)
+    assert raw.ttl(full_key(store, b"a")) > 900
+
+
+def test_a_reading_ends_at_its_deadline(make: MakeStore, redis_server: RedisServer) -> None:
+    """A Redis that is paused, not gone: it takes what is sent and says nothing."""
+    bounds = replace(BOUNDS, read_seconds=0.5, pause_seconds=3600, close_seconds=1)
+    store = make(redis_server.url, bounds=bounds)
+    stored(store, (b"a", b"1"))
+    assert store.get_many([b"a"]) == [b"1"]
+    redis_server.pause()
+    try:
+        start = time.monotonic()
+        assert store.get_many([b"a"]) == [None]
+        assert time.monotonic() - start < PATIENCE_SECONDS / 2
+        assert store.stats()["open"] == 1
+        assert store.get_many([b"a"]) == [None]
+        assert store.stats()["skipped"] == 1
+    finally:
+        redis_server.resume()

@@ -20,6 +20,8 @@ BOUNDS = RedisBounds(
     connect_seconds=0.5,
     socket_seconds=0.5,
     reply_seconds=0.5,
+    read_seconds=0.5,
+    map_seconds=0,
     pause_seconds=3_600,
     max_pause_seconds=3_600,
 )

@@ -56,6 +56,9 @@ class DictStore:
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         self.kept.update(items)
 
+    def hottest(self, group: bytes, most: int) -> list[bytes]:
+        return [key for key in self.kept if key.startswith(group + b"/")][:most]
+
 
 Visit = Callable[[engine.Matcher, list[int]], None]
 

@@ -1,20 +1,21 @@
 """What one compiler leaves in a store serves others; what does not fit is refused and not used."""
 
 import struct
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 
 import engine
 from engine import artifact
+from engine import compiler as compiler_module
 from engine.triples import TripleTable
 from tests.engine.harness import DictStore, new_mask
 from tests.vocabularies import small_vocabulary
 
 #: a rule whose masks are costly, the same whatever the property's name
 MAIL = {"type": "string", "format": "email", "maxLength": 40}
-HEAD, PLACE = struct.Struct("<4sIIII"), struct.Struct("<II")
-LISTS = ("words", "ids", "need_ends", "exits", "exit_counts", "triggers")
+HEAD = struct.Struct("<4sIIII")
 
 
 def padded(vocabulary: engine.Vocabulary, by: int) -> engine.Vocabulary:
@@ -79,10 +80,68 @@ def test_what_is_learnt_later_is_added_to_what_lies_there() -> None:
     whole, first = learnt(TEXTS[0][:20], TEXTS[0]), learnt(TEXTS[0][:20])
     assert whole.kept.keys() >= first.kept.keys()
     for key, value in first.kept.items():
-        assert {tuple(triple["place"]) for triple in triples(value)} <= {
-            tuple(triple["place"]) for triple in triples(whole.kept[key])
-        }
+        assert places(value) <= places(whole.kept[key])
     assert sum(map(len, whole.kept.values())) > sum(map(len, first.kept.values()))
+
+
+def test_what_is_not_worth_it_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = DictStore()
+    compiler = engine.Compiler(small_vocabulary(), store=store)
+    compiler.flush()
+    store.kept.clear()
+    monkeypatch.setattr(artifact, "LEAST_GAIN", 1 << 40)
+    walk(compiler, "first", TEXTS)
+    compiler.flush()
+    assert not store.kept
+
+
+def test_what_others_used_is_loaded_ahead() -> None:
+    store = learnt(*TEXTS)
+    reader = engine.Compiler(small_vocabulary(), store=store)
+    asked = reader.stats()["store_hits"]
+    assert reader.prefetch(60) > 0
+    before = reader.stats()
+    assert before["store_hits"] > asked
+    walk(reader, "first", TEXTS)
+    assert reader.stats()["store_hits"] == before["store_hits"]
+    assert reader.stats()["triple_made"] == before["triple_made"]
+    assert reader.prefetch(60) == 0
+
+
+def test_loading_ahead_ends_in_time_and_with_half_the_memory() -> None:
+    store = learnt(*TEXTS)
+    assert engine.Compiler(small_vocabulary(), store=store).prefetch(0) == 0
+    small = engine.Compiler(small_vocabulary(), store=store, limits=engine.Limits(triple_bytes=1))
+    assert small.prefetch(60) <= 16
+    assert engine.Compiler(small_vocabulary()).prefetch(60) == 0
+
+
+def test_names_that_are_none_of_ours_are_passed_over() -> None:
+    store = learnt(*TEXTS)
+    group = artifact.store_group(small_vocabulary().fingerprint)
+    known = dict(store.kept)
+    for name in (b"", b"\xff", b"zz" * 16, b"00" * 15, b"00" * 17):
+        store.kept[group + b"/" + name] = b"whatever"
+        assert artifact.digest_of(group + b"/" + name) is None
+    reader = engine.Compiler(small_vocabulary(), store=store)
+    reader.prefetch(60)
+    assert reader.stats()["store_rejected"] == 0
+    assert known.keys() <= store.kept.keys()
+
+
+def test_a_rule_that_was_not_there_is_asked_for_again_only_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store = DictStore()
+    compiler = engine.Compiler(small_vocabulary(), store=store)
+    schema = {"type": "string", "pattern": "^[^a-c]{3}x$"}
+    compiler.compile_json_schema(schema)
+    misses = compiler.stats()["store_misses"]
+    compiler.compile_json_schema({**schema, "title": "another grammar"})
+    assert compiler.stats()["store_misses"] == misses
+    monkeypatch.setattr(compiler_module.time, "monotonic", lambda: time.monotonic_ns() / 1e9 + 60)
+    compiler.compile_json_schema({**schema, "title": "a third"})
+    assert compiler.stats()["store_misses"] > misses
 
 
 def test_damaged_values_are_not_used() -> None:
@@ -118,114 +177,232 @@ def test_another_vocabularys_values_are_refused() -> None:
 
 
 # -- values ----------------------------------------------------------------------------------------
-def fits(value: bytes, vocabulary: engine.Vocabulary) -> bool:
-    table = TripleTable(1 << 24)
-    fitted = artifact.load(table, b"sixteen bytes of", value, vocabulary)
-    assert fitted == (table.stats()["triples"] > 0)
-    return fitted
+LISTED, ALL_BUT, WORDS, SAME = range(4)
 
 
-def triples(value: bytes) -> list[dict[str, list[int]]]:
-    """A value as it is told in artifact's header."""
-    *_, count = HEAD.unpack_from(value)
-    at, out = HEAD.size, []
-    for _ in range(count):
-        found: dict[str, list[int]] = {"place": list(PLACE.unpack_from(value, at))}
-        at += PLACE.size
-        for name in LISTS:
-            (size,) = struct.unpack_from("<I", value, at)
-            found[name] = list(struct.unpack_from(f"<{size}I", value, at + 4))
-            at += 4 + 4 * size
-        out.append(found)
-    assert at == len(value)
+class Triple:
+    """A triple as it is told in triplebytes' header; ``body`` is its bytes."""
+
+    def __init__(self, left: "Left", words: int) -> None:
+        self.state, self.node, self.took_ns = left.number(), left.number(), left.number()
+        start = left.at
+        self.kind = left.byte()
+        self.same, self.needs = 0, []
+        self.accepted: list[int] = []
+        self.words = b""
+        self.exits: list[int] = []
+        self.counts: list[int] = []
+        self.triggers: list[int] = []
+        if self.kind == SAME:
+            self.same = left.number()
+            return
+        if self.kind == WORDS:
+            self.words = left.take(4 * words)
+        else:
+            self.accepted = left.sequence()
+        needs = left.number()
+        if needs:
+            self.needs = [needs, *(left.number() for _ in range(self.size()))]
+        self.exits = left.pairs()
+        self.counts, self.triggers = left.sequence(), left.sequence()
+        assert left.data[start : left.at] == self.body()
+
+    def size(self) -> int:
+        """Tokens accepted."""
+        small = small_vocabulary()
+        special = set(small.special_token_ids)
+        ordinary = [t for t, text in enumerate(small.tokens) if text and t not in special]
+        if self.kind == ALL_BUT:
+            return len(ordinary) - len(self.accepted)
+        return len(self.accepted) + int.from_bytes(self.words).bit_count()
+
+    def body(self) -> bytes:
+        if self.kind == SAME:
+            return bytes([SAME]) + number(self.same)
+        accepted = self.words if self.kind == WORDS else list_of(self.accepted)
+        needs = b"".join(map(number, self.needs)) or number(0)
+        pairs = number(len(self.exits) // 2)
+        last = 0
+        for x, k in zip(self.exits[::2], self.exits[1::2], strict=True):
+            pairs += folded(x - last) + folded(k - x)
+            last = x
+        tail = pairs + list_of(self.counts) + list_of(self.triggers)
+        return bytes([self.kind]) + accepted + needs + tail
+
+    def value(self) -> bytes:
+        return number(self.state) + number(self.node) + number(self.took_ns) + self.body()
+
+
+class Left:
+    """What is left to read."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def take(self, size: int) -> bytes:
+        self.at += size
+        return self.data[self.at - size : self.at]
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def number(self) -> int:
+        found = shift = 0
+        while True:
+            byte = self.byte()
+            found |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return found
+
+    def distance(self) -> int:
+        found = self.number()
+        return -((found + 1) // 2) if found % 2 else found // 2
+
+    def sequence(self) -> list[int]:
+        out, last = [], 0
+        for _ in range(self.number()):
+            last += self.distance()
+            out.append(last)
+        return out
+
+    def pairs(self) -> list[int]:
+        out, x = [], 0
+        for _ in range(self.number()):
+            x += self.distance()
+            out += [x, x + self.distance()]
+        return out
+
+
+def number(value: int) -> bytes:
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def folded(distance: int) -> bytes:
+    return number(2 * distance if distance >= 0 else -2 * distance - 1)
+
+
+def list_of(values: list[int]) -> bytes:
+    return number(len(values)) + b"".join(
+        folded(value - last) for last, value in zip([0, *values], values, strict=False)
+    )
+
+
+def places(value: bytes) -> set[tuple[int, int]]:
+    return {(triple.state, triple.node) for triple in triples(value)}
+
+
+def triples(value: bytes) -> list[Triple]:
+    _, _, words, _, count = HEAD.unpack_from(value)
+    left = Left(value[HEAD.size :])
+    out = [Triple(left, words) for _ in range(count)]
+    assert left.at == len(left.data)
     return out
 
 
-def value_of(head: bytes, found: list[dict[str, list[int]]]) -> bytes:
-    parts = [head]
-    for triple in found:
-        parts.append(PLACE.pack(*triple["place"]))
-        for name in LISTS:
-            parts.append(struct.pack(f"<I{len(triple[name])}I", len(triple[name]), *triple[name]))
-    return b"".join(parts)
+def fits(value: bytes, vocabulary: engine.Vocabulary) -> bool:
+    table = TripleTable(1 << 24)
+    took_ns = artifact.load(table, b"sixteen bytes of", value, vocabulary)
+    assert (took_ns >= 0) == (table.stats()["triples"] > 0)
+    return took_ns >= 0
 
 
 def damages(value: bytes, vocabulary: engine.Vocabulary) -> Iterator[tuple[str, bytes]]:
     """Of every kind as many as the value has room for."""
     head = value[: HEAD.size]
-    assert value_of(head, triples(value)) == value
     yield "nothing", b""
     yield "half a head", value[:9]
-    yield "an odd size", value[:-1]
-    yield "a word less", value[:-4]
-    yield "a word more", value + b"\0\0\0\0"
+    yield "a byte less", value[:-1]
+    yield "a byte more", value + b"\0"
     yield "other magic", b"XXXX" + value[4:]
     yield "another version", value[:4] + struct.pack("<I", artifact.VERSION + 1) + value[8:]
     yield "another width", value[:8] + struct.pack("<I", vocabulary.words + 1) + value[12:]
     yield "another trie", value[:12] + struct.pack("<I", vocabulary.trie_nodes + 1) + value[16:]
     yield "more triples", value[:16] + b"\xff" * 4 + value[20:]
-    for number in range(len(triples(value))):
+    for place in range(len(triples(value))):
         for name, change in CHANGES.items():
             found = triples(value)
-            if change(found[number], vocabulary):
-                yield name, value_of(head, found)
+            if change(found[place], vocabulary):
+                yield name, head + b"".join(triple.value() for triple in found)
 
 
-def _stop_token(triple: dict[str, list[int]], vocabulary: engine.Vocabulary) -> bool:
-    triple["ids"] += [vocabulary.stop_token_ids[0]]
-    return True
+def _far_token(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+    triple.accepted.append(vocabulary.size)
+    triple.needs += [0] * bool(triple.needs)
+    return triple.kind in (LISTED, ALL_BUT)
 
 
-def _stop_bit(triple: dict[str, list[int]], vocabulary: engine.Vocabulary) -> bool:
+def _stop_token(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+    triple.accepted.append(vocabulary.stop_token_ids[0])
+    triple.needs += [0] * bool(triple.needs)
+    return triple.kind == LISTED
+
+
+def _stop_bit(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
     stop = vocabulary.stop_token_ids[0]
-    if triple["words"]:
-        triple["words"][stop >> 5] |= 1 << (stop & 31)
-    return bool(triple["words"])
+    words = bytearray(triple.words)
+    if words:
+        words[stop >> 3] |= 1 << (stop & 7)
+    triple.words = bytes(words)
+    return bool(words)
 
 
-def _far_token(triple: dict[str, list[int]], vocabulary: engine.Vocabulary) -> bool:
-    triple["ids"] += [vocabulary.size]
+def _far_node(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+    triple.node = vocabulary.trie_nodes
     return True
 
 
-def _far_node(triple: dict[str, list[int]], vocabulary: engine.Vocabulary) -> bool:
-    triple["place"][1] = vocabulary.trie_nodes
+def _far_exit(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+    triple.exits += [vocabulary.trie_nodes, vocabulary.trie_nodes + 1]
+    return triple.kind != SAME
+
+
+def _lone_count(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+    triple.counts += [1]
+    return triple.kind != SAME
+
+
+def _far_trigger(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+    triple.triggers += [vocabulary.trie_nodes]
+    return triple.kind != SAME
+
+
+def _great_need(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+    if len(triple.needs) > 1:
+        triple.needs[-1] = triple.needs[0]
+    return len(triple.needs) > 1
+
+
+def _negative_token(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+    triple.accepted.insert(0, -1)
+    triple.needs += [0] * bool(triple.needs)
+    return triple.kind in (LISTED, ALL_BUT)
+
+
+def _unknown_kind(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+    triple.kind = 4
     return True
 
 
-def _far_exit(triple: dict[str, list[int]], vocabulary: engine.Vocabulary) -> bool:
-    triple["exits"] += [vocabulary.trie_nodes, vocabulary.trie_nodes + 1]
+def _same_as_none(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+    triple.kind, triple.same = SAME, 1 << 20
     return True
 
 
-def _half_an_exit(triple: dict[str, list[int]], vocabulary: engine.Vocabulary) -> bool:
-    triple["exits"] += [1]
-    return True
-
-
-def _far_trigger(triple: dict[str, list[int]], vocabulary: engine.Vocabulary) -> bool:
-    triple["triggers"] += [vocabulary.trie_nodes]
-    return True
-
-
-def _needs_that_fall(triple: dict[str, list[int]], vocabulary: engine.Vocabulary) -> bool:
-    triple["need_ends"] += [len(triple["ids"]), 0]
-    return bool(triple["ids"])
-
-
-def _short_words(triple: dict[str, list[int]], vocabulary: engine.Vocabulary) -> bool:
-    triple["words"] = triple["words"][:-1]
-    return bool(triple["words"])
-
-
-CHANGES: dict[str, Callable[[dict[str, list[int]], engine.Vocabulary], bool]] = {
+CHANGES: dict[str, Callable[[Triple, engine.Vocabulary], bool]] = {
     "a stop token": _stop_token,
     "a stop token's bit": _stop_bit,
     "a far token": _far_token,
+    "a negative token": _negative_token,
     "a far node": _far_node,
     "a far exit": _far_exit,
-    "half an exit": _half_an_exit,
+    "a lone count": _lone_count,
     "a far trigger": _far_trigger,
-    "needs that fall": _needs_that_fall,
-    "short words": _short_words,
+    "a need too great": _great_need,
+    "an unknown kind": _unknown_kind,
+    "the same as none": _same_as_none,
 }
