@@ -1,0 +1,215 @@
+"""python -m bench.cache: what a fresh process gains from a Redis in which another's masks lie.
+
+Four passes over the same schemas and tool sets, each in a process of its own but the last:
+
+    alone     no store at all
+    first     an empty Redis, which it fills
+    fresh     the Redis that the first one filled: what a new replica does
+    warmed    the same process once more: its masks are there, its grammars are compiled again
+
+Each case is compiled, and its texts are walked token by token with a mask before each.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+import numpy as np
+from redis import Redis
+
+from cache import NAMESPACE, open_store
+from engine import Compiler, EngineError, Limits, Matcher, Vocabulary
+from tests.redis_server import RedisServer
+
+from .data import bfcl, builtin_schemas, builtin_tools, maskbench
+from .report import markdown
+from .vocabularies import NAMES, load
+
+KEY = b"sixteen bytes of secret"
+SHOWN = (0.5, 0.9, 0.99)
+
+
+class Case(NamedTuple):
+    schema: Any
+    texts: list[str]
+
+
+class Pass(NamedTuple):
+    """Microseconds by case: until the first mask, and for all; what compiler and store count."""
+
+    first_us: list[float]
+    whole_us: list[float]
+    compiler: dict[str, int]
+    store: dict[str, int]
+
+
+def cases(asked: argparse.Namespace) -> Iterator[Case]:
+    """Schemas, then tool sets, each as the schema of a call of one of its tools."""
+    folder = asked.maskbench
+    schemas = maskbench(Path(folder), asked.schemas, half=asked.half) if folder else builtin_schemas()
+    for case in schemas:
+        yield Case(case.schema, [text for text, _ in case.texts])
+    sets = bfcl(Path(asked.bfcl), asked.sets) if asked.bfcl else builtin_tools()
+    for tools in sets:
+        calls = [_call({"const": name}, schema) for name, schema in tools.tools]
+        texts = [json.dumps({"name": name, "arguments": given}) for name, given in tools.calls]
+        yield Case({"anyOf": calls}, texts)
+
+
+def _call(name: Any, arguments: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"name": name, "arguments": arguments},
+        "required": ["name", "arguments"],
+        "additionalProperties": False,
+    }
+
+
+def run(asked: argparse.Namespace, url: str | None, passes: int) -> list[Pass]:
+    """In this process."""
+    loaded = load(asked.vocabulary)
+    store = None
+    if url is not None:
+        store = open_store(memory_bytes=0, redis_url=url, key=KEY, ttl_s=3600)
+    vocabulary = Vocabulary(
+        loaded.tokens,
+        stop_token_ids=[loaded.stop],
+        special_token_ids=loaded.special.values(),
+        store=store,
+    )
+    # no grammar is kept, so that each pass compiles them all
+    compiler = Compiler(vocabulary, store=store, limits=Limits(kept_grammars=1))
+    start = perf_counter_ns()
+    prefetched = compiler.prefetch(1.0)
+    prefetch_ms = (perf_counter_ns() - start) / 1e6
+    done = [
+        _pass(compiler, loaded.encoding, list(cases(asked)), store.stats if store else dict)
+        for _ in range(passes)
+    ]
+    compiler.flush()
+    if store is not None:
+        store.close()
+    told = {"prefetched": prefetched, "prefetch_us": round(1000 * prefetch_ms)}
+    return [one._replace(store={**one.store, **told}) for one in done]
+
+
+def _pass(compiler: Compiler, encoding: Any, every: Sequence[Case], told: Any) -> Pass:
+    mask = np.zeros((1, compiler.vocabulary.words), dtype=np.int32)
+    first, whole = [], []
+    for case in every:
+        start = perf_counter_ns()
+        try:
+            compiled = compiler.compile_json_schema(case.schema)
+        except EngineError:
+            continue
+        Matcher(compiled).fill_bitmask(mask)
+        first.append((perf_counter_ns() - start) / 1000)
+        spent = perf_counter_ns() - start
+        for text in case.texts:
+            tokens = encoding.encode(text, disallowed_special=())
+            start = perf_counter_ns()
+            matcher = Matcher(compiled)
+            for token in tokens:
+                matcher.fill_bitmask(mask)
+                if not matcher.accept_token(token):
+                    break
+            else:
+                matcher.fill_bitmask(mask)
+            spent += perf_counter_ns() - start
+        whole.append(spent / 1000)
+    return Pass(first, whole, compiler.stats(), told())
+
+
+def measure(asked: argparse.Namespace) -> tuple[dict[str, Pass], int]:
+    """The passes, by name; and the bytes in Redis."""
+    redis = RedisServer()
+    redis.start()
+    # a fresh interpreter, as a new replica is one
+    pool = multiprocessing.get_context("spawn")
+    try:
+        found = {}
+        for names, url in (
+            (("alone",), None),
+            (("first",), redis.url),
+            (("fresh", "warmed"), redis.url),
+        ):
+            with pool.Pool(1) as one:
+                found.update(zip(names, one.apply(run, (asked, url, len(names))), strict=True))
+        return found, _bytes(redis.url)
+    finally:
+        redis.close()
+
+
+def _bytes(url: str) -> int:
+    """What the entries of all masks take in Redis, by its own account."""
+    with Redis.from_url(url) as client:
+        keys = client.scan_iter(f"{NAMESPACE}:masks/*")
+        return sum(client.memory_usage(key, samples=0) or 0 for key in keys)
+
+
+def table(found: dict[str, Pass]) -> str:
+    rows = []
+    for name, one in found.items():
+        row = [name, f"{one.compiler['triple_made_ns'] / 1e6:,.1f}"]
+        for times in (one.first_us, one.whole_us):
+            row += [f"{q:,.0f}" for q in (mean(times), *np.quantile(times, SHOWN))]
+        rows.append(row)
+    heads = ["pass", "masks of automata (ms)"]
+    for what in ("first mask", "whole"):
+        heads += [f"{what} (us) mean", "p50", "p90", "p99"]
+    return markdown([heads, *rows])
+
+
+def figures(found: dict[str, Pass], found_bytes: int) -> list[str]:
+    """What the goals are about, in sentences."""
+    alone, first, fresh = found["alone"], found["first"], found["fresh"]
+    made = {name: one.compiler["triple_made_ns"] for name, one in found.items()}
+    told = fresh.compiler
+    spent = told["store_read_ns"] + told["store_load_ns"]
+    quantiles = {name: np.quantile(one.first_us, SHOWN) for name, one in found.items()}
+    us = spent / 1000 / len(fresh.first_us)
+    asked = told["store_hits"] + told["store_misses"]
+    return [
+        f"masks of automata made again: {made['fresh'] / made['alone']:.1%} of the time alone",
+        f"loading, with the way through Redis: {spent / 1e6:,.1f} ms for what took "
+        f"{told['store_saved_ns'] / 1e6:,.1f} ms to make: "
+        f"{spent / max(1, told['store_saved_ns']):.2f}; {us:,.0f} us a compile",
+        f"of {asked} rules looked for {told['store_hits']} were there and "
+        f"{told['store_rejected']} refused; Redis was asked for "
+        f"{asked - fresh.store.get('l2_absent', 0)}",
+        f"prefetched {fresh.store['prefetched']} rules in "
+        f"{fresh.store['prefetch_us'] / 1000:,.1f} ms",
+        "first mask, fresh / alone at p50, p90, p99: "
+        + ", ".join(f"{q:.2f}" for q in quantiles["fresh"] / quantiles["alone"]),
+        f"first mask p99, fresh / warmed: {quantiles['fresh'][2] / quantiles['warmed'][2]:.2f}",
+        f"in Redis {found_bytes:,} bytes; {first.compiler['store_puts']:,} puts",
+        f"all of a pass, alone {sum(alone.whole_us) / 1e6:,.2f} s, "
+        f"first {sum(first.whole_us) / 1e6:,.2f}, fresh {sum(fresh.whole_us) / 1e6:,.2f}",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.cache",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--vocabulary", default="llama3", choices=NAMES)
+    add("--maskbench", default=os.environ.get("SWITCHYARD_MASKBENCH"), help="folder")
+    add("--bfcl", default=os.environ.get("SWITCHYARD_BFCL"), help="folder")
+    add("--half", type=int, choices=(0, 1), help="of MaskBench's files, every second one")
+    add("--schemas", type=int, default=300)
+    add("--sets", type=int, default=300)
+    found, found_bytes = measure(parser.parse_args())
+    print(table(found), "", *figures(found, found_bytes), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
