@@ -72,6 +72,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         on_failure=lambda name: metrics.worker_failures.labels(name).inc(),
     )
     metrics.watch("cache", "The engine's cache: counters and sizes of every tier", store.stats)
+    metrics.watch("compiler", "The engine's compiler: counters and sizes", compiler.stats)
     metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
     chat = ChatService(
         settings=settings,

@@ -51,8 +51,9 @@ class Pass(NamedTuple):
 
 def cases(asked: argparse.Namespace) -> Iterator[Case]:
     """Schemas, then tool sets, each as the schema of a call of one of its tools."""
-    folder = asked.maskbench
-    schemas = maskbench(Path(folder), asked.schemas, half=asked.half) if folder else builtin_schemas()
+    schemas = builtin_schemas()
+    if asked.maskbench:
+        schemas = maskbench(Path(asked.maskbench), asked.schemas, half=asked.half)
     for case in schemas:
         yield Case(case.schema, [text for text, _ in case.texts])
     sets = bfcl(Path(asked.bfcl), asked.sets) if asked.bfcl else builtin_tools()
@@ -194,20 +195,24 @@ def figures(found: dict[str, Pass], found_bytes: int) -> list[str]:
     ]
 
 
-def main() -> None:
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m bench.cache",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("--vocabulary", default="llama3", choices=NAMES)
+    add("--vocabulary", default="llama3", choices=(*NAMES, "bytes"))
     add("--maskbench", default=os.environ.get("SWITCHYARD_MASKBENCH"), help="folder")
-    add("--bfcl", default=os.environ.get("SWITCHYARD_BFCL"), help="folder")
     add("--half", type=int, choices=(0, 1), help="of MaskBench's files, every second one")
+    add("--bfcl", default=os.environ.get("SWITCHYARD_BFCL"), help="folder")
     add("--schemas", type=int, default=300)
     add("--sets", type=int, default=300)
-    found, found_bytes = measure(parser.parse_args())
+    return parser.parse_args(given)
+
+
+def main() -> None:
+    found, found_bytes = measure(arguments())
     print(table(found), "", *figures(found, found_bytes), sep="\n")
 
 
