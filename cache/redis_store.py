@@ -152,7 +152,8 @@ class RedisStore:
             found.update(zip(batch, self._read(batch), strict=True))
         values = [found.get(key) for key in keys]
         hits = len(values) - values.count(None)
-        self._queue.put((key, None) for key, value in found.items() if value is not None)
+        if hits:
+            self._queue.put((key, None) for key, value in found.items() if value is not None)
         self._counts.add(
             hits=hits,
             misses=len(keys) - hits,

@@ -19,10 +19,14 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
 from .digests cimport DigestC, bytes_of
+from .hashing cimport MISSING, U64MapC, map_get, map_put, mix
 from .pool cimport vector
 from .triplebytes cimport ReaderC, put_body, put_head, put_same, take_entry
 from .triples cimport EntryC, TripleKeyC, TripleTable
 from .vocabulary cimport Vocabulary
+
+cdef extern from "blake2b.h" namespace "blake2b":
+    void blake2b_digest "blake2b::digest"(const void* data, size_t n, uint64_t* out) noexcept nogil
 
 #: part of every key; raised whenever automata are numbered or triples are made differently
 VERSION = 5
@@ -36,6 +40,9 @@ cdef uint64_t KEY_NS = 12_000
 
 # What a value may come to in memory: a few bytes make a bitset.
 cdef size_t MOST_BYTES = 1 << 27
+# Of a value that is made; stores take a little more. And of a triple's head.
+cdef size_t MOST_VALUE_BYTES = 1_000_000
+cdef size_t HEAD_BYTES = 24
 
 cdef uint32_t VERSION_C = VERSION
 cdef uint32_t MAGIC = int.from_bytes(b"SYM1", "little")
@@ -118,12 +125,14 @@ cdef encode(TripleTable table, EntryC* entries, size_t n, Vocabulary vocabulary,
     """None if they are not worth it. Triples with one body are worth it together."""
     cdef vector[uint8_t] out
     cdef vector[BodyC] bodies
+    cdef U64MapC known
     cdef vector[uint32_t] body_of
     cdef HeadC head = HeadC(
         MAGIC, VERSION_C, vocabulary.used_words, <uint32_t>vocabulary.nodes.size() - 1, 0)
     cdef BodyC* body
     cdef size_t k
     cdef uint64_t took_ns = 0
+    known.used = 0
     with nogil:
         body_of.assign(n, NONE)
         for k in range(n):
@@ -132,13 +141,15 @@ cdef encode(TripleTable table, EntryC* entries, size_t n, Vocabulary vocabulary,
                     entries[k].body.clear()
                     continue
                 table.keep_body(&entries[k])
-            body_of[k] = find_body(&bodies, &entries[k])
+            body_of[k] = find_body(&bodies, &known, &entries[k])
         out.resize(sizeof(HeadC))
         for k in range(n):
             if body_of[k] == NONE:
                 continue
             body = &bodies[body_of[k]]
             if body.took_ns < least_gain * (TRIPLE_NS * body.uses + BYTE_NS * body.entry.body.size()):
+                continue
+            if out.size() + HEAD_BYTES + entries[k].body.size() > MOST_VALUE_BYTES:
                 continue
             put_head(&out, &entries[k])
             if body.number == NONE:
@@ -154,21 +165,25 @@ cdef encode(TripleTable table, EntryC* entries, size_t n, Vocabulary vocabulary,
     return (<const char*>out.data())[:out.size()]
 
 
-cdef uint32_t find_body(vector[BodyC]* bodies, EntryC* entry) noexcept nogil:
-    """The place of the entry's body among those met; most are told apart by their size."""
-    cdef BodyC* known
-    cdef uint32_t k
-    for k in range(<uint32_t>bodies.size()):
-        known = &bodies[0][k]
-        if known.entry.key.node == entry.key.node and known.entry.body.size() == entry.body.size() and not memcmp(
-                known.entry.body.data(), entry.body.data(), entry.body.size()):
-            break
-    else:
-        k = <uint32_t>bodies.size()
+cdef uint32_t find_body(vector[BodyC]* bodies, U64MapC* known, EntryC* entry) noexcept nogil:
+    """The place of the entry's body among those met. Two of one hash are not told to be the same."""
+    cdef uint64_t key[2]
+    cdef uint32_t found
+    blake2b_digest(entry.body.data(), entry.body.size(), key)
+    key[0] = (key[0] ^ mix(entry.key.node)) | 1
+    found = map_get(known, key[0])
+    if found == MISSING or not same_body(bodies[0][found].entry, entry):
+        found = <uint32_t>bodies.size()
         bodies.push_back(BodyC(entry, 0, 0, NONE))
-    bodies[0][k].took_ns += entry.took_ns
-    bodies[0][k].uses += 1
-    return k
+        map_put(known, key[0], found)
+    bodies[0][found].took_ns += entry.took_ns
+    bodies[0][found].uses += 1
+    return found
+
+
+cdef bint same_body(EntryC* a, EntryC* b) noexcept nogil:
+    return a.key.node == b.key.node and a.body.size() == b.body.size() and not memcmp(
+        a.body.data(), b.body.data(), a.body.size())
 
 
 cdef bint decode(const uint8_t* data, size_t size, Vocabulary vocabulary, vector[EntryC]* out) noexcept nogil:
