@@ -51,7 +51,7 @@ MEASURED_AGAIN = 4
 MOST_ASKED = 64
 #: rules that are loaded before anything asks for them, and in one round trip
 MOST_PREFETCHED, PREFETCHED_AT_ONCE = 4096, 16
-#: seconds until a rule that the store did not have is asked for again, by another grammar
+#: seconds until a rule that was asked for is again: the store had none, or more was learnt of it
 ASK_AGAIN_SECONDS = 30.0
 #: rules that were asked for, remembered
 MOST_REMEMBERED = 1 << 16
@@ -274,16 +274,21 @@ class Compiler:
         return compiled
 
     def _exchange(self, compiled: Compiled) -> None:
-        """Hands over what was learnt, and asks for the costly rules that nothing is known of."""
-        self.flush()
-        if self._store is None or self._triples is None:
+        """Asks for the costly rules that nothing is known of, and hands over what was learnt. What
+        others have of the same rules is asked for first, so that it is not lost.
+        """
+        store, triples = self._store, self._triples
+        if store is None or triples is None:
             return
-        self._load(self._store, self._triples, self._due(compiled.costly_digests(), self._triples))
+        wanted = [each for each in compiled.costly_digests() if not triples.knows(each)]
+        self._load(store, triples, self._due(wanted + triples.fresh_rules()))
+        self.flush()
 
     def _load(self, store: Store, triples: TripleTable, digests: list[bytes]) -> int:
         """In one go. Returns how many rules there were."""
         if not digests:
             return 0
+        self._note_asked(digests)
         keys = [artifact.store_key(self.vocabulary.fingerprint, digest) for digest in digests]
         start = time.perf_counter_ns()
         values = store.get_many(keys)
@@ -305,21 +310,20 @@ class Compiler:
             self._counts["store_load_ns"] += time.perf_counter_ns() - read
         return hits
 
-    def _due(self, digests: list[bytes], triples: TripleTable) -> list[bytes]:
-        """Those to ask for: not here, and not asked for a moment ago."""
+    def _due(self, digests: list[bytes]) -> list[bytes]:
+        """Those that were not asked for a moment ago, as many as one round trip takes."""
         now = time.monotonic()
         with self._guard:
-            due = [
-                digest
-                for digest in digests
-                if self._ask_again.get(digest, now) <= now and not triples.knows(digest)
-            ][:MOST_ASKED]
-            for digest in due:
-                self._ask_again[digest] = now + ASK_AGAIN_SECONDS
+            return [each for each in digests if self._ask_again.get(each, now) <= now][:MOST_ASKED]
+
+    def _note_asked(self, digests: list[bytes]) -> None:
+        again = time.monotonic() + ASK_AGAIN_SECONDS
+        with self._guard:
+            for digest in digests:
+                self._ask_again[digest] = again
                 self._ask_again.move_to_end(digest)
             while len(self._ask_again) > MOST_REMEMBERED:
                 self._ask_again.popitem(last=False)
-        return due
 
     def prefetch(self, seconds: float) -> int:
         """Loads the masks that others used most, so that no compile waits for them.

@@ -53,15 +53,17 @@ cdef class TripleTable:
         self.guard.unlock()
         return found
 
-    cdef void add(self, EntryC* entry, bint is_fresh) noexcept nogil:
-        """``is_fresh``: made here, so the store does not have it yet."""
+    cdef bint add(self, EntryC* entry, bint is_fresh) noexcept nogil:
+        """``is_fresh``: made here, so the store does not have it yet. False: there is one already."""
         cdef uint64_t key = key_hash(entry.key), rule = rule_hash(entry.key)
         cdef uint32_t number
+        cdef bint is_new
         self.guard.lock()
         if self.held + entry.bytes > self.max_bytes:
             self.clear()
             self.evictions += 1
-        if map_get(&self.index, key) == MISSING:
+        is_new = map_get(&self.index, key) == MISSING
+        if is_new:
             number = <uint32_t>self.entries.size()
             map_put(&self.index, key, number)
             if is_fresh:
@@ -71,6 +73,7 @@ cdef class TripleTable:
             self.entries.push_back(entry[0])
             self.held += entry.bytes
         self.guard.unlock()
+        return is_new
 
     cdef void clear(self) noexcept nogil:
         map_clear(&self.index)
@@ -114,6 +117,18 @@ cdef class TripleTable:
             self.entries[at].bytes += entry.body.size()
             self.held += entry.body.size()
         self.guard.unlock()
+
+    def fresh_rules(self):
+        """The digests of rules with triples made here since the last ``take_fresh``."""
+        cdef vector[TripleKeyC] keys
+        cdef uint32_t at
+        with nogil:
+            self.guard.lock()
+            for at in self.fresh:
+                keys.push_back(self.entries[at].key)
+            self.guard.unlock()
+        found = {int(key.high).to_bytes(8, "little") + int(key.low).to_bytes(8, "little") for key in keys}
+        return list(found)
 
     def knows(self, bytes digest):
         """Whether it has a triple of the rule."""
