@@ -3,6 +3,7 @@
 Every store has the same face, and no method of it raises because of what it holds or where it lies:
 
     get_many(keys) -> list of bytes or None, in the order of the keys; None is a miss
+    get_newest(keys)                         the same, what others wrote last
     put_many([(key, value), ...])            may keep them, or not
     hottest(group, most) -> list of keys     of those that begin with "group/", the most used ones
     stats() -> dict[str, int]                counters since start, and what is held now

@@ -14,6 +14,7 @@ class Layer(Protocol):
     """What a store must offer to stand in a row."""
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
+    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None: ...
     def hottest(self, group: bytes, most: int) -> list[bytes]: ...
     def stats(self) -> dict[str, int]: ...
@@ -44,6 +45,10 @@ class TieredStore:
             found.update(fresh)
             missing = [key for key in missing if key not in found]
         return [found.get(key) for key in keys]
+
+    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """What the farthest layer has: that is where others write."""
+        return self._layers[-1].get_newest(keys)
 
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Put every pair into every layer."""

@@ -281,17 +281,23 @@ class Compiler:
         if store is None or triples is None:
             return
         wanted = [each for each in compiled.costly_digests() if not triples.knows(each)]
-        self._load(store, triples, self._due(wanted + triples.fresh_rules()))
+        self._load(store.get_many, triples, self._due(wanted))
+        self._load(store.get_newest, triples, self._due(triples.fresh_rules()))
         self.flush()
 
-    def _load(self, store: Store, triples: TripleTable, digests: list[bytes]) -> int:
+    def _load(
+        self,
+        get: Callable[[Sequence[bytes]], list[bytes | None]],
+        triples: TripleTable,
+        digests: list[bytes],
+    ) -> int:
         """In one go. Returns how many rules there were."""
         if not digests:
             return 0
         self._note_asked(digests)
         keys = [artifact.store_key(self.vocabulary.fingerprint, digest) for digest in digests]
         start = time.perf_counter_ns()
-        values = store.get_many(keys)
+        values = get(keys)
         read = time.perf_counter_ns()
         hits = rejected = saved_ns = 0
         for digest, value in zip(digests, values, strict=True):
@@ -345,7 +351,9 @@ class Compiler:
         for start in range(0, len(wanted), PREFETCHED_AT_ONCE):
             if time.monotonic() > end or 2 * triples.stats()["bytes"] > self.limits.triple_bytes:
                 break
-            loaded += self._load(store, triples, wanted[start : start + PREFETCHED_AT_ONCE])
+            loaded += self._load(
+                store.get_many, triples, wanted[start : start + PREFETCHED_AT_ONCE]
+            )
         return loaded
 
     def flush(self) -> None:

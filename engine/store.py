@@ -10,6 +10,9 @@ class Store(Protocol):
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values in order, ``None`` for each that is missing."""
 
+    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """As ``get_many``, but what others wrote last: never what this process has put."""
+
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Keeps the pairs, now or later or not at all."""
 

@@ -7,6 +7,16 @@ import pytest
 from cache import MemoryStore, TieredStore
 
 
+class SharedLayer(MemoryStore):
+    """A layer in which others write."""
+
+    def __init__(self) -> None:
+        super().__init__(1 << 20)
+
+    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return self.get_many(keys)
+
+
 class Recorder(MemoryStore):
     """A memory store that remembers what it was asked for."""
 
@@ -24,6 +34,16 @@ class Recorder(MemoryStore):
         super().put_many(items)
         if hasattr(self, "given"):
             self.given += items
+
+
+def test_the_newest_is_what_the_farthest_layer_has() -> None:
+    near, far = MemoryStore(1 << 20), SharedLayer()
+    store = TieredStore([near, far])
+    store.put_many([(b"a", b"ours")])
+    far.put_many([(b"a", b"theirs")])
+    assert store.get_many([b"a", b"x"]) == [b"ours", None]
+    assert store.get_newest([b"a", b"x"]) == [b"theirs", None]
+    assert near.get_newest([b"a"]) == [None]
 
 
 def test_a_far_hit_fills_the_near_layers_and_is_not_asked_for_again() -> None:

@@ -53,6 +53,9 @@ class DictStore:
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         return [self.kept.get(key) for key in keys]
 
+    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return self.get_many(keys)
+
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         self.kept.update(items)
 
