@@ -12,6 +12,8 @@ Threads     as redis-py: one thread per connection at a time.
 """
 
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
@@ -62,18 +64,28 @@ class _BoundedSocket:
     def recv(self, size: int, flags: int = 0) -> bytes:
         if self._inner.gettimeout() == 0:
             return self._inner.recv(size, flags)
-        self._inner.settimeout(self._allowance.left_seconds())
-        data = self._inner.recv(size, flags)
+        with self._deadline():
+            data = self._inner.recv(size, flags)
         self._allowance.spend(len(data))
         return data
 
     def recv_into(self, buffer: Any, size: int = 0, flags: int = 0) -> int:
         if self._inner.gettimeout() == 0:
             return self._inner.recv_into(buffer, size, flags)
-        self._inner.settimeout(self._allowance.left_seconds())
-        count = self._inner.recv_into(buffer, size, flags)
+        with self._deadline():
+            count = self._inner.recv_into(buffer, size, flags)
         self._allowance.spend(count)
         return count
+
+    @contextmanager
+    def _deadline(self) -> Iterator[None]:
+        """For one read; what is sent next has the socket's own time-out again."""
+        usual = self._inner.gettimeout()
+        self._inner.settimeout(self._allowance.left_seconds())
+        try:
+            yield
+        finally:
+            self._inner.settimeout(usual)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)

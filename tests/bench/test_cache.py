@@ -1,14 +1,19 @@
 """The cache's benchmark runs, on the data that is built in."""
 
 from bench.cache import arguments, figures, measure, table
+from tests.redis_server import PATIENCE_SECONDS
+
+#: a busy machine fails no test
+GIVEN = ["--maskbench=", "--bfcl=", f"--read-seconds={PATIENCE_SECONDS}"]
 
 
 def test_all_passes_see_the_same_cases_and_the_fresh_one_finds_the_store_filled() -> None:
-    found, in_redis = measure(arguments(["--vocabulary", "bytes", "--maskbench=", "--bfcl="]))
+    found, in_redis = measure(arguments(GIVEN))
     assert list(found) == ["alone", "first", "fresh", "warmed"]
     assert len({len(one.first_us) for one in found.values()}) == 1
-    assert found["alone"].compiler["triple_made"] == found["first"].compiler["triple_made"] > 0
-    assert found["fresh"].compiler["triple_made"] <= found["first"].compiler["triple_made"]
-    assert in_redis >= 0
+    made = {name: one.compiler["triple_made"] for name, one in found.items()}
+    assert made["alone"] == made["first"] > made["fresh"] == made["warmed"]
+    assert found["fresh"].compiler["store_hits"] >= found["fresh"].store["prefetched"] > 0
+    assert in_redis > 0
     assert table(found).count("\n") == 5
-    assert all(figures(found, in_redis))
+    assert figures(found, in_redis)[3].startswith("prefetched")

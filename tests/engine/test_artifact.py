@@ -112,21 +112,19 @@ def test_loading_ahead_ends_in_time_and_with_half_the_memory() -> None:
     store = learnt(*TEXTS)
     assert engine.Compiler(small_vocabulary(), store=store).prefetch(0) == 0
     small = engine.Compiler(small_vocabulary(), store=store, limits=engine.Limits(triple_bytes=1))
-    assert small.prefetch(60) <= 16
+    assert small.prefetch(60) == 0
     assert engine.Compiler(small_vocabulary()).prefetch(60) == 0
 
 
 def test_names_that_are_none_of_ours_are_passed_over() -> None:
     store = learnt(*TEXTS)
     group = artifact.store_group(small_vocabulary().fingerprint)
-    known = dict(store.kept)
     for name in (b"", b"\xff", b"zz" * 16, b"00" * 15, b"00" * 17):
         store.kept[group + b"/" + name] = b"whatever"
         assert artifact.digest_of(group + b"/" + name) is None
     reader = engine.Compiler(small_vocabulary(), store=store)
     reader.prefetch(60)
     assert reader.stats()["store_rejected"] == 0
-    assert known.keys() <= store.kept.keys()
 
 
 def test_a_rule_that_was_not_there_is_asked_for_again_only_later(
