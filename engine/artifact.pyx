@@ -18,15 +18,13 @@ business (a MAC over key and value); this module knows no keys.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from .digests cimport DigestC, bytes_of
-from .hashing cimport MISSING, U64MapC, map_get, map_put, mix
+from .digests cimport DigestC, bytes_of, digest_from
+from .hashing cimport MISSING, U64MapC, hash_words, map_get, map_put, mix
 from .pool cimport vector
-from .triplebytes cimport ReaderC, put_body, put_head, put_same, take_entry
-from .triples cimport EntryC, TripleKeyC, TripleTable
+from .triplebytes cimport put_body, put_head, put_same, take_entry
+from .triples cimport EntryC, TripleKeyC, TriplePtr, TripleTable
+from .varint cimport ReaderC
 from .vocabulary cimport Vocabulary
-
-cdef extern from "blake2b.h" namespace "blake2b":
-    void blake2b_digest "blake2b::digest"(const void* data, size_t n, uint64_t* out) noexcept nogil
 
 #: part of every key; raised whenever automata are numbered or triples are made differently
 VERSION = 5
@@ -107,17 +105,41 @@ def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary):
     cdef vector[EntryC] made
     cdef const uint8_t* data = value
     cdef size_t k, size = len(value)
-    cdef uint64_t high = int.from_bytes(digest[:8], "little"), low = int.from_bytes(digest[8:], "little")
+    cdef DigestC rule = digest_from(digest)
     cdef uint64_t took_ns = 0
     cdef bint fits
     with nogil:
         fits = decode(data, size, vocabulary, &made)
         if fits:
             for k in range(made.size()):
-                made[k].key.high, made[k].key.low = high, low
+                made[k].key.high, made[k].key.low = rule.high, rule.low
                 if table.add(&made[k], False):
                     took_ns += made[k].took_ns
     return took_ns if fits else -1
+
+
+def count_differing(TripleTable table, TripleTable other, Vocabulary vocabulary):
+    """Of the states that both have a triple of, how many say something else there; and how many there
+    are.
+    """
+    cdef vector[EntryC] theirs
+    cdef vector[uint8_t] one, two
+    cdef TriplePtr mine
+    cdef size_t k
+    cdef int common = 0, differing = 0
+    with nogil:
+        other.guard.lock()
+        theirs = other.entries
+        other.guard.unlock()
+        for k in range(theirs.size()):
+            mine = table.find(theirs[k].key)
+            one.clear()
+            two.clear()
+            if mine.get() != NULL and put_body(&one, mine.get(), vocabulary) and (
+                    put_body(&two, theirs[k].triple.get(), vocabulary)):
+                common += 1
+                differing += one != two
+    return differing, common
 
 
 # -- bytes -----------------------------------------------------------------------------------------
@@ -167,15 +189,15 @@ cdef encode(TripleTable table, EntryC* entries, size_t n, Vocabulary vocabulary,
 
 cdef uint32_t find_body(vector[BodyC]* bodies, U64MapC* known, EntryC* entry) noexcept nogil:
     """The place of the entry's body among those met. Two of one hash are not told to be the same."""
-    cdef uint64_t key[2]
+    cdef const uint8_t* body = entry.body.data()
+    cdef uint64_t key = hash_words(<const uint32_t*>body, entry.body.size() // 4)
     cdef uint32_t found
-    blake2b_digest(entry.body.data(), entry.body.size(), key)
-    key[0] = (key[0] ^ mix(entry.key.node)) | 1
-    found = map_get(known, key[0])
+    key = (key ^ mix(<uint64_t>entry.key.node << 32 | entry.body.size())) | 1
+    found = map_get(known, key)
     if found == MISSING or not same_body(bodies[0][found].entry, entry):
         found = <uint32_t>bodies.size()
         bodies.push_back(BodyC(entry, 0, 0, NONE))
-        map_put(known, key[0], found)
+        map_put(known, key, found)
     bodies[0][found].took_ns += entry.took_ns
     bodies[0][found].uses += 1
     return found

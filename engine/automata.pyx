@@ -1,16 +1,18 @@
 """Automata: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.algorithm cimport sort
+from libcpp.memory cimport make_shared
 
+from .clock cimport nanoseconds
 from .determinise cimport (
     copy_nfa, determinise, lazy_start, lazy_state, merge_ways, minimise, trim,
 )
 from .digests cimport DigestC, Digests, is_none
 from .dispatch cimport build_dispatch
 from .draft cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, ByteEdgeC, DraftC, SymbolEdgeC
-from .drafttable cimport AutomatonPtr, DraftTable
+from .drafttable cimport AutomatonC, AutomatonPtr, DraftTable
 from .flat cimport (
     BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE,
     TEXTS_RULE, FlatIR,
@@ -120,6 +122,7 @@ cdef class Automata:
         cdef uint8_t kind = self.ir.rules[rule].kind
         cdef AutomatonPtr known
         cdef DigestC digest
+        cdef uint64_t start_ns
         cdef bint shared = self.table is not None and (
             self.ir.widest(node) > 0 if kind == PLAIN_RULE else kind == BOUNDED_RULE)
         if shared:
@@ -131,6 +134,7 @@ cdef class Automata:
                 self.append(rule, &known.get().drafts)
                 self.measure(rule)
                 return True
+        start_ns = nanoseconds()
         # `FlatIR.weight` was checked against the limit when the grammar was compiled
         nfa_start(&nfa, SLACK * self.edge_limit)
         nfa_state(&nfa)
@@ -162,7 +166,11 @@ cdef class Automata:
             copy_nfa(&nfa, &drafts)
             trim(&drafts)
         if shared:
-            self.table.add(digest.high, digest.low, &drafts)
+            known = make_shared[AutomatonC]()
+            known.get().high, known.get().low = digest.high, digest.low
+            known.get().took_ns = nanoseconds() - start_ns
+            known.get().drafts = drafts
+            self.table.add(known, True)
         if kind == COUNTED_RULE:
             loop = drafts
             self.make_counted(&loop)

@@ -1,9 +1,7 @@
 """The compiler: specs in, compiled grammars out, with everything that grammars share.
 
 One compiler per vocabulary and process. It owns the triples of all its grammars (by rule digest),
-an LRU of compiled grammars (by spec digest), and the way to the store. A compile reads what the
-store knows of the grammar's costly rules in one go, and hands over what was learnt since the last
-compile; nothing touches the store while tokens are decoded.
+an LRU of compiled grammars (by spec digest), and the way to the store (exchange).
 
 Threads   `compile_*` may be called from many threads; two of them may compile the same spec twice,
           which is only time.
@@ -12,17 +10,18 @@ Not here  front ends (frontends), digests (digests), bytes (artifact).
 
 import json
 import threading
-import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import artifact, pool
+from . import pool
 from .compiled import Compiled
 from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
+from .exchange import Exchange
 from .features import Features
 from .frontends.choice import build_choice
+from .frontends.fragment import PATTERNS
 from .frontends.grammar_text import SYNTAXES, build_grammar
 from .frontends.json_schema import build_json_schema
 from .frontends.regex import build_regex
@@ -47,14 +46,6 @@ WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
 WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
 #: kept grammars whose bytes are counted again at each compile
 MEASURED_AGAIN = 4
-#: rules that a compile asks the store for: one round trip
-MOST_ASKED = 64
-#: rules that are loaded before anything asks for them, and in one round trip
-MOST_PREFETCHED, PREFETCHED_AT_ONCE = 4096, 16
-#: seconds until a rule that was asked for is again: the store had none, or more was learnt of it
-ASK_AGAIN_SECONDS = 30.0
-#: rules that were asked for, remembered
-MOST_REMEMBERED = 1 << 16
 
 
 class Compiler:
@@ -63,6 +54,8 @@ class Compiler:
     Args:
         vocabulary: the tokens of the model.
         store: where masks of costly rules are shared between processes; see ``store.Store``.
+        audit_every: of so many rules that were loaded from there one is made again and compared;
+            0: none is.
         limits: bounds on work.
         features: parts that can be switched off, which never changes an answer.
 
@@ -77,39 +70,29 @@ class Compiler:
         vocabulary: Vocabulary,
         *,
         store: Store | None = None,
+        audit_every: int = 0,
         limits: Limits | None = None,
         features: Features | None = None,
     ) -> None:
         self.vocabulary = vocabulary
         self.limits = limits or Limits()
         self.features = features or Features()
-        self._store = store
         self._digest = SpecDigest(self.limits)
         shares = self.features.cross_grammar
         self._triples = TripleTable(self.limits.triple_bytes) if shares else None
         self._automata = DraftTable(self.limits.automaton_bytes) if shares else None
+        self._exchange: Exchange | None = None
+        if store is not None and self._triples is not None:
+            self._exchange = Exchange(
+                store, vocabulary, self._triples, self.limits, audit_every=audit_every
+            )
         self._tags = TagVocabulary.of(vocabulary)
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
         self._measured: deque[bytes] = deque()
         self._sizes: dict[bytes, int] = {}
         self._held = 0
-        self._ask_again: OrderedDict[bytes, float] = OrderedDict()  # when, by digest
         self._guard = threading.Lock()
-        self._counts = dict.fromkeys(
-            (
-                "compiles",
-                "grammar_hits",
-                "grammar_evictions",
-                "store_hits",
-                "store_misses",
-                "store_rejected",
-                "store_puts",
-                "store_saved_ns",
-                "store_read_ns",
-                "store_load_ns",
-            ),
-            0,
-        )
+        self._counts = dict.fromkeys(("compiles", "grammar_hits", "grammar_evictions"), 0)
 
         pool.keep_ready(wait=True)
         if self._triples is not None:
@@ -226,6 +209,8 @@ class Compiler:
                 self._counts["grammar_hits"] += 1
                 return found
         grammar = Grammar(self.limits)
+        if self._exchange is not None:
+            grammar.shared[PATTERNS] = self._exchange.patterns
         grammar.root = grammar.rule("root", build(grammar, spec))
         compiled = self._finish(grammar)
         with self._guard:
@@ -269,67 +254,9 @@ class Compiler:
         )
         if not compiled.is_satisfiable():
             raise SpecError("nothing can satisfy this")
-        if self._store is not None:
-            self._exchange(compiled)
+        if self._exchange is not None:
+            self._exchange.ask(compiled)
         return compiled
-
-    def _exchange(self, compiled: Compiled) -> None:
-        """Asks for the costly rules that nothing is known of, and hands over what was learnt. What
-        others have of the same rules is asked for first, so that it is not lost.
-        """
-        store, triples = self._store, self._triples
-        if store is None or triples is None:
-            return
-        wanted = [each for each in compiled.costly_digests() if not triples.knows(each)]
-        self._load(store.get_many, triples, self._due(wanted))
-        self._load(store.get_newest, triples, self._due(triples.fresh_rules()))
-        self.flush()
-
-    def _load(
-        self,
-        get: Callable[[Sequence[bytes]], list[bytes | None]],
-        triples: TripleTable,
-        digests: list[bytes],
-    ) -> int:
-        """In one go. Returns how many rules there were."""
-        if not digests:
-            return 0
-        self._note_asked(digests)
-        keys = [artifact.store_key(self.vocabulary.fingerprint, digest) for digest in digests]
-        start = time.perf_counter_ns()
-        values = get(keys)
-        read = time.perf_counter_ns()
-        hits = rejected = saved_ns = 0
-        for digest, value in zip(digests, values, strict=True):
-            if value is None:
-                continue
-            took_ns = artifact.load(triples, digest, value, self.vocabulary)
-            hits += took_ns >= 0
-            rejected += took_ns < 0
-            saved_ns += max(0, took_ns)
-        with self._guard:
-            self._counts["store_hits"] += hits
-            self._counts["store_rejected"] += rejected
-            self._counts["store_misses"] += len(digests) - hits - rejected
-            self._counts["store_saved_ns"] += saved_ns
-            self._counts["store_read_ns"] += read - start
-            self._counts["store_load_ns"] += time.perf_counter_ns() - read
-        return hits
-
-    def _due(self, digests: list[bytes]) -> list[bytes]:
-        """Those that were not asked for a moment ago, as many as one round trip takes."""
-        now = time.monotonic()
-        with self._guard:
-            return [each for each in digests if self._ask_again.get(each, now) <= now][:MOST_ASKED]
-
-    def _note_asked(self, digests: list[bytes]) -> None:
-        again = time.monotonic() + ASK_AGAIN_SECONDS
-        with self._guard:
-            for digest in digests:
-                self._ask_again[digest] = again
-                self._ask_again.move_to_end(digest)
-            while len(self._ask_again) > MOST_REMEMBERED:
-                self._ask_again.popitem(last=False)
 
     def prefetch(self, seconds: float) -> int:
         """Loads the masks that others used most, so that no compile waits for them.
@@ -340,33 +267,14 @@ class Compiler:
         Returns:
             how many rules were there.
         """
-        store, triples = self._store, self._triples
-        if store is None or triples is None or seconds <= 0:
+        if self._exchange is None or seconds <= 0:
             return 0
-        end = time.monotonic() + seconds
-        group = artifact.store_group(self.vocabulary.fingerprint)
-        found = map(artifact.digest_of, store.hottest(group, MOST_PREFETCHED))
-        wanted = [digest for digest in found if digest and not triples.knows(digest)]
-        loaded = 0
-        for start in range(0, len(wanted), PREFETCHED_AT_ONCE):
-            if time.monotonic() > end or 2 * triples.stats()["bytes"] > self.limits.triple_bytes:
-                break
-            loaded += self._load(
-                store.get_many, triples, wanted[start : start + PREFETCHED_AT_ONCE]
-            )
-        return loaded
+        return self._exchange.prefetch(seconds)
 
     def flush(self) -> None:
-        """Hands the rules with triples made since the last time to the store; cheap without any."""
-        if self._store is None or self._triples is None:
-            return
-        items = [
-            (artifact.store_key(self.vocabulary.fingerprint, digest), value)
-            for digest, value in artifact.take_fresh(self._triples, self.vocabulary)
-        ]
-        if items:
-            self._counts["store_puts"] += len(items)
-            self._store.put_many(items)
+        """Hands what was learnt to the store now, and not in a moment; cheap without any."""
+        if self._exchange is not None:
+            self._exchange.flush()
 
     def stats(self) -> dict[str, int]:
         """Counts of compiles and cache hits, grammars kept, ``triple_*``, ``automaton_*``; and of
@@ -374,6 +282,8 @@ class Compiler:
         """
         with self._guard:
             out = {**self._counts, "grammars": len(self._compiled), "grammar_bytes": self._held}
+        if self._exchange is not None:
+            out.update({f"store_{name}": count for name, count in self._exchange.stats().items()})
         if self._triples is not None:
             out.update({f"triple_{name}": count for name, count in self._triples.stats().items()})
         if self._automata is not None:

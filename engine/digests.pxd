@@ -47,5 +47,9 @@ cdef class Digests:
 cdef inline bytes bytes_of(DigestC digest):
     return int(digest.high).to_bytes(8, "little") + int(digest.low).to_bytes(8, "little")
 
+cdef inline DigestC digest_from(bytes digest):
+    """What ``bytes_of`` made bytes of."""
+    return DigestC(int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little"))
+
 cdef inline bint is_none(DigestC digest) noexcept nogil:
     return digest.high == 0 and digest.low == 0

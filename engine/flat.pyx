@@ -90,8 +90,10 @@ cdef class FlatIR:
         )
 
     cdef void weigh_rules(self) noexcept nogil:
-        """Free text and large classes weigh at least ``COSTLY_EDGES``."""
-        cdef uint32_t r, node
+        """Free text and large classes weigh at least ``COSTLY_EDGES``; rules that only spell out
+        literals, or put others together, nothing: they are made state by state and have no masks.
+        """
+        cdef uint32_t r, node, widest
         cdef RuleC* rule
         for r in range(<uint32_t>self.rules.size()):
             rule = &self.rules[r]
@@ -101,8 +103,10 @@ cdef class FlatIR:
             if rule.kind == DISPATCH_RULE:
                 rule.weight = NO_MAXIMUM
             elif rule.kind == PLAIN_RULE or node != rule.node:
-                rule.weight = self.weights[node]
-                if self.widest(node) > WIDE_CHARS:
+                widest = self.widest(node)
+                if widest or rule.kind != PLAIN_RULE:
+                    rule.weight = self.weights[node]
+                if widest > WIDE_CHARS:
                     rule.weight = max(rule.weight, <uint32_t>COSTLY_EDGES)
 
     def costly_rules(self):

@@ -8,13 +8,12 @@
              | exits | exit_counts | triggers
     list     length | each number's distance from the one before
              exits: half the length | for each pair x's distance from the x before, and k's from x
-    number   7 bits a byte, the lowest first, the top bit set in all but the last; a distance is
-             folded: d as 2d, -d as 2d - 1
+    number   as in varint; a distance is folded: d as 2d, -d as 2d - 1
 
 A bitset's words lie as the processor has them, and end with the last that a token can be in, so that
 vocabularies with and without padding share them.
 
-Cost       1 to 2 ns a number either way; a list takes 1 to 2 bytes a number.
+Cost       3 to 4 ns a byte to read; a list takes 1 to 2 bytes a number.
 Threads    none of these holds anything.
 Not here   which triples go together (artifact), what makes sense (triples.is_sound).
 """
@@ -23,11 +22,8 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from .pool cimport vector
 from .triples cimport EntryC, TripleC
+from .varint cimport ReaderC
 from .vocabulary cimport Vocabulary
-
-cdef struct ReaderC:
-    const uint8_t* at
-    const uint8_t* end
 
 cdef void put_head(vector[uint8_t]* out, EntryC* entry) noexcept nogil
 cdef bint put_body(vector[uint8_t]* out, TripleC* triple, Vocabulary vocabulary) noexcept nogil

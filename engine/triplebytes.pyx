@@ -7,6 +7,7 @@ from libcpp.memory cimport make_shared
 from .bits cimport clear_bit, list_bits, set_bits
 from .pool cimport vector
 from .triples cimport EntryC, TripleC, is_sound, triple_bytes
+from .varint cimport ReaderC, put, take
 from .vocabulary cimport Vocabulary
 
 cdef enum:
@@ -16,7 +17,6 @@ cdef enum:
     SAME = 3
 
 cdef enum:
-    NUMBER_BYTES = 5            # of a number, at most
     MOST_NEEDS = 1 << 17        # a token has fewer bytes
 
 
@@ -111,13 +111,6 @@ cdef void put_exits(vector[uint8_t]* out, vector[uint32_t]* exits) noexcept nogi
 cdef inline void put_distance(vector[uint8_t]* out, uint32_t last, uint32_t value) noexcept nogil:
     cdef int64_t distance = <int64_t>value - last
     put(out, <uint64_t>(2 * distance if distance >= 0 else -2 * distance - 1))
-
-
-cdef inline void put(vector[uint8_t]* out, uint64_t number) noexcept nogil:
-    while number >= 0x80:
-        out.push_back(<uint8_t>(number | 0x80))
-        number >>= 7
-    out.push_back(<uint8_t>number)
 
 
 # -- reading: False where anything is off ----------------------------------------------------------
@@ -255,28 +248,3 @@ cdef inline bint take_distance(ReaderC* left, uint32_t* value) noexcept nogil:
     found = <int64_t>value[0] + (<int64_t>(folded >> 1) ^ -<int64_t>(folded & 1))
     value[0] = <uint32_t>found
     return found >> 32 == 0
-
-
-cdef inline bint take(ReaderC* left, uint64_t* out) noexcept nogil:
-    """A number of at most 5 bytes; most have one."""
-    if left.at < left.end and left.at[0] < 0x80:
-        out[0] = left.at[0]
-        left.at += 1
-        return True
-    return take_long(left, out)
-
-
-cdef bint take_long(ReaderC* left, uint64_t* out) noexcept nogil:
-    cdef uint64_t number = 0
-    cdef int k
-    cdef uint8_t byte
-    for k in range(NUMBER_BYTES):
-        if left.at == left.end:
-            return False
-        byte = left.at[0]
-        left.at += 1
-        number |= <uint64_t>(byte & 0x7F) << (7 * k)
-        if not byte & 0x80:
-            out[0] = number
-            return True
-    return False

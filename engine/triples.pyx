@@ -3,6 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .bits cimport has_bit
+from .digests cimport DigestC, bytes_of, digest_from
 from .hashing cimport MISSING, map_clear, map_get, map_put, mix
 from .pool cimport vector
 from .vocabulary cimport Vocabulary
@@ -127,19 +128,25 @@ cdef class TripleTable:
             for at in self.fresh:
                 keys.push_back(self.entries[at].key)
             self.guard.unlock()
-        found = {int(key.high).to_bytes(8, "little") + int(key.low).to_bytes(8, "little") for key in keys}
-        return list(found)
+        return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
 
     def knows(self, bytes digest):
         """Whether it has a triple of the rule."""
-        cdef TripleKeyC key
+        cdef DigestC rule = digest_from(digest)
+        cdef TripleKeyC key = TripleKeyC(rule.high, rule.low, 0, 0)
         cdef uint32_t at
-        key.high, key.low = int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
         with nogil:
             self.guard.lock()
             at = map_get(&self.latest, rule_hash(key))
             self.guard.unlock()
         return at != MISSING
+
+    def drop_all(self):
+        """Forgets everything, which only costs time."""
+        with nogil:
+            self.guard.lock()
+            self.clear()
+            self.guard.unlock()
 
     def stats(self):
         """Triples and bytes held, hits and misses, how often everything was dropped; and how many

@@ -1,6 +1,6 @@
 """Fragments: see the header file."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from ..flat cimport ALT, BOUNDED, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
 from ..ir cimport NO_NODE, Grammar
@@ -10,6 +10,9 @@ from collections import OrderedDict
 from threading import Lock
 
 from ..errors import InternalError
+
+#: under which name a grammar brings a ``PatternStore`` along (``Grammar.shared``)
+PATTERNS = "patterns"
 
 # what a key and its entry take without their texts
 cdef Py_ssize_t KEY_WORDS = 100
@@ -115,20 +118,30 @@ cdef inline uint32_t child_step(uint32_t kind) noexcept nogil:
 
 
 cdef class Fragments:
-    def __init__(self, Py_ssize_t most):
+    def __init__(self, str name, Py_ssize_t most):
         """``most`` words of four bytes are kept."""
-        self.known, self.guard, self.held, self.most = OrderedDict(), Lock(), 0, most
+        self.name, self.known, self.guard, self.held, self.most = name, OrderedDict(), Lock(), 0, most
 
-    cdef Fragment get(self, key):
+    cdef Fragment recall(self, tuple key):
         with self.guard:
             found = self.known.get(key)
             if found is not None:
                 self.known.move_to_end(key)
             return found
 
-    cdef int keep(self, key, Fragment fragment, Py_ssize_t key_chars) except -1:
+    cdef Fragment find(self, Grammar grammar, tuple key):
+        cdef Fragment found = self.recall(key)
+        if found is None:
+            patterns = grammar.shared.get(PATTERNS)
+            if patterns is not None:
+                found = patterns.load(self.name, key)
+                if found is not None:
+                    self.keep(key, found)
+        return found
+
+    cdef int keep(self, tuple key, Fragment fragment) except -1:
         """One that is too large by itself is not kept."""
-        fragment.key_words = KEY_WORDS + key_chars
+        fragment.key_words = KEY_WORDS + chars_of(key)
         if fragment.words() * 8 > self.most:
             return 0
         with self.guard:
@@ -138,3 +151,21 @@ cdef class Fragments:
             while self.held > self.most:
                 self.held -= (<Fragment>self.known.popitem(last=False)[1]).words()
         return 0
+
+    cdef int learn(self, Grammar grammar, tuple key, Fragment fragment, uint64_t took_ns) except -1:
+        self.keep(key, fragment)
+        patterns = grammar.shared.get(PATTERNS)
+        if patterns is not None:
+            patterns.offer(self.name, key, fragment, took_ns)
+        return 0
+
+
+cdef Py_ssize_t chars_of(tuple key) except -1:
+    """Of the texts in a key, which take room as well."""
+    cdef Py_ssize_t n = 0
+    for each in key:
+        if type(each) is tuple:
+            n += chars_of(each)
+        elif type(each) is str:
+            n += len(each)
+    return n

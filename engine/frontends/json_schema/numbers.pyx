@@ -1,7 +1,8 @@
 """Numbers: see the header file."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
+from ...clock cimport nanoseconds
 from ..char_automaton cimport Bound
 from ..fragment cimport Fragment, Fragments, fragment_of
 from .decimals cimport decimals_between
@@ -38,22 +39,24 @@ MOST_LISTED = 5_000
 
 #: words of bounded numbers kept in the process, 4 MB
 cdef Py_ssize_t KEPT_WORDS = 1 << 20
-cdef Fragments KEPT = Fragments(KEPT_WORDS)
+cdef Fragments KEPT = Fragments("numbers", KEPT_WORDS)
 
 
 cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
     cdef Fragment fragment
+    cdef uint64_t start_ns
     cdef tuple key = (
         whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open,
         texts_of(numbers.multiples), texts_of(numbers.foreign), numbers.barred, numbers.is_plain,
         text.grammar.most)
     made = text.kept.get(key)
     if made is None:
-        fragment = KEPT.get(key)
+        fragment = KEPT.find(text.grammar, key)
         if fragment is None:
+            start_ns = nanoseconds()
             grammar = Grammar(text.grammar.limits)
             fragment = fragment_of(grammar, within(grammar, numbers, whole))
-            KEPT.keep(key, fragment, 0)
+            KEPT.learn(text.grammar, key, fragment, nanoseconds() - start_ns)
         made = text.kept[key] = fragment.put_into(text.grammar)
     return made
 
@@ -480,10 +483,10 @@ cdef by_exponent(g, low, high):
 
 
 cdef Fragment unbounded(bint whole):
-    cdef Fragment fragment = KEPT.get(whole)
+    cdef Fragment fragment = KEPT.recall((whole,))
     if fragment is None:
         g = Grammar()
         fragment = fragment_of(
             g, g.seq(g.optional(g.bytes(b"-")), whole_number(g, 0, None) if whole else without_sign(g)))
-        KEPT.keep(whole, fragment, 0)
+        KEPT.keep((whole,), fragment)
     return fragment

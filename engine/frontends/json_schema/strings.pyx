@@ -1,7 +1,8 @@
 """Strings: see the header file."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
+from ...clock cimport nanoseconds
 from ..fragment cimport Fragment, Fragments, fragment_of
 from .evaluate cimport Evaluator
 from .shapes cimport Named, Strings, least
@@ -17,7 +18,7 @@ from . import formats
 
 #: words of patterns and formats kept in the process, 32 MB
 cdef Py_ssize_t KEPT_WORDS = 8 << 20
-cdef Fragments KEPT = Fragments(KEPT_WORDS)
+cdef Fragments KEPT = Fragments("strings", KEPT_WORDS)
 
 
 cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
@@ -60,6 +61,7 @@ cdef uint32_t any_of_length(Text text, minimum, maximum) except? 0xFFFFFFFF:
 
 cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
     cdef Fragment fragment
+    cdef uint64_t start_ns
     cdef tuple key = (
         strings.minimum,
         strings.maximum,
@@ -71,10 +73,11 @@ cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except?
     )
     made = text.kept.get(key)
     if made is None:
-        fragment = KEPT.get(key)
+        fragment = KEPT.find(text.grammar, key)
         if fragment is None:
+            start_ns = nanoseconds()
             fragment = inside(text, strings, evaluator)
-            KEPT.keep(key, fragment, chars_of(strings))
+            KEPT.learn(text.grammar, key, fragment, nanoseconds() - start_ns)
         made = text.kept[key] = (
             any_of_length(text, strings.minimum, strings.maximum) if fragment.is_nothing()
             else fragment.put_into(text.grammar))
@@ -88,14 +91,6 @@ cdef tuple texts_of(tuple of):
     if len(of) == 1:
         return ((<Named>of[0]).text,)
     return tuple([each.text for each in of])
-
-
-cdef Py_ssize_t chars_of(Strings strings) except -1:
-    cdef Named each
-    cdef Py_ssize_t n = 0
-    for each in strings.patterns + strings.without:
-        n += len(each.text)
-    return n + sum([len(text) for text in strings.barred])
 
 
 cdef Fragment inside(Text text, Strings strings, Evaluator evaluator):

@@ -1,0 +1,233 @@
+"""What a compiler and a store of bytes tell each other.
+
+A compile asks, in one reading, for the costly rules of its grammar that nothing is known of. What
+was learnt is handed over by a thread a moment later, when decoding has added to it, joined with
+what others wrote of the same rules meanwhile.
+
+Invariants   I1 a compile reads at most once for its rules, and asks for no rule again within
+                ``ASK_AGAIN_SECONDS``.
+             I2 nothing touches the store while tokens are decoded, but for that thread.
+             I3 once an audit found a difference nothing is read any more.
+Threads      any.
+Not here     bytes, and what is worth them (artifact); waiting and failing (the store); whether
+             what was loaded is true (audit).
+"""
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+from . import artifact
+from .audit import diverging
+from .compiled import Compiled
+from .errand import Errand
+from .frontends.patternstore import PatternStore
+from .limits import Limits
+from .store import Store
+from .triples import TripleTable
+from .vocabulary import Vocabulary
+
+_log = logging.getLogger(__name__)
+
+#: rules that a compile asks the store for: one round trip
+MOST_ASKED = 64
+#: rules that are loaded before anything asks for them, and in one round trip
+MOST_PREFETCHED, PREFETCHED_AT_ONCE = 4096, 16
+#: seconds until a rule that was asked for is again: the store had none, or more was learnt of it
+ASK_AGAIN_SECONDS = 30.0
+#: rules that were asked for, remembered
+MOST_REMEMBERED = 1 << 16
+#: seconds between a compile and handing over what it and the decoding behind it have learnt
+HAND_OVER_SECONDS = 0.5
+
+_COUNTERS = (
+    "hits",
+    "misses",
+    "rejected",
+    "puts",
+    "perfect",  # compiles for which the store had all that they looked for
+    "partial",
+    "none",
+    "saved_ns",
+    "read_ns",
+    "load_ns",
+    "audits",
+    "audit_compared",  # masks
+    "audit_divergence",
+)
+
+
+class Exchange:
+    """One for a compiler that has a store.
+
+    Args:
+        store: see ``store.Store``.
+        vocabulary, triples: the compiler's.
+        limits: ``triple_bytes`` bounds what is loaded ahead.
+        audit_every: of so many loaded rules one is made again and compared; 0: none is.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        vocabulary: Vocabulary,
+        triples: TripleTable,
+        limits: Limits,
+        *,
+        audit_every: int,
+    ) -> None:
+        self._store = store
+        self._vocabulary = vocabulary
+        self._triples = triples
+        self._limits = limits
+        self._audit_every = audit_every
+        self._until_audit = audit_every
+        self._to_audit: list[Compiled] = []
+        self._is_trusted = True
+        self._ask_again: OrderedDict[bytes, float] = OrderedDict()  # when, by digest
+        self._counts = dict.fromkeys(_COUNTERS, 0)
+        #: what front ends ask for costly patterns
+        self.patterns = PatternStore(store)
+        self._guard = threading.Lock()
+        self._handing_over = threading.Lock()
+        self._errand = Errand(
+            self._run_errand, pause_seconds=HAND_OVER_SECONDS, name="engine-exchange"
+        )
+
+    # -- reading -----------------------------------------------------------------------------------
+    def ask(self, compiled: Compiled) -> None:
+        """Loads the costly rules of a grammar that nothing is known of here."""
+        wanted = [each for each in compiled.costly_digests() if not self._triples.knows(each)]
+        asked = self._due(wanted)
+        hits = self._load(self._store.get_many, asked)
+        if asked:
+            outcome = "none" if not hits else "perfect" if hits == len(wanted) else "partial"
+            self._count(**{outcome: 1})
+        if hits:
+            self._note_for_audit(compiled, hits)
+        self._errand.ask()
+
+    def prefetch(self, seconds: float) -> int:
+        """See ``Compiler.prefetch``."""
+        end = time.monotonic() + seconds
+        group = artifact.store_group(self._vocabulary.fingerprint)
+        found = map(artifact.digest_of, self._store.hottest(group, MOST_PREFETCHED))
+        wanted = [digest for digest in found if digest and not self._triples.knows(digest)]
+        loaded = 0
+        for start in range(0, len(wanted), PREFETCHED_AT_ONCE):
+            held = self._triples.stats()["bytes"]
+            if time.monotonic() > end or 2 * held > self._limits.triple_bytes:
+                break
+            some = wanted[start : start + PREFETCHED_AT_ONCE]
+            loaded += self._load(self._store.get_many, some)
+        return loaded
+
+    def _load(
+        self, get: Callable[[Sequence[bytes]], list[bytes | None]], digests: list[bytes]
+    ) -> int:
+        """In one go. Returns how many rules there were."""
+        if not digests or not self._is_trusted:
+            return 0
+        self._note_asked(digests)
+        start = time.perf_counter_ns()
+        values = get([self._key(digest) for digest in digests])
+        read = time.perf_counter_ns()
+        took = [
+            artifact.load(self._triples, digest, value, self._vocabulary)
+            for digest, value in zip(digests, values, strict=True)
+            if value is not None
+        ]
+        hits = sum(each >= 0 for each in took)
+        self._count(
+            hits=hits,
+            rejected=len(took) - hits,
+            misses=len(digests) - len(took),
+            saved_ns=sum(each for each in took if each > 0),
+            read_ns=read - start,
+            load_ns=time.perf_counter_ns() - read,
+        )
+        return hits
+
+    def _key(self, digest: bytes) -> bytes:
+        return artifact.store_key(self._vocabulary.fingerprint, digest)
+
+    def _due(self, digests: list[bytes]) -> list[bytes]:
+        """Those that were not asked for a moment ago, as many as one round trip takes."""
+        now = time.monotonic()
+        with self._guard:
+            return [each for each in digests if self._ask_again.get(each, now) <= now][:MOST_ASKED]
+
+    def _note_asked(self, digests: list[bytes]) -> None:
+        again = time.monotonic() + ASK_AGAIN_SECONDS
+        with self._guard:
+            for digest in digests:
+                self._ask_again[digest] = again
+                self._ask_again.move_to_end(digest)
+            while len(self._ask_again) > MOST_REMEMBERED:
+                self._ask_again.popitem(last=False)
+
+    # -- handing over ------------------------------------------------------------------------------
+    def flush(self) -> bool:
+        """Hands the rules with masks made since the last time to the store; cheap without any. What
+        others have of the same rules is read first, so that it is not lost.
+
+        Returns:
+            whether there were any.
+        """
+        with self._handing_over:
+            fresh = self._triples.fresh_rules()
+            if not fresh:
+                return False
+            self._load(self._store.get_newest, self._due(fresh))
+            items = [
+                (self._key(digest), value)
+                for digest, value in artifact.take_fresh(self._triples, self._vocabulary)
+            ]
+            if items:
+                self._count(puts=len(items))
+                self._store.put_many(items)
+            return True
+
+    def _run_errand(self) -> bool:
+        try:
+            self._audit()
+            return self.flush()
+        except Exception:
+            _log.exception("what was learnt is not shared")
+            return False
+
+    # -- audits ------------------------------------------------------------------------------------
+    def _note_for_audit(self, compiled: Compiled, hits: int) -> None:
+        if not self._audit_every:
+            return
+        with self._guard:
+            self._until_audit -= hits
+            if self._until_audit <= 0 and not self._to_audit:
+                self._until_audit = self._audit_every
+                self._to_audit.append(compiled)
+
+    def _audit(self) -> None:
+        with self._guard:
+            compiled = self._to_audit.pop() if self._to_audit else None
+        if compiled is None:
+            return
+        found, compared = diverging(compiled, self._triples)
+        self._count(audits=1, audit_compared=compared, audit_divergence=found)
+        if found:
+            self._is_trusted = self.patterns.is_trusted = False
+            self._triples.drop_all()
+            _log.error("%d masks from the store are not those made here: it is not read", found)
+
+    def _count(self, **amounts: int) -> None:
+        with self._guard:
+            for name, amount in amounts.items():
+                self._counts[name] += amount
+
+    def stats(self) -> dict[str, int]:
+        """Counters since start: rules, compiles by outcome, nanoseconds, audits, patterns."""
+        with self._guard:
+            counts = dict(self._counts)
+        patterns = self.patterns.stats()
+        return {**counts, **{f"pattern_{name}": count for name, count in patterns.items()}}
