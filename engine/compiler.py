@@ -44,6 +44,8 @@ WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
 )
 #: plain text, from which the masks of all free text are made
 WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
+#: seconds that preparing waits for another process to make the same masks
+WAIT_SECONDS = 1.0
 #: kept grammars whose bytes are counted again at each compile
 MEASURED_AGAIN = 4
 
@@ -257,6 +259,23 @@ class Compiler:
         if self._exchange is not None:
             self._exchange.ask(compiled)
         return compiled
+
+    def prepare(
+        self, compiled: Compiled, budget: int = 64, *, wait_seconds: float = WAIT_SECONDS
+    ) -> int:
+        """``compiled.prepare(budget)``, and what it makes goes to the store. Of all processes that
+        prepare the same costly rules at once, one makes their masks; the others wait for it.
+
+        Args:
+            budget: masks that are made at most.
+            wait_seconds: what waiting may take; afterwards they are made here too.
+
+        Returns:
+            how many were made here.
+        """
+        if self._exchange is None:
+            return compiled.prepare(budget)
+        return self._exchange.prepare(compiled, budget, wait_seconds)
 
     def prefetch(self, seconds: float) -> int:
         """Loads the masks that others used most, so that no compile waits for them.

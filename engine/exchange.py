@@ -39,6 +39,9 @@ MOST_PREFETCHED, PREFETCHED_AT_ONCE = 4096, 16
 ASK_AGAIN_SECONDS = 30.0
 #: rules that were asked for, remembered
 MOST_REMEMBERED = 1 << 16
+#: seconds that a process has for the masks of one grammar before others make them too, and
+#: between two looks at whether it is done
+LEASE_SECONDS, LOOK_AGAIN_SECONDS = 5.0, 0.01
 #: seconds between a compile and handing over what it and the decoding behind it have learnt
 HAND_OVER_SECONDS = 0.5
 
@@ -123,6 +126,43 @@ class Exchange:
             some = wanted[start : start + PREFETCHED_AT_ONCE]
             loaded += self._load(self._store.get_many, some)
         return loaded
+
+    # -- ahead of time -----------------------------------------------------------------------------
+    def prepare(self, compiled: Compiled, budget: int, wait_seconds: float) -> int:
+        """See ``Compiler.prepare``."""
+        leases = self._claim_or_wait(compiled, wait_seconds)
+        try:
+            return compiled.prepare(budget)
+        finally:
+            if leases:
+                self.flush()
+                self._store.release(leases)
+
+    def _claim_or_wait(self, compiled: Compiled, wait_seconds: float) -> list[bytes]:
+        """Leases on the costly rules that nothing is known of. Who has the heaviest one's makes
+        them all; everybody else waits for him, and then has none.
+        """
+        missing = [each for each in compiled.costly_digests() if not self._triples.knows(each)]
+        keys = [self._key(digest) for digest in missing[:MOST_ASKED]]
+        if not keys or not self._is_trusted:
+            return []
+        granted = self._store.claim(keys, LEASE_SECONDS)
+        mine = [key for key, may in zip(keys, granted, strict=True) if may]
+        if granted[0]:
+            return mine
+        self._store.release(mine)
+        self._wait(keys[0], wait_seconds)
+        self._load(self._store.get_newest, missing[:MOST_ASKED])
+        return []
+
+    def _wait(self, key: bytes, seconds: float) -> None:
+        """Until whoever has the lease gave it back."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            time.sleep(LOOK_AGAIN_SECONDS)
+            if self._store.claim([key], LEASE_SECONDS)[0]:
+                self._store.release([key])
+                return
 
     def _load(
         self, get: Callable[[Sequence[bytes]], list[bytes | None]], digests: list[bytes]

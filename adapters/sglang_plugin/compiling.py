@@ -112,8 +112,10 @@ class Compilations:
         )
         end = time.perf_counter() + budget_ms / 1000
         look = FIRST_LOOK
-        while time.perf_counter() < end and compiled.prepare(look):
+        made = self._compiler.prepare(compiled, look, wait_seconds=budget_ms / 1000)
+        while made and time.perf_counter() < end:
             look *= 2
+            made = compiled.prepare(look)
 
     # -- under the guard ---------------------------------------------------------------------------
     def _remember(self, wanted: Wanted, compiled: Compiled) -> None:
