@@ -79,17 +79,19 @@ def run(asked: argparse.Namespace, url: str | None, passes: int) -> list[Pass]:
     if url is not None:
         seconds = asked.read_seconds
         store = open_store(memory_bytes=0, redis_url=url, key=KEY, ttl_s=3600, read_seconds=seconds)
+    start = perf_counter_ns()
     vocabulary = Vocabulary(
         loaded.tokens,
         stop_token_ids=[loaded.stop],
         special_token_ids=loaded.special.values(),
         store=store,
     )
+    told = {"vocabulary_us": (perf_counter_ns() - start) // 1000}
     # no grammar is kept, so that each pass compiles them all
     compiler = Compiler(vocabulary, store=store, limits=Limits(kept_grammars=1))
     start = perf_counter_ns()
     prefetched = compiler.prefetch(1.0)
-    told = {"prefetched": prefetched, "prefetch_us": (perf_counter_ns() - start) // 1000}
+    told |= {"prefetched": prefetched, "prefetch_us": (perf_counter_ns() - start) // 1000}
     done = [
         _pass(compiler, loaded.encoding, list(cases(asked)), store.stats if store else dict)
         for _ in range(passes)
@@ -148,10 +150,13 @@ def measure(asked: argparse.Namespace) -> tuple[dict[str, Pass], int]:
 
 
 def _bytes(url: str) -> int:
-    """What the entries of all masks take in Redis, by its own account."""
+    """What the entries of all masks and patterns take in Redis, by its own account."""
     with Redis.from_url(url) as client:
-        keys = client.scan_iter(f"{NAMESPACE}:masks/*")
-        return sum(client.memory_usage(key, samples=0) or 0 for key in keys)
+        return sum(
+            client.memory_usage(key, samples=0) or 0
+            for kind in ("masks", "patterns")
+            for key in client.scan_iter(f"{NAMESPACE}:{kind}/*")
+        )
 
 
 def table(found: dict[str, Pass]) -> str:
@@ -174,25 +179,45 @@ def figures(found: dict[str, Pass], found_bytes: int) -> list[str]:
     told = fresh.compiler
     spent = told["store_read_ns"] + told["store_load_ns"]
     quantiles = {name: np.quantile(one.first_us, SHOWN) for name, one in found.items()}
-    us = spent / 1000 / len(fresh.first_us)
     asked = told["store_hits"] + told["store_misses"]
+    indexes = alone.store["vocabulary_us"], fresh.store["vocabulary_us"]
     return [
         f"masks of automata made again: {made['fresh'] / made['alone']:.1%} of the time alone",
-        f"loading, with the way through Redis: {spent / 1e6:,.1f} ms for what took "
-        f"{told['store_saved_ns'] / 1e6:,.1f} ms to make: "
-        f"{spent / max(1, told['store_saved_ns']):.2f}; {us:,.0f} us a compile",
+        _loaded("masks", spent, told["store_saved_ns"], told["store_hits"]),
+        _loaded(
+            "patterns",
+            told["store_pattern_read_ns"],
+            told["store_pattern_saved_ns"],
+            told["store_pattern_hits"],
+        ),
+        f"the vocabulary's index: {indexes[1] / 1000:,.0f} ms for {indexes[0] / 1000:,.0f}, "
+        f"{indexes[1] / indexes[0]:.2f}",
         f"of {asked} rules looked for {told['store_hits']} were there and "
-        f"{told['store_rejected']} refused; Redis was asked for "
-        f"{asked - fresh.store.get('l2_absent', 0)}",
+        f"{told['store_rejected']} refused",
+        f"compiles that found all, some, nothing of what they looked for: {told['store_perfect']}, "
+        f"{told['store_partial']}, {told['store_none']}",
         f"prefetched {fresh.store['prefetched']} rules in "
         f"{fresh.store['prefetch_us'] / 1000:,.1f} ms",
         "first mask, fresh / alone at p50, p90, p99: "
         + ", ".join(f"{q:.2f}" for q in quantiles["fresh"] / quantiles["alone"]),
+        "whole, fresh / alone at p50, p90, p99: "
+        + ", ".join(
+            f"{q:.2f}"
+            for q in np.quantile(fresh.whole_us, SHOWN) / np.quantile(alone.whole_us, SHOWN)
+        ),
         f"first mask p99, fresh / warmed: {quantiles['fresh'][2] / quantiles['warmed'][2]:.2f}",
-        f"in Redis {found_bytes:,} bytes; {first.compiler['store_puts']:,} puts",
+        f"in Redis {found_bytes:,} bytes; {first.compiler['store_puts']:,} puts of masks, "
+        f"{first.compiler['store_pattern_puts']:,} of patterns",
         f"all of a pass, alone {sum(alone.whole_us) / 1e6:,.2f} s, "
         f"first {sum(first.whole_us) / 1e6:,.2f}, fresh {sum(fresh.whole_us) / 1e6:,.2f}",
     ]
+
+
+def _loaded(what: str, spent_ns: int, saved_ns: int, hits: int) -> str:
+    return (
+        f"{what}: loading {hits}, with the way through Redis, {spent_ns / 1e6:,.1f} ms for what took "
+        f"{saved_ns / 1e6:,.1f} ms to make: {spent_ns / max(1, saved_ns):.2f}"
+    )
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:

@@ -26,8 +26,9 @@ from .triples cimport EntryC, TripleKeyC, TriplePtr, TripleTable
 from .varint cimport ReaderC
 from .vocabulary cimport Vocabulary
 
-#: part of every key; raised whenever automata are numbered or triples are made differently
-VERSION = 5
+#: part of every key; raised whenever rules are named, automata numbered, triples or patterns made
+#: differently
+VERSION = 6
 #: what making must take, in fetches, to be shared; 0: everything is
 LEAST_GAIN = 2
 

@@ -106,14 +106,15 @@ cdef class Compiled:
                 else "mask_items" if error == MASK_ITEMS_EXCEEDED else "rows")
         raise LimitExceeded(name, getattr(self.limits, name), got)
 
-    def costly_digests(self):
+    def costly_digests(self, *, bint only_unknown=False):
         """The digests of the rules whose masks may cost more to make than to fetch, 16 bytes each,
-        the heaviest first.
+        the heaviest first; ``only_unknown``: of which this process has none.
         """
         cdef Generation generation = self.generation
         cdef vector[uint32_t] rules
         cdef vector[DigestC] digests
         cdef uint32_t rule
+        cdef DigestC digest
         if self.table is None:
             return []
         for rule in self.ir.costly_rules():
@@ -123,13 +124,14 @@ cdef class Compiled:
         with nogil:
             # those of the masks: what is worked out here is not again when they are made
             generation.arena.guard.lock()
+            if self.ir.dispatches.size():
+                digests.push_back(DigestC(PLAIN_TEXT, PLAIN_TEXT))
             for rule in rules:
                 digests.push_back(generation.masks.digests.rule(rule))
             generation.arena.guard.unlock()
-        found = [bytes_of(digest) for digest in digests if not is_none(digest)]
-        if self.ir.dispatches.size():
-            found.insert(0, bytes_of(DigestC(PLAIN_TEXT, PLAIN_TEXT)))
-        return found
+        return [
+            bytes_of(digest) for digest in digests
+            if not is_none(digest) and not (only_unknown and self.table.has_rule(digest.high, digest.low))]
 
     def with_tags(self, tags):
         """The same structural tag with more tags in its outermost set of tags.

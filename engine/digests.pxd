@@ -7,6 +7,10 @@ vocabulary (it is in the store's key). Of free text it is the digest of its patt
 arms can be finished, and of whether its characters are counted; of a counted rule that
 of its body, since triples are made without bounds.
 
+A unit is hashed at once: the nodes of one rule, children first and numbered in that order, so that
+ids, which depend on what a grammar made before, are not in it. In the place of another rule stands its
+digest: a reference and what is written out in its place are not the same, for their automata differ.
+
 Digests are made when they are asked for: only rules whose masks are made by tables need one
 (automata, masks), and those of a grammar's objects never do. What leads into a circle of rules has
 none: rules built by tables are not among them, and a circle has no bottom to begin at.
@@ -28,20 +32,31 @@ cdef struct DigestC:
 cdef class Digests:
     cdef FlatIR ir
     cdef bint count_registers
-    cdef vector[DigestC] nodes
-    cdef vector[uint8_t] progress         # by node: 0 not begun, 1 begun, 2 done
+    # by the node that a unit begins with: its digest, and 0 not begun, 1 begun, 2 done
+    cdef vector[DigestC] digests
+    cdef vector[uint8_t] progress
+    # of the unit under construction: its nodes, and by node its place among them
+    cdef vector[uint32_t] nodes
+    cdef vector[uint32_t] places
     cdef vector[uint8_t] text             # of the digest under construction
     cdef DigestC rule(self, uint32_t number) noexcept nogil
-    cdef DigestC node(self, uint32_t number) noexcept nogil
-    cdef DigestC make(self, uint32_t number) noexcept nogil
-    cdef bint write_node(self, uint32_t number) noexcept nogil
+    cdef DigestC unit(self, uint32_t number) noexcept nogil
+    cdef uint32_t meant(self, uint32_t number) noexcept nogil
+    cdef bint is_other(self, uint32_t number, uint32_t unit) noexcept nogil
+    cdef void list_inner(self, uint32_t number, uint32_t unit, vector[uint32_t]* below) noexcept nogil
+    cdef void order(self, uint32_t unit) noexcept nogil
+    cdef void forget_order(self) noexcept nogil
+    cdef bint add_others(self, uint32_t unit, vector[uint32_t]* todo) noexcept nogil
+    cdef void add_other(self, uint32_t number, vector[uint32_t]* todo) noexcept nogil
+    cdef DigestC make(self, uint32_t unit) noexcept nogil
+    cdef bint write_node(self, uint32_t number, uint32_t unit) noexcept nogil
     cdef void write_members(self, NodeC* node) noexcept nogil
     cdef void write_patterns(self, uint32_t number) noexcept nogil
     cdef void write_tokens(self, uint32_t number) noexcept nogil
     cdef void begin(self, uint32_t kind) noexcept nogil
     cdef void write(self, uint32_t value) noexcept nogil
     cdef void write_pool(self, uint32_t off, uint32_t n) noexcept nogil
-    cdef bint write_child(self, uint32_t number) noexcept nogil
+    cdef bint write_digest(self, DigestC digest) noexcept nogil
     cdef DigestC finish(self) noexcept nogil
 
 cdef inline bytes bytes_of(DigestC digest):

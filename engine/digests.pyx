@@ -23,6 +23,9 @@ cdef uint8_t DONE = 2
 cdef uint32_t PATTERNS = 0x10000
 cdef uint32_t REPEATED = 0x10001
 cdef uint32_t COUNTED_CHARACTERS = 0x10002
+cdef uint32_t UNIT = 0x10003
+# Within a unit.
+cdef uint32_t OTHER_RULE = 0x10004
 
 
 cdef class Digests:
@@ -42,67 +45,144 @@ cdef class Digests:
         cdef RuleC* rule = &self.ir.rules[number]
         cdef DigestC body
         if rule.kind == DISPATCH_RULE:
+            self.begin(PATTERNS)
             self.write_patterns(rule.node)
             return self.finish()
         if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
-            body = self.node(self.ir.nodes[rule.node].a)
+            body = self.unit(self.ir.nodes[rule.node].a)
             if is_none(body):
                 return body
             self.begin(REPEATED if rule.kind == COUNTED_RULE else COUNTED_CHARACTERS)
-            self.write_child(self.ir.nodes[rule.node].a)
+            self.write_digest(body)
             return self.finish()
-        return self.node(rule.node)
+        return self.unit(rule.node)
 
-    cdef DigestC node(self, uint32_t number) noexcept nogil:
-        """The digest of a node; what it is made of comes first, without recursion."""
-        cdef vector[uint32_t] todo, below
-        cdef uint32_t at, k
+    cdef DigestC unit(self, uint32_t number) noexcept nogil:
+        """The digest of a node, those of other rules that it refers to first, without recursion."""
+        cdef vector[uint32_t] todo
+        cdef uint32_t at
         if self.progress.size() == 0:
-            self.nodes.resize(self.ir.n_nodes)
+            self.digests.resize(self.ir.n_nodes)
             self.progress.assign(self.ir.n_nodes, NOT_BEGUN)
+            self.places.assign(self.ir.n_nodes, 0)
+        number = self.meant(number)
         todo.push_back(number)
         while todo.size():
             at = todo.back()
-            if self.progress[at] == NOT_BEGUN:
+            if self.progress[at] == DONE:
+                todo.pop_back()
+                continue
+            self.order(at)
+            if self.progress[at] == BEGUN or not self.add_others(at, &todo):
+                # what is not done yet leads back here: its digest is still none
+                self.digests[at] = self.make(at)
+                self.progress[at] = DONE
+            else:
                 self.progress[at] = BEGUN
-                self.nodes[at].high = self.nodes[at].low = 0
-                list_below(self.ir, at, &below)
-                for k in below:
-                    if self.progress[k] == NOT_BEGUN:
-                        todo.push_back(k)
+            self.forget_order()
+        return self.digests[number]
+
+    cdef uint32_t meant(self, uint32_t number) noexcept nogil:
+        """What a node stands for: of a reference what it leads to, unless that is itself."""
+        cdef uint32_t _k
+        for _k in range(<uint32_t>self.ir.rules.size()):
+            if self.ir.nodes[number].kind != REF:
+                break
+            number = self.ir.rules[self.ir.nodes[number].a].node
+        return number
+
+    cdef bint is_other(self, uint32_t number, uint32_t unit) noexcept nogil:
+        """Whether a node below a unit is hashed by itself: it is another rule."""
+        return number != unit and (
+            self.ir.nodes[number].kind == REF or self.ir.rule_of_node[number] != NO_RULE)
+
+    cdef void list_inner(self, uint32_t number, uint32_t unit, vector[uint32_t]* below) noexcept nogil:
+        """What a node of a unit is made of."""
+        cdef uint32_t kind = self.ir.nodes[number].kind
+        if kind == OTHER_TEXT or kind == DISPATCH or self.is_other(number, unit):
+            below.clear()
+        else:
+            list_below(self.ir, number, below)
+
+    cdef void order(self, uint32_t unit) noexcept nogil:
+        """Puts the nodes of a unit into ``nodes``, children first, and their places into ``places``,
+        from 2 on; both depend on what they say alone.
+        """
+        cdef vector[uint32_t] todo, below
+        cdef uint32_t at
+        cdef size_t k
+        self.nodes.clear()
+        todo.push_back(unit)
+        while todo.size():
+            at = todo.back()
+            if self.places[at] == 0:
+                self.places[at] = 1
+                self.list_inner(at, unit, &below)
+                for k in range(below.size(), 0, -1):
+                    if self.places[below[k - 1]] == 0:
+                        todo.push_back(below[k - 1])
                 continue
             todo.pop_back()
-            if self.progress[at] == BEGUN:
-                # what is below and not done leads back here: its digest is still none
-                self.nodes[at] = self.make(at)
-                self.progress[at] = DONE
-        return self.nodes[number]
+            if self.places[at] == 1:
+                self.places[at] = <uint32_t>self.nodes.size() + 2
+                self.nodes.push_back(at)
 
-    cdef DigestC make(self, uint32_t number) noexcept nogil:
-        """The digest of a node all of whose children have theirs."""
+    cdef void forget_order(self) noexcept nogil:
+        cdef uint32_t k
+        for k in self.nodes:
+            self.places[k] = 0
+
+    cdef bint add_others(self, uint32_t unit, vector[uint32_t]* todo) noexcept nogil:
+        """Adds the rules that an ordered unit refers to and that nobody has begun; whether there are any."""
+        cdef vector[uint32_t] below
+        cdef size_t before = todo.size()
+        cdef uint32_t k
+        for k in self.nodes:
+            if self.is_other(k, unit):
+                self.add_other(k, todo)
+        if self.ir.nodes[unit].kind == OTHER_TEXT or self.ir.nodes[unit].kind == DISPATCH:
+            list_below(self.ir, unit, &below)
+            for k in below:
+                self.add_other(k, todo)
+        return todo.size() > before
+
+    cdef void add_other(self, uint32_t number, vector[uint32_t]* todo) noexcept nogil:
+        number = self.meant(number)
+        if self.progress[number] == NOT_BEGUN:
+            self.digests[number].high = self.digests[number].low = 0
+            todo.push_back(number)
+
+    cdef DigestC make(self, uint32_t unit) noexcept nogil:
+        """The digest of an ordered unit whose others have theirs."""
         cdef DigestC none
+        cdef uint32_t k
+        cdef bint fits = True
         none.high = none.low = 0
-        if self.ir.nodes[number].kind == REF:
-            return self.nodes[self.ir.rules[self.ir.nodes[number].a].node]
-        if not self.write_node(number):
-            return none
+        self.begin(UNIT)
+        for k in self.nodes:
+            if self.is_other(k, unit):
+                self.write(OTHER_RULE)
+                fits = self.write_digest(self.digests[self.meant(k)])
+            else:
+                fits = self.write_node(k, unit)
+            if not fits:
+                return none
         return self.finish()
 
-    cdef bint write_node(self, uint32_t number) noexcept nogil:
-        """What a node says; False where a child has no digest."""
+    cdef bint write_node(self, uint32_t number, uint32_t unit) noexcept nogil:
+        """What a node says; False where something that it refers to has no digest."""
         cdef NodeC* node = &self.ir.nodes[number]
         cdef uint32_t k
         cdef vector[uint32_t] below
         cdef RuleC* rule
+        self.write(node.kind)
         if node.kind == DISPATCH:
             rule = &self.ir.rules[self.ir.rule_of_node[number]]
             self.write_patterns(number)
             self.write(rule.minimum)
             self.write(rule.maximum)
             self.write(rule.most_tokens)
-        else:
-            self.begin(node.kind)
-        if node.kind == REPEAT or node.kind == BOUNDED:
+        elif node.kind == REPEAT or node.kind == BOUNDED:
             self.write(node.b)
             self.write(node.c)
         elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
@@ -116,13 +196,20 @@ cdef class Digests:
             self.write_pool(node.b, node.c)
         elif node.kind == OBJECT:
             self.write_members(node)
-        list_below(self.ir, number, &below)
-        if below.size() == 0 or node.kind == OTHER_TEXT:
-            # a DISPATCH has said what it holds
-            self.write_pool(node.off, 0 if node.kind == DISPATCH else node.n)
+        if node.kind == OTHER_TEXT or node.kind == DISPATCH:
+            self.write_pool(node.off, node.n if node.kind == OTHER_TEXT else 0)
+            list_below(self.ir, number, &below)
+            for k in below:
+                if not self.write_digest(self.digests[self.meant(k)]):
+                    return False
+            return True
+        self.list_inner(number, unit, &below)
+        if below.size() == 0:
+            self.write_pool(node.off, node.n)
+        else:
+            self.write(<uint32_t>below.size())
         for k in below:
-            if not self.write_child(k):
-                return False
+            self.write(self.places[k])
         return True
 
     cdef void write_members(self, NodeC* node) noexcept nogil:
@@ -140,7 +227,6 @@ cdef class Digests:
         cdef DispatchC* dispatch = dispatch_of(self.ir, number)
         cdef ArmC* arm = self.ir.arms.data() + dispatch.first
         cdef uint32_t _k
-        self.begin(PATTERNS)
         self.write(dispatch.open_end)
         self.write(dispatch.n_arms)
         for _k in range(dispatch.n_arms):
@@ -158,6 +244,7 @@ cdef class Digests:
     cdef void write_tokens(self, uint32_t number) noexcept nogil:
         cdef TokenSetC* tokens = &self.ir.token_sets[number]
         cdef const uint8_t* ids = <const uint8_t*>tokens.ids
+        self.write(tokens.n)
         self.text.insert(self.text.end(), ids, ids + 4 * tokens.n)
 
     cdef void begin(self, uint32_t kind) noexcept nogil:
@@ -176,8 +263,8 @@ cdef class Digests:
         for k in range(n):
             self.write(self.ir.pool[off + k])
 
-    cdef bint write_child(self, uint32_t number) noexcept nogil:
-        cdef DigestC digest = self.nodes[number]
+    cdef bint write_digest(self, DigestC digest) noexcept nogil:
+        """False if it is none."""
         self.text.insert(self.text.end(), <uint8_t*>&digest, <uint8_t*>&digest + sizeof(DigestC))
         return not is_none(digest)
 

@@ -31,6 +31,9 @@ class Errand:
 
     def ask(self) -> None:
         """Has it done; nothing happens where no thread is to be had."""
+        thread = self._thread
+        if self._is_asked and thread is not None and thread.is_alive():
+            return
         with self._guard:
             self._is_asked = True
             if self._thread is not None and self._thread.is_alive():

@@ -102,8 +102,8 @@ class Exchange:
     # -- reading -----------------------------------------------------------------------------------
     def ask(self, compiled: Compiled) -> None:
         """Loads the costly rules of a grammar that nothing is known of here."""
-        wanted = [each for each in compiled.costly_digests() if not self._triples.knows(each)]
-        asked = self._due(wanted)
+        wanted = compiled.costly_digests(only_unknown=True)
+        asked = self._due(wanted) if wanted else []
         hits = self._load(self._store.get_many, asked)
         if asked:
             outcome = "none" if not hits else "perfect" if hits == len(wanted) else "partial"
@@ -142,8 +142,8 @@ class Exchange:
         """Leases on the costly rules that nothing is known of. Who has the heaviest one's makes
         them all; everybody else waits for him, and then has none.
         """
-        missing = [each for each in compiled.costly_digests() if not self._triples.knows(each)]
-        keys = [self._key(digest) for digest in missing[:MOST_ASKED]]
+        missing = compiled.costly_digests(only_unknown=True)[:MOST_ASKED]
+        keys = [self._key(digest) for digest in missing]
         if not keys or not self._is_trusted:
             return []
         granted = self._store.claim(keys, LEASE_SECONDS)
@@ -152,7 +152,7 @@ class Exchange:
             return mine
         self._store.release(mine)
         self._wait(keys[0], wait_seconds)
-        self._load(self._store.get_newest, missing[:MOST_ASKED])
+        self._load(self._store.get_newest, missing)
         return []
 
     def _wait(self, key: bytes, seconds: float) -> None:

@@ -105,6 +105,7 @@ cdef class TripleTable:
     cdef readonly uint64_t hits, misses, evictions
     cdef uint64_t made, made_ns               # here, those that are not shared included
     cdef TriplePtr find(self, TripleKeyC key) noexcept nogil
+    cdef bint has_rule(self, uint64_t high, uint64_t low) noexcept nogil
     cdef bint add(self, EntryC* entry, bint is_fresh) noexcept nogil
     cdef void count_made(self, uint64_t took_ns) noexcept nogil
     cdef void take_fresh(self, vector[EntryC]* out) noexcept nogil

@@ -130,16 +130,17 @@ cdef class TripleTable:
             self.guard.unlock()
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
 
+    cdef bint has_rule(self, uint64_t high, uint64_t low) noexcept nogil:
+        cdef uint32_t at
+        self.guard.lock()
+        at = map_get(&self.latest, rule_hash(TripleKeyC(high, low, 0, 0)))
+        self.guard.unlock()
+        return at != MISSING
+
     def knows(self, bytes digest):
         """Whether it has a triple of the rule."""
         cdef DigestC rule = digest_from(digest)
-        cdef TripleKeyC key = TripleKeyC(rule.high, rule.low, 0, 0)
-        cdef uint32_t at
-        with nogil:
-            self.guard.lock()
-            at = map_get(&self.latest, rule_hash(key))
-            self.guard.unlock()
-        return at != MISSING
+        return self.has_rule(rule.high, rule.low)
 
     def drop_all(self):
         """Forgets everything, which only costs time."""
