@@ -105,17 +105,23 @@ class Namespace:
             if monotonic() > until:
                 raise ListingCut(f"listing the keys took longer than {seconds:g} seconds")
 
-    def read(self, keys: Sequence[bytes]) -> list[Entry | None]:
-        """Their entries, None for what is not there (any more) or not sealed by us for its key."""
+    def read(self, keys: Sequence[bytes]) -> tuple[list[Entry], int]:
+        """Their entries, and how many of the keys hold what was not sealed by us for them.
+
+        What is gone by now is neither.
+        """
         pipeline = self._client.pipeline(transaction=False)
         for key in keys:
             pipeline.getrange(self._prefix + key, 0, self.value_bytes + OVERHEAD)
             pipeline.zscore(*self._place_of_use(key))
         replies = self._ask(pipeline.execute, raise_on_error=False)
-        return [
+        held = [
             self._entry(key, sealed, uses)
             for key, sealed, uses in zip(keys, replies[::2], replies[1::2], strict=True)
+            if sealed != b""  # what GETRANGE answers for a key that is not there
         ]
+        entries = [entry for entry in held if entry is not None]
+        return entries, len(held) - len(entries)
 
     def _entry(self, key: bytes, sealed: Any, uses: Any) -> Entry | None:
         if not isinstance(sealed, bytes):
