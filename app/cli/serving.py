@@ -1,43 +1,17 @@
-"""The ``switchyard`` command: ``serve`` runs the gateway, ``version`` names what is installed."""
+"""``switchyard serve``: the gateway, until SIGINT or SIGTERM."""
 
-import argparse
 import logging
 import sys
-from collections.abc import Sequence
 
-from pydantic import ValidationError
+import uvicorn
 
-from .settings import Settings
-from .version import version
+from ..logging import Forward, make_logger
+from ..main import create_app
+from ..settings import Settings
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def serve(settings: Settings) -> int:
     """Returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="switchyard",
-        description="OpenAI-compatible gateway whose output fits what was asked for.",
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("serve", help="run the gateway; settings come from SWITCHYARD_* variables")
-    commands.add_parser("version", help="print the version")
-    if parser.parse_args(arguments).command == "version":
-        print(version())
-        return 0
-    return serve()
-
-
-def serve() -> int:
-    """Runs until SIGINT or SIGTERM."""
-    try:
-        settings = Settings()
-    except ValidationError as error:
-        print(_explain(error), file=sys.stderr)
-        return 2
-    import uvicorn
-
-    from .logging import Forward, make_logger
-    from .main import create_app
-
     logger = make_logger(settings.log_level, sys.stdout)
     logging.basicConfig(handlers=[Forward(logger)], level=logging.WARNING)
     server = uvicorn.Server(
@@ -56,12 +30,3 @@ def serve() -> int:
     )
     server.run()
     return 0 if server.started else 1
-
-
-def _explain(error: ValidationError) -> str:
-    """One line a mistake, by the variable's name, without the value: it may be a secret."""
-    lines = []
-    for problem in error.errors(include_url=False, include_input=False):
-        where = f"SWITCHYARD_{str(problem['loc'][0]).upper()}" if problem["loc"] else "settings"
-        lines.append(f"switchyard: {where}: {problem['msg']}")
-    return "\n".join(lines)
