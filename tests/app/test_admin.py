@@ -238,6 +238,9 @@ def test_what_one_gateway_was_warmed_with_another_finds(redis_server: RedisServe
         rules, tiers = tell(first)
         assert rules["puts"] > 0
         assert tiers["redis"]["writes"] > 0
+        # nothing is left that the next compile would hand over
+        assert first.post(body(response_format=json_schema(LIGHT))).status_code == 200
+        assert tell(first)[0]["puts"] == rules["puts"]
         assert tiers["redis"]["written_bytes"] > 0
     with Gateway(**settings) as second:
         assert warm(second, part).json()["totals"]["compiled"] == 1
