@@ -22,6 +22,8 @@ from .settings import Unusable, read_settings
 
 #: seconds that ``warm`` waits at its end for what is not written yet
 WAIT_SECONDS = 30.0
+#: exit status after SIGINT, as shells have it
+INTERRUPTED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -32,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Unusable as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
     return status
 
 

@@ -16,11 +16,13 @@ from app.cli.progress import with_progress
 from app.cli.settings import Unusable
 from app.cli.specs import Spec, read_specs
 from app.errors import ApiError
+from app.tokenizer import HuggingFaceTokenizer
 from app.warmup import GrammarRequest
 from tests.app.command import PATIENCE, arguments, environment, numbers, switchyard
 from tests.app.examples import ALARM, LIGHT, TOOLS, body, json_schema, tool
 from tests.app.gateway import Gateway
 from tests.app.test_admin import BACK, MAIL
+from tests.app.test_tokenizer import TEMPLATE, folder
 from tests.redis_server import RedisServer
 
 KEY = "a key of sixteen bytes or more"
@@ -165,6 +167,18 @@ def test_what_it_compiled_a_gateway_finds(
         assert gateway.post(sent).status_code == 200
         assert gateway.metric("switchyard_compiler", what="store_hits") > 0
         assert gateway.metric("switchyard_compiler", what="store_rejected") == 0
+
+
+def test_of_a_model_only_the_tokenizer_is_needed(
+    settings: dict[str, Any], file: Path, tmp_path: Path, redis_server: RedisServer
+):
+    model = folder(tmp_path / "model", TEMPLATE)
+    done = switchyard("warm", file, model=model, **settings)
+    assert done.returncode == 0, done.stderr
+    assert numbers(done.stdout)["compiled"] == "3"
+    vocabulary = HuggingFaceTokenizer(model).vocabulary.fingerprint
+    assert all(vocabulary.encode() in key for key in keys(redis_server))
+    assert list(keys(redis_server))
 
 
 def test_what_is_refused_is_listed_by_its_place_and_the_rest_compiled(
