@@ -16,7 +16,7 @@ from .request import (
     ToolDefinition,
 )
 
-#: requests of one warm-up; at some milliseconds each it ends within a minute
+#: requests of one warm-up; at up to a tenth of a second each it ends within two minutes
 MOST_REQUESTS = 1_000
 #: tools of a request that are also compiled one by one, as the only one that may be called; the
 #: costly rules are the same for all
