@@ -10,21 +10,35 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
+from typing import Any
 
 from adapters.workers import Worker
 from cache import TieredStore, may_use_redis, open_store
-from engine import SPEC_VERSION, Compiler, Limits
+from engine import ARTIFACT_VERSION, SPEC_VERSION, Compiler, Limits
 
 from .logging import Logger
 from .metrics import Metrics
 from .pool import Pool
+from .service.caching import cache_report
 from .service.chat import ChatService
 from .service.checking import CheckService
 from .service.faults import Faults
 from .service.planning import OURS, Planner
+from .service.warming import WarmService
 from .settings import Settings
 from .tokenizer import Tokenizer, load_tokenizer
 from .version import version
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """What compiles: the same in a gateway and in ``switchyard warm``."""
+
+    store: TieredStore
+    tokenizer: Tokenizer
+    compiler: Compiler
+    planner: Planner
+    warming: WarmService
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +47,8 @@ class Parts:
 
     chat: ChatService
     checks: CheckService
+    warming: WarmService
+    cache_report: Callable[[], dict[str, Any]]
     pool: Pool
     store: TieredStore
     tokenizer: Tokenizer
@@ -59,12 +75,28 @@ class Parts:
         await asyncio.to_thread(self.store.close)
 
 
-def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
-    """Makes everything; loads the tokenizer, and the model where it runs in this process."""
+def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
+    """Loads the tokenizer, and no model. Whoever is done closes the store."""
     store = make_store(settings, logger)
     tokenizer = load_tokenizer(settings.tokenizer_source, settings.format, store)
     limits = Limits().within(settings.compiler_memory_bytes)
     compiler = Compiler(tokenizer.vocabulary, store=store, limits=limits)
+    planner = Planner(
+        compiler,
+        tokenizer.wire,
+        tokenizer.special_texts,
+        metrics,
+        logger,
+        backend=backend_of(settings),
+    )
+    warming = WarmService(settings, planner, compiler, store)
+    return Core(store, tokenizer, compiler, planner, warming)
+
+
+def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
+    """Makes everything; loads the tokenizer, and the model where it runs in this process."""
+    core = build_core(settings, metrics, logger)
+    store, tokenizer, compiler = core.store, core.tokenizer, core.compiler
     workers = make_workers(settings, compiler, tokenizer)
     pool = Pool(
         workers,
@@ -74,16 +106,15 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
     metrics.watch("cache", "The engine's cache: counters and sizes of every tier", store.stats)
     metrics.watch("compiler", "The engine's compiler: counters and sizes", compiler.stats)
     metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
+    metrics.describe(
+        version=version(),
+        format=tokenizer.wire.name,
+        vocabulary=tokenizer.vocabulary.fingerprint,
+        artifact=str(ARTIFACT_VERSION),
+    )
     chat = ChatService(
         settings=settings,
-        planner=Planner(
-            compiler,
-            tokenizer.wire,
-            tokenizer.special_texts,
-            metrics,
-            logger,
-            backend=backend_of(settings),
-        ),
+        planner=core.planner,
         tokenizer=tokenizer,
         pool=pool,
         metrics=metrics,
@@ -92,7 +123,14 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
     )
     checks = CheckService(compiler, settings.strict_profile)
     prefetch = partial(compiler.prefetch, settings.cache_prefetch_seconds)
-    return Parts(chat, checks, pool, store, tokenizer, workers, prefetch)
+    report = partial(
+        cache_report,
+        store,
+        compiler,
+        wire=tokenizer.wire.name,
+        vocabulary=tokenizer.vocabulary,
+    )
+    return Parts(chat, checks, core.warming, report, pool, store, tokenizer, workers, prefetch)
 
 
 def make_store(settings: Settings, logger: Logger) -> TieredStore:

@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager
 from fastapi import Depends, FastAPI, Request
 
 from .api import errors
-from .api.auth import Keys
+from .api.admin import admin_router
+from .api.auth import AdminKeys, Keys
 from .api.chat import chat_router
 from .api.grammars import grammars_router
 from .api.middleware import RequestMiddleware
@@ -65,6 +66,13 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
     app.include_router(chat, dependencies=guarded)
     grammars = grammars_router(parts.checks, max_body_bytes=settings.max_body_bytes)
     app.include_router(grammars, dependencies=guarded)
+    admin_keys = AdminKeys(key.get_secret_value() for key in settings.admin_keys)
+
+    async def with_admin_key(request: Request) -> None:
+        admin_keys.check(request.headers.get("authorization"))
+
+    admin = admin_router(parts.warming, parts.cache_report, max_body_bytes=settings.max_body_bytes)
+    app.include_router(admin, dependencies=[Depends(with_admin_key)])
     models = models_router(settings.served_model, int(time.time()))
     app.include_router(models, dependencies=guarded)
     versions = {"version": version(), "format": parts.tokenizer.wire.name}
@@ -86,4 +94,5 @@ def _announce(logger: Logger, settings: Settings, parts: Parts) -> None:
         format=parts.tokenizer.wire.name,
         vocabulary=parts.tokenizer.vocabulary.size,
         keys_required=bool(settings.api_keys),
+        operators=bool(settings.admin_keys),
     )

@@ -9,7 +9,7 @@ Not here         numbers of the workers themselves: they have their own /metrics
 
 from collections.abc import Callable, Iterator, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -95,6 +95,12 @@ class Metrics:
             return "other"
         self._keywords.add(keyword)
         return keyword
+
+    def describe(self, **facts: str) -> None:
+        """What this gateway is, as labels of ``switchyard_build_info``: other series are joined
+        with it where a fleet serves several formats or vocabularies.
+        """
+        Info("switchyard_build", "What this gateway is", registry=self.registry).info(facts)
 
     def watch(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
         """Exports a mapping of running numbers, read when /metrics is asked for."""

@@ -70,6 +70,10 @@ class Settings(BaseSettings):
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(), description="keys of clients, separated by commas; none: no key is asked for"
     )
+    admin_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
+        default=(),
+        description="keys of operators, separated by commas; none: what is theirs alone is closed",
+    )
     max_body_bytes: int = Field(
         default=4 * MEBIBYTE, ge=1024, description="largest request body; beyond it: 413"
     )
@@ -123,7 +127,7 @@ class Settings(BaseSettings):
         description="what loading the most used entries at start may take; 0: none",
     )
 
-    @field_validator("workers", "api_keys", mode="before")
+    @field_validator("workers", "api_keys", "admin_keys", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
         """Commas separate; empty parts are nothing."""
@@ -172,6 +176,10 @@ class Settings(BaseSettings):
             raise ValueError("SGLang workers need TOKENIZER (or MODEL): the model's own vocabulary")
         if self.default_completion_tokens > self.max_completion_tokens:
             raise ValueError("DEFAULT_COMPLETION_TOKENS is larger than MAX_COMPLETION_TOKENS")
+        if set(self.admin_keys) & set(self.api_keys):
+            raise ValueError(
+                "a key stands in API_KEYS and in ADMIN_KEYS: clients would be operators"
+            )
         return self
 
     @property
@@ -202,10 +210,12 @@ class Settings(BaseSettings):
     def public(self) -> dict[str, Any]:
         """Every setting as it may be printed."""
         shown = self.model_dump(
-            mode="json", exclude={"api_keys", "cache_key", "redis_url", "worker_api_key"}
+            mode="json",
+            exclude={"admin_keys", "api_keys", "cache_key", "redis_url", "worker_api_key"},
         )
         shown["workers"] = [without_password(worker) for worker in self.workers]
         shown["api_keys"] = f"{len(self.api_keys)} set"
+        shown["admin_keys"] = f"{len(self.admin_keys)} set"
         for name in ("cache_key", "worker_api_key"):
             shown[name] = "not set" if getattr(self, name) is None else "set"
         url = self.redis_url

@@ -215,8 +215,8 @@ def figures(found: dict[str, Pass], found_bytes: int) -> list[str]:
 
 def _loaded(what: str, spent_ns: int, saved_ns: int, hits: int) -> str:
     return (
-        f"{what}: loading {hits}, with the way through Redis, {spent_ns / 1e6:,.1f} ms for what took "
-        f"{saved_ns / 1e6:,.1f} ms to make: {spent_ns / max(1, saved_ns):.2f}"
+        f"{what}: loading {hits}, with the way through Redis, {spent_ns / 1e6:,.1f} ms for what "
+        f"took {saved_ns / 1e6:,.1f} ms to make: {spent_ns / max(1, saved_ns):.2f}"
     )
 
 

@@ -9,36 +9,55 @@ Every store has the same face, and no method of it raises because of what it hol
     claim(keys, seconds) -> list of bool     False: another makes that value now; ask again later
     release(keys)                            what was claimed is made, and was put
     stats() -> dict[str, int]                counters since start, and what is held now
+    flush(seconds) -> bool                   waits until what was put is written, or given up
     close()                                  afterwards everything is a miss
 
 Not here    what the bytes mean, and what makes two keys equal (the engine's business).
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
+from .dump import DumpRefused
 from .memory import MemoryStore
 from .opening import NAMESPACE, may_use_redis, open_store
+from .seal import Seal
 from .tiered import Layer, TieredStore
 
 if TYPE_CHECKING:
+    from .namespace import Group, Namespace, RedisUnusable
     from .redis_store import RedisBounds, RedisStore
+    from .transfer import Transferred, export_namespace, import_namespace
 
 __all__ = [
     "NAMESPACE",
+    "DumpRefused",
+    "Group",
     "Layer",
     "MemoryStore",
+    "Namespace",
     "RedisBounds",
     "RedisStore",
+    "RedisUnusable",
+    "Seal",
     "TieredStore",
+    "Transferred",
+    "export_namespace",
+    "import_namespace",
     "may_use_redis",
     "open_store",
 ]
 
+_REDIS_HALF = {
+    "namespace": ("Group", "Namespace", "RedisUnusable"),
+    "redis_store": ("RedisBounds", "RedisStore"),
+    "transfer": ("Transferred", "export_namespace", "import_namespace"),
+}
+
 
 def __getattr__(name: str) -> object:
     """Import the Redis half when it is asked for: without Redis no client need be there."""
-    if name in ("RedisBounds", "RedisStore"):
-        from . import redis_store
-
-        return getattr(redis_store, name)
+    for module, names in _REDIS_HALF.items():
+        if name in names:
+            return getattr(import_module(f".{module}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,6 +13,7 @@ Not here         copies for other processes (redis_store), joining the two (tier
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
+from typing import Final
 
 from .leases import ThreadLeases
 
@@ -24,6 +25,8 @@ ENTRY_BYTES = 226
 
 class MemoryStore:
     """Least-recently-used store of at most ``max_bytes``, counting keys, values and overhead."""
+
+    name: Final = "memory"
 
     def __init__(self, max_bytes: int) -> None:
         if max_bytes < 0:
@@ -100,6 +103,10 @@ class MemoryStore:
                 "max_bytes": self._max_bytes,
             }
             return {**self._counts, **held}
+
+    def flush(self, timeout_s: float) -> bool:
+        """True: what was put is here at once."""
+        return True
 
     def close(self) -> None:
         """Let go of everything; from now on nothing is kept."""

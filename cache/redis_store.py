@@ -36,6 +36,7 @@ from .breaker import Breaker
 from .counters import Counters
 from .key_map import KeyMap
 from .leases import RedisLeases
+from .namespace import Namespace
 from .seal import OVERHEAD, Seal
 from .write_behind import Pair, WriteBehind
 
@@ -99,6 +100,8 @@ class RedisStore:
             asked: a server that is down at start is met as any failure later.
     """
 
+    name: Final = "redis"
+
     def __init__(
         self,
         url: str,
@@ -161,6 +164,7 @@ class RedisStore:
             misses=len(keys) - hits,
             absent=len(keys) - len(asked),
             skipped=sum(key not in found for key in asked),
+            read_bytes=sum(len(value) for value in found.values() if value is not None),
         )
         return values
 
@@ -287,10 +291,14 @@ class RedisStore:
             return
         for bit in bits:
             self._map.add(bit)
-        done = sum(reply is True for reply in replies[: len(written)])
+        done = [pair for pair, reply in zip(written, replies, strict=False) if reply is True]
         # A refused write (out of memory, a read-only replica) says nothing against reading: the
         # breaker stays closed.
-        self._counts.add(writes=done, write_failures=len(written) - done)
+        self._counts.add(
+            writes=len(done),
+            write_failures=len(written) - len(done),
+            written_bytes=sum(len(value) for _, value in done),
+        )
 
     def _count_uses(self, pipeline: Any, batch: list[Pair]) -> None:
         """Keys without a value were only used: they live on."""
@@ -332,6 +340,10 @@ class RedisStore:
         """Wait until what was put so far was written or given up; False if that took longer."""
         return self._queue.flush(timeout_s)
 
+    def namespace(self) -> Namespace:
+        """All that lies in this store's namespace, for operators; unlike the store it raises."""
+        return Namespace(self._writer, self._prefix, self._seal, self._bounds.value_bytes)
+
     def stats(self) -> dict[str, int]:
         """Counters since start, what waits, and whether Redis is left alone now (``open``)."""
         breaker = {"open": int(self._breaker.is_open), "opened": self._breaker.times_opened}
@@ -350,10 +362,12 @@ _COUNTERS: Final = (
     "misses",  # all that was not a hit, whatever the reason
     "absent",  # misses that were not asked for, because the map of keys has them not
     "skipped",  # misses that were not asked for: Redis left alone, late, or closed
+    "read_bytes",
     "invalid",  # read, but not sealed by us for this key
     "oversized",  # read or put, and larger than the bounds
     "failures",  # time-outs, refused connections, errors of the server
     "writes",
+    "written_bytes",
     "write_failures",
     "knocks",  # times a Redis that had failed was asked whether it is back
     "denied",  # claims of what another process makes now

@@ -59,6 +59,12 @@ class Seal:
         mac = sealed[_HEADER.size : OVERHEAD]
         return value if hmac.compare_digest(mac, self._sign(header, key, value)) else None
 
+    def stream(self) -> tuple[int, "hmac.HMAC"]:
+        """For what is too long to be one value: the kind of this seal, and a MAC to be fed. What is
+        fed must begin with another magic than a value's, so that neither passes for the other.
+        """
+        return self._kind, self._mac.copy()
+
     def _header(self, length: int) -> bytes:
         return _HEADER.pack(_MAGIC, _VERSION, self._kind, length)
 

@@ -8,11 +8,15 @@ Not here    when to stop asking a slow layer (redis_store).
 """
 
 from collections.abc import Sequence
+from time import monotonic
 from typing import Protocol
 
 
 class Layer(Protocol):
-    """What a store must offer to stand in a row."""
+    """What a store must offer to stand in a row. ``name``: what people call it."""
+
+    @property
+    def name(self) -> str: ...
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
     def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
@@ -21,6 +25,7 @@ class Layer(Protocol):
     def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]: ...
     def release(self, keys: Sequence[bytes]) -> None: ...
     def stats(self) -> dict[str, int]: ...
+    def flush(self, timeout_s: float) -> bool: ...
     def close(self) -> None: ...
 
 
@@ -88,6 +93,18 @@ class TieredStore:
             for depth, layer in enumerate(self._layers, start=1)
             for name, number in layer.stats().items()
         }
+
+    def tiers(self) -> list[tuple[str, dict[str, int]]]:
+        """Every layer's name and numbers, nearest first."""
+        return [(layer.name, layer.stats()) for layer in self._layers]
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until every layer has written what was put so far, or has given it up; False if that
+        took longer.
+        """
+        until = monotonic() + timeout_s
+        late = [not layer.flush(max(0.0, until - monotonic())) for layer in self._layers]
+        return not any(late)
 
     def close(self) -> None:
         """Close the layers, farthest first."""

@@ -33,7 +33,11 @@ from .spec_version import SPEC_VERSION
 from .store import Store
 from .vocabulary import Vocabulary
 
+# last: digests import it, and are imported by it
+from .artifact import VERSION as ARTIFACT_VERSION  # isort: skip
+
 __all__ = [
+    "ARTIFACT_VERSION",
     "SPEC_VERSION",
     "Bitmask",
     "Compiled",

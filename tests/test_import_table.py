@@ -44,6 +44,7 @@ GATEWAY = frozenset(
         "structlog",
         "jinja2",
         "tokenizers",
+        "tqdm",
         "transformers",
         "opentelemetry",
         "anyio",

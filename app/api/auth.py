@@ -4,7 +4,8 @@ Representation   SHA-256 digests of the keys, so that every comparison has one l
                  lies around.
 Invariants       I1 every key is compared on every request: time tells neither which one fits nor
                  how much of it.
-                 I2 without keys nobody is asked for one.
+                 I2 without keys of clients nobody is asked for one; without keys of operators
+                    nobody is let in.
 """
 
 import hmac
@@ -43,3 +44,28 @@ class Keys:
             raise ApiError(
                 401, "Incorrect API key provided.", code="invalid_api_key", headers=_HEADERS
             )
+
+
+class AdminKeys:
+    """The keys of operators. Keys of clients are no keys here.
+
+    Without any the routes stay closed, on 127.0.0.1 too: behind a proxy on the same machine every
+    client comes from there, and so does what a web page makes its reader's browser send. Whoever
+    runs ``make serve`` for himself names a key, or uses ``switchyard warm`` and ``switchyard cache
+    stats``, which ask no gateway for leave.
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        given = tuple(keys)
+        self._keys = Keys(given)
+        self._is_open = bool(given)
+
+    def check(self, authorization: str | None) -> None:
+        """Raises ApiError 403 where there are no such keys, and 401 as ``Keys`` does."""
+        if not self._is_open:
+            raise ApiError(
+                403,
+                "This is for operators only, and no key opens it: set SWITCHYARD_ADMIN_KEYS.",
+                code="admin_keys_not_set",
+            )
+        self._keys.check(authorization)

@@ -10,7 +10,7 @@ Invariants       I1 never more than the limit is kept in memory, whatever Conten
 import json
 import re
 from collections.abc import AsyncIterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
@@ -72,15 +72,26 @@ def parse_request(body: bytes) -> ChatRequest:
 def parse_as(kind: type[Parsed], body: bytes) -> Parsed:
     """JSON text -> a request of this kind. Raises ApiError 400 that names the place."""
     try:
-        value = from_json(body, allow_inf_nan=False)
-        if _MAYBE_INFINITE.search(body):
-            json.dumps(value, allow_nan=False)
+        value = parse_json(body)
     except ValueError as error:
         raise bad_request(
             "We could not parse the JSON body of your request. "
             f"(HINT: this likely means you aren't using your HTTP library correctly. {error}.)",
             code="invalid_json",
         ) from None
+    return validated(kind, value)
+
+
+def parse_json(body: bytes) -> Any:
+    """JSON text -> value. Raises ValueError, also for a number that JSON can't write again."""
+    value = from_json(body, allow_inf_nan=False)
+    if _MAYBE_INFINITE.search(body):
+        json.dumps(value, allow_nan=False)
+    return value
+
+
+def validated(kind: type[Parsed], value: Any) -> Parsed:
+    """A JSON value -> a request of this kind. Raises ApiError 400 that names the place."""
     try:
         return kind.model_validate(value)
     except ValidationError as error:

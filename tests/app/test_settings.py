@@ -60,6 +60,7 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"WORKERS": "http://a:1"}, "TOKENIZER"),
         ({"MAX_COMPLETION_TOKENS": "10"}, "DEFAULT_COMPLETION_TOKENS"),
         ({"MAX_BODY_BYTES": "many"}, "MAX_BODY_BYTES"),
+        ({"API_KEYS": "a,b", "ADMIN_KEYS": "c,b"}, "ADMIN_KEYS"),
     ],
 )
 def test_a_setting_that_means_nothing_ends_the_start_by_name(monkeypatch, capsys, variables, named):
@@ -72,6 +73,7 @@ def test_a_setting_that_means_nothing_ends_the_start_by_name(monkeypatch, capsys
 def test_what_is_printed_holds_no_secret(monkeypatch):
     secrets = {
         "API_KEYS": "sk-secret-1,sk-secret-2",
+        "ADMIN_KEYS": "sk-secret-3",
         "CACHE_KEY": "secret-cache-key",
         "REDIS_URL": "redis://user:secret@redis:6379/1?password=secret",
         "WORKER_API_KEY": "secret-worker",
@@ -83,6 +85,7 @@ def test_what_is_printed_holds_no_secret(monkeypatch):
     assert "secret" not in repr(chosen).replace("http://user:secret@", "")
     assert chosen.public()["redis_url"] == "redis://***@redis:6379/1"
     assert chosen.public()["api_keys"] == "2 set"
+    assert chosen.public()["admin_keys"] == "1 set"
 
 
 def test_the_documentation_lists_exactly_the_settings_with_their_defaults():

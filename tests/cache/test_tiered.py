@@ -85,3 +85,31 @@ def test_puts_go_to_every_layer_and_stats_name_theirs() -> None:
 def test_no_layers_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one layer"):
         TieredStore([])
+
+
+class SlowLayer(MemoryStore):
+    """A layer that is never done writing."""
+
+    def __init__(self) -> None:
+        super().__init__(1 << 20)
+        self.waited: list[float] = []
+
+    def flush(self, timeout_s: float) -> bool:
+        self.waited.append(timeout_s)
+        return False
+
+
+def test_tiers_are_named_nearest_first() -> None:
+    store = TieredStore([MemoryStore(1 << 10), MemoryStore(1 << 20)])
+    assert [(name, stats["max_bytes"]) for name, stats in store.tiers()] == [
+        ("memory", 1 << 10),
+        ("memory", 1 << 20),
+    ]
+
+
+def test_a_flush_waits_for_every_layer_and_says_whether_all_were_in_time() -> None:
+    slow, other = SlowLayer(), SlowLayer()
+    assert TieredStore([MemoryStore(0), MemoryStore(0)]).flush(0)
+    assert not TieredStore([MemoryStore(0), slow, other, MemoryStore(0)]).flush(5)
+    assert 0 < slow.waited[0] <= 5
+    assert 0 < other.waited[0] <= 5

@@ -1,0 +1,37 @@
+"""What operators ask for: POST /v1/grammars compiles ahead, GET /v1/cache tells of the cache."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+
+from ..errors import ApiError
+from ..service.warming import WarmService
+from ..streaming import Disconnected, run_until_disconnect
+from ..warmup import WarmupRequest
+from .body import read_as
+
+
+def admin_router(
+    warming: WarmService, report: Callable[[], dict[str, Any]], *, max_body_bytes: int
+) -> APIRouter:
+    """The routes, bound to their services; whoever includes them asks for an operator's key."""
+    router = APIRouter()
+
+    @router.post("/v1/grammars")
+    async def warm(request: Request) -> JSONResponse:
+        asked = await read_as(WarmupRequest, request, max_body_bytes)
+        try:
+            answer = await run_until_disconnect(warming.warm(asked.all()), request.receive)
+        except Disconnected:
+            raise ApiError(
+                499, "The client closed the connection.", code="client_disconnect"
+            ) from None
+        return JSONResponse(answer)
+
+    @router.get("/v1/cache")
+    async def cache() -> JSONResponse:
+        return JSONResponse(report())
+
+    return router

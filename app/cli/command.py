@@ -1,0 +1,135 @@
+"""The command line: which commands there are, and what they take.
+
+    serve                    run the gateway
+    version                  name what is installed
+    warm FILE...             compile ahead, and fill the store
+    cache stats              what gateways say of their cache, or what lies in Redis
+    cache export, import     all that lies in Redis, as a file
+
+Exit status   0 done; 1 done in part, or something that was asked did not answer; 2 a mistake on the
+              command line or in the settings: nothing was done.
+
+What a command needs is imported when it runs, so that a mistake is told at once.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..version import version
+from .settings import Unusable, read_settings
+
+#: seconds that ``warm`` waits at its end for what is not written yet
+WAIT_SECONDS = 30.0
+#: exit status after SIGINT, as shells have it
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Returns the exit status."""
+    given = _parser().parse_args(arguments)
+    try:
+        status: int = given.run(given)
+    except Unusable as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="switchyard",
+        description="OpenAI-compatible gateway whose output fits what was asked for.",
+        epilog="Settings come from SWITCHYARD_* variables.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("serve", help="run the gateway").set_defaults(run=_serve)
+    commands.add_parser("version", help="print the version").set_defaults(run=_version)
+    _add_warm(commands.add_parser("warm", help="compile grammars ahead and fill the cache"))
+    _add_cache(commands.add_parser("cache", help="look at the cache, export it, import it"))
+    return parser
+
+
+def _add_warm(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="JSON or JSON lines: chat completions, arrays of tools, JSON schemas",
+    )
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=WAIT_SECONDS,
+        metavar="SECONDS",
+        help="for the cache to have written all, at the end (default: %(default)g)",
+    )
+    parser.set_defaults(run=_warm)
+
+
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    commands = parser.add_subparsers(dest="what", required=True)
+    stats = commands.add_parser("stats", help="a table: of gateways, or of Redis")
+    stats.add_argument(
+        "--url",
+        nargs="+",
+        metavar="URL",
+        help="gateways to ask, with the first of SWITCHYARD_ADMIN_KEYS; none: Redis itself",
+    )
+    stats.set_defaults(run=_stats)
+    export = commands.add_parser("export", help="write all entries to a file")
+    export.add_argument("file", type=Path, metavar="FILE")
+    export.set_defaults(run=_export)
+    take = commands.add_parser("import", help="put all entries of a file")
+    take.add_argument("file", type=Path, metavar="FILE")
+    take.add_argument(
+        "--key-file",
+        type=Path,
+        metavar="PATH",
+        help="holds the cache key that FILE was exported with, where it is not ours",
+    )
+    take.set_defaults(run=_import)
+
+
+def _version(given: argparse.Namespace) -> int:
+    print(version())
+    return 0
+
+
+def _serve(given: argparse.Namespace) -> int:
+    from .serving import serve
+
+    return serve(read_settings())
+
+
+def _warm(given: argparse.Namespace) -> int:
+    from .warm import warm
+
+    return warm(read_settings(), given.files, wait_s=given.wait)
+
+
+def _stats(given: argparse.Namespace) -> int:
+    settings = read_settings()
+    if given.url:
+        from .gateways import show_gateways
+
+        return show_gateways(settings, given.url)
+    from .shared import show_shared
+
+    return show_shared(settings)
+
+
+def _export(given: argparse.Namespace) -> int:
+    from .shared import export_shared
+
+    return export_shared(read_settings(), given.file)
+
+
+def _import(given: argparse.Namespace) -> int:
+    from .shared import import_shared
+
+    return import_shared(read_settings(), given.file, given.key_file)

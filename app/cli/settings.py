@@ -1,0 +1,29 @@
+"""The settings of a command, and how what is wrong with them is told."""
+
+from pydantic import ValidationError
+
+from ..settings import Settings
+
+
+class Unusable(Exception):
+    """A mistake on the command line or in the settings; its text is for people, without secrets."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"switchyard: {line}" for line in self.args)
+
+
+def read_settings() -> Settings:
+    """The environment's. Raises Unusable."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise Unusable(*_explain(error)) from None
+
+
+def _explain(error: ValidationError) -> list[str]:
+    """One line a mistake, by the variable's name, without the value: it may be a secret."""
+    lines = []
+    for problem in error.errors(include_url=False, include_input=False):
+        where = f"SWITCHYARD_{str(problem['loc'][0]).upper()}" if problem["loc"] else "settings"
+        lines.append(f"{where}: {problem['msg']}")
+    return lines

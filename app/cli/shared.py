@@ -1,0 +1,145 @@
+"""``switchyard cache stats``, ``export`` and ``import``: what lies in Redis itself."""
+
+import os
+import sys
+from pathlib import Path
+
+from cache import (
+    NAMESPACE,
+    DumpRefused,
+    RedisBounds,
+    RedisStore,
+    RedisUnusable,
+    Seal,
+    export_namespace,
+    import_namespace,
+    may_use_redis,
+)
+
+from ..settings import Settings
+from .settings import Unusable
+from .table import table
+
+#: an operator waits where a compile would not
+PATIENT = RedisBounds(connect_seconds=5.0, socket_seconds=5.0, reply_seconds=30.0, read_seconds=5.0)
+#: seconds that looking at all entries may take; then the table is of a part
+SURVEY_SECONDS = 30.0
+#: seconds that an export may take
+EXPORT_SECONDS = 3600.0
+
+
+def open_redis(settings: Settings) -> RedisStore:
+    """The Redis of the settings; it is not asked yet. Raises Unusable."""
+    if settings.redis_url is None:
+        raise Unusable("SWITCHYARD_REDIS_URL is not set")
+    secret = None if settings.cache_key is None else settings.cache_key.get_secret_value().encode()
+    if not may_use_redis(secret, settings.cache_trust):
+        raise Unusable("Redis is not used: set SWITCHYARD_CACHE_KEY, or _CACHE_TRUST=network")
+    _check_key(secret, "SWITCHYARD_CACHE_KEY")
+    try:
+        return RedisStore(
+            settings.redis_url.get_secret_value(),
+            namespace=NAMESPACE,
+            key=secret,
+            ttl_s=settings.cache_ttl_seconds,
+            trust=settings.cache_trust,
+            bounds=PATIENT,
+        )
+    except ValueError:
+        # its words may quote a password that was taken for a port
+        raise Unusable(
+            "SWITCHYARD_REDIS_URL is no URL of a Redis: redis://, rediss:// or unix://"
+        ) from None
+
+
+def _check_key(secret: bytes | None, name: str) -> None:
+    try:
+        Seal(secret)
+    except ValueError as error:
+        raise Unusable(f"{name}: {error}") from None
+
+
+def show_shared(settings: Settings) -> int:
+    """Returns the exit status. Raises Unusable."""
+    store = open_redis(settings)
+    try:
+        survey = store.namespace().survey(SURVEY_SECONDS)
+    except RedisUnusable as error:
+        return _failed(error)
+    finally:
+        store.close()
+    head = ("kind", "version", "vocabulary", "entries", "bytes", "ttl s", "used", "most uses")
+    rows = [
+        (
+            group.kind,
+            group.version,
+            group.vocabulary,
+            group.entries,
+            group.bytes,
+            f"{group.least_ttl:,}..{group.most_ttl:,}",
+            group.used,
+            group.most_uses,
+        )
+        for group in survey.groups
+    ]
+    print(table([head, *rows]))
+    print()
+    print(table(list(survey.server.items())) if survey.server else "INFO is not permitted")
+    if not survey.is_whole:
+        print("switchyard: there is more than was looked at", file=sys.stderr)
+    return 0 if survey.is_whole else 1
+
+
+def export_shared(settings: Settings, file: Path) -> int:
+    """Returns the exit status; a file appears whole or not at all. Raises Unusable."""
+    store = open_redis(settings)
+    part = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        with part.open("xb") as out:
+            done = export_namespace(store, out, seconds=EXPORT_SECONDS)
+        part.replace(file)
+    except RedisUnusable as error:
+        return _failed(error)
+    except OSError as error:
+        raise Unusable(f"{file} can't be written: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+        store.close()
+    print(f"exported {done.entries:,} entries, {done.bytes:,} bytes of values, to {file}")
+    if done.left_out:
+        print(
+            f"switchyard: {done.left_out:,} entries were left out: not sealed with this cache key",
+            file=sys.stderr,
+        )
+    return 1 if done.left_out else 0
+
+
+def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:
+    """Returns the exit status. Raises Unusable."""
+    file_key = None if key_file is None else _read_key(key_file)
+    store = open_redis(settings)
+    try:
+        with file.open("rb") as data:
+            done = import_namespace(store, data, file_key=file_key)
+    except (RedisUnusable, DumpRefused) as error:
+        return _failed(error)
+    except OSError as error:
+        raise Unusable(f"{file} can't be read: {error.strerror}") from None
+    finally:
+        store.close()
+    print(f"imported {done.entries:,} entries, {done.bytes:,} bytes of values, from {file}")
+    return 0
+
+
+def _read_key(key_file: Path) -> bytes:
+    try:
+        key = key_file.read_bytes().strip()
+    except OSError as error:
+        raise Unusable(f"{key_file} can't be read: {error.strerror}") from None
+    _check_key(key, str(key_file))
+    return key
+
+
+def _failed(error: Exception) -> int:
+    print(f"switchyard: {error}", file=sys.stderr)
+    return 1

@@ -1,0 +1,201 @@
+"""All that lies in one namespace of a Redis, for operators: what there is, and entry by entry.
+
+Representation   see entries.py; nothing is kept here.
+Invariants       I1 nothing takes longer than the seconds that it was given, nor lists more than
+                    ``MOST_ENTRIES``; whoever gets only a part is told.
+                 I2 an entry is handed out only if it was sealed for its key.
+                 I3 what Redis does wrong is ``RedisUnusable``, without an address in it: these are
+                    an operator's questions, and a cache that looks empty would be no answer.
+Cost             SCAN walks the whole database, with all that others keep in it.
+Not here         reading and writing for compiles (redis_store), files (dump, transfer).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any, Final
+
+from redis import Redis
+
+from .entries import MOST_ENTRIES, MOST_USES, Entry, batches, is_entry
+from .seal import OVERHEAD, Seal
+
+#: keys that Redis looks at for one round trip: about a millisecond of its time
+SCANNED_AT_ONCE: Final = 1_000
+#: facts of INFO that a survey names
+SERVER_FACTS: Final = (
+    "redis_version",
+    "used_memory",
+    "maxmemory",
+    "maxmemory_policy",
+    "evicted_keys",
+)
+
+
+class RedisUnusable(Exception):
+    """Redis can't be reached, or doesn't do what it is asked."""
+
+
+class ListingCut(RedisUnusable):
+    """Not all keys could be listed within the bounds."""
+
+
+@dataclass(slots=True)
+class Group:
+    """The entries of one kind, version and vocabulary; times to live in seconds."""
+
+    kind: str
+    version: str
+    vocabulary: str
+    entries: int = 0
+    bytes: int = 0
+    least_ttl: int | None = None
+    most_ttl: int | None = None
+    #: entries whose use is remembered, and how often the most used one was
+    used: int = 0
+    most_uses: int = 0
+
+    def add(self, size: int, ttl: int) -> None:
+        self.entries += 1
+        self.bytes += size
+        self.least_ttl = ttl if self.least_ttl is None else min(ttl, self.least_ttl)
+        self.most_ttl = ttl if self.most_ttl is None else max(ttl, self.most_ttl)
+
+
+@dataclass(slots=True)
+class Survey:
+    """What lies in a namespace; ``is_whole`` unless time or ``MOST_ENTRIES`` ran out."""
+
+    groups: list[Group] = field(default_factory=list)
+    is_whole: bool = True
+    #: of the server as a whole
+    server: dict[str, str] = field(default_factory=dict)
+
+
+class Namespace:
+    """See the file's header. ``prefix``: what stands before each key."""
+
+    def __init__(self, client: Redis, prefix: bytes, seal: Seal, value_bytes: int) -> None:
+        self.seal = seal
+        self.value_bytes = value_bytes
+        self._client = client
+        self._prefix = prefix
+
+    def check(self) -> None:
+        """Raises RedisUnusable unless Redis answers."""
+        self._ask(self._client.ping)
+
+    def keys(self, seconds: float) -> Iterator[bytes]:
+        """Every entry's key once. Raises RedisUnusable; ListingCut when time or bound ran out."""
+        pattern = re.sub(rb"([\\*?\[\]])", rb"\\\1", self._prefix) + b"*"
+        seen: set[bytes] = set()
+        until, cursor = monotonic() + seconds, 0
+        while True:
+            cursor, found = self._ask(self._client.scan, cursor, pattern, SCANNED_AT_ONCE)
+            for key in found:
+                short = key.removeprefix(self._prefix) if isinstance(key, bytes) else b""
+                if is_entry(short) and short not in seen:
+                    seen.add(short)
+                    yield short
+            if not cursor:
+                return
+            if len(seen) > MOST_ENTRIES:
+                raise ListingCut(f"there are more than {MOST_ENTRIES:,} entries")
+            if monotonic() > until:
+                raise ListingCut(f"listing the keys took longer than {seconds:g} seconds")
+
+    def read(self, keys: Sequence[bytes]) -> tuple[list[Entry], int]:
+        """Their entries, and how many of the keys hold what was not sealed by us for them.
+
+        What is gone by now is neither.
+        """
+        pipeline = self._client.pipeline(transaction=False)
+        for key in keys:
+            pipeline.getrange(self._prefix + key, 0, self.value_bytes + OVERHEAD)
+            pipeline.zscore(*self._place_of_use(key))
+        replies = self._ask(pipeline.execute, raise_on_error=False)
+        held = [
+            self._entry(key, sealed, uses)
+            for key, sealed, uses in zip(keys, replies[::2], replies[1::2], strict=True)
+            if sealed != b""  # what GETRANGE answers for a key that is not there
+        ]
+        entries = [entry for entry in held if entry is not None]
+        return entries, len(held) - len(entries)
+
+    def _entry(self, key: bytes, sealed: Any, uses: Any) -> Entry | None:
+        if not isinstance(sealed, bytes):
+            return None
+        value = self.seal.unwrap(self._prefix + key, sealed)
+        if value is None or len(value) > self.value_bytes:
+            return None
+        count = int(uses) if isinstance(uses, float) and 0 <= uses <= MOST_USES else 0
+        return Entry(key, value, count)
+
+    def note_uses(self, entries: Sequence[Entry]) -> None:
+        """Raises what is remembered of uses to what the entries say; a hint, and sent as one."""
+        pipeline = self._client.pipeline(transaction=False)
+        for entry in entries:
+            hot_key, name = self._place_of_use(entry.key)
+            if entry.uses:
+                pipeline.zadd(hot_key, {name: entry.uses}, gt=True)
+        self._ask(pipeline.execute, raise_on_error=False)
+
+    def survey(self, seconds: float) -> Survey:
+        """What lies here, looked at for so long at most. Raises RedisUnusable."""
+        survey = Survey(server=self._server())
+        groups: dict[tuple[bytes, ...], Group] = {}
+        until = monotonic() + seconds
+        try:
+            for keys in batches(self.keys(seconds), SCANNED_AT_ONCE):
+                self._measure(keys, groups)
+                if monotonic() > until:
+                    survey.is_whole = False
+                    break
+        except ListingCut:
+            survey.is_whole = False
+        survey.groups = [groups[key] for key in sorted(groups)]
+        return survey
+
+    def _measure(self, keys: Sequence[bytes], groups: dict[tuple[bytes, ...], Group]) -> None:
+        """One round trip."""
+        pipeline = self._client.pipeline(transaction=False)
+        for key in keys:
+            pipeline.memory_usage(self._prefix + key)
+            pipeline.ttl(self._prefix + key)
+        replies = self._ask(pipeline.execute, raise_on_error=False)
+        for key, size, ttl in zip(keys, replies[::2], replies[1::2], strict=True):
+            if isinstance(size, int) and isinstance(ttl, int):  # else it is gone by now
+                self._group_of(key, groups).add(size, ttl)
+
+    def _group_of(self, key: bytes, groups: dict[tuple[bytes, ...], Group]) -> Group:
+        parts = tuple(key.split(b"/")[:3])
+        if parts not in groups:
+            kind, version, vocabulary = (part.decode("utf-8", "replace") for part in parts)
+            groups[parts] = Group(kind, version, vocabulary)
+            hot, _ = self._place_of_use(key)
+            groups[parts].used = self._ask(self._client.zcard, hot)
+            best = self._ask(self._client.zrevrange, hot, 0, 0, withscores=True)
+            groups[parts].most_uses = int(best[0][1]) if best else 0
+        return groups[parts]
+
+    def _server(self) -> dict[str, str]:
+        """Of the server as a whole, what sizing it needs; nothing where INFO is not permitted."""
+        try:
+            found = self._ask(self._client.info)
+        except RedisUnusable:
+            self.check()
+            return {}
+        return {name: str(found[name]) for name in SERVER_FACTS if name in found}
+
+    def _place_of_use(self, key: bytes) -> tuple[bytes, bytes]:
+        """The sorted set in which an entry's uses are counted, and its name there."""
+        group, _, name = key.rpartition(b"/")
+        return self._prefix + b"hot/" + group, name
+
+    def _ask(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        try:
+            return call(*arguments, **options)
+        except Exception as error:
+            # The type alone: a client library's messages may quote an address.
+            raise RedisUnusable(f"Redis failed ({type(error).__name__})") from None

@@ -1,0 +1,248 @@
+"""``switchyard cache``: tables of gateways and of a real Redis; a namespace to a file and back."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from redis import Redis
+
+from app.cli.table import table
+from tests.app.command import switchyard
+from tests.app.examples import LIGHT, tool
+from tests.app.gateway import PATIENCE, Gateway
+from tests.app.test_admin import BEARER, KEY, MAIL, warm
+from tests.cache.hostile_server import hostile_server
+from tests.redis_server import RedisServer
+
+CACHE_KEY = "a key of sixteen bytes or more"
+OTHER_KEY = "the other site's cache key"
+
+
+def rows(output: str) -> dict[str, list[str]]:
+    """A table's lines by what stands first, columns two spaces apart."""
+    lines = (line.split("  ") for line in output.splitlines() if line)
+    cells = ([cell.strip() for cell in line if cell.strip()] for line in lines)
+    return {row[0]: row[1:] for row in cells if row}
+
+
+def test_a_table_has_numbers_on_the_right_and_dashes_for_nothing():
+    assert table([("a", "n"), ("long", 1_234), ("b", None)]) == (
+        "a         n\nlong  1,234\nb         -"
+    )
+
+
+# -- gateways -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[tuple[Gateway, Gateway]]:
+    """Two gateways of one Redis; the first was warmed, and the second after it."""
+    server = RedisServer()
+    server.start()
+    settings = {
+        "admin_keys": f"{KEY},another",
+        "redis_url": server.url,
+        "cache_key": CACHE_KEY,
+        "cache_read_seconds": PATIENCE,
+        "cache_prefetch_seconds": 0,
+    }
+    with Gateway(**settings) as first, Gateway(**settings, format="harmony") as second:
+        for gateway in (first, second):
+            sent = {"tools": [tool("send", MAIL)], "tool_choice": "required"}
+            assert warm(gateway, sent).json()["stored"] is True
+        yield first, second
+    server.close()
+
+
+def test_gateways_stand_side_by_side(pair: tuple[Gateway, Gateway]):
+    urls = [gateway.url for gateway in pair]
+    done = switchyard("cache", "stats", "--url", urls[0], urls[1] + "/", admin_keys=KEY)
+    assert done.returncode == 0, done.stderr
+    found = rows(done.stdout)
+    assert done.stdout.splitlines()[0].split() == [url.removeprefix("http://") for url in urls]
+    assert found["format"] == ["hermes", "harmony"]
+    assert int(found["redis hits"][1]) > 0
+    assert int(found["redis writes"][0]) > 0
+    assert found["redis open"] == ["0", "0"]
+    assert {"memory bytes", "memory evictions", "compiles from store perfect"} <= set(found)
+    assert KEY not in done.stdout + done.stderr
+
+
+def test_a_gateway_that_does_not_answer_is_told_beside_the_others(pair: tuple[Gateway, Gateway]):
+    url = pair[0].url
+    urls = [url, "http://user:hidden@127.0.0.1:1", "nonsense"]
+    done = switchyard("cache", "stats", "--url", *urls, admin_keys=KEY)
+    assert done.returncode == 1
+    assert rows(done.stdout)["format"] == ["hermes"]
+    assert "127.0.0.1:1: no answer (ConnectError)" in done.stderr
+    assert "nonsense: no answer" in done.stderr
+    assert "hidden" not in done.stderr
+
+
+def test_a_key_that_is_not_theirs_is_their_answer(pair: tuple[Gateway, Gateway]):
+    done = switchyard("cache", "stats", "--url", pair[0].url, admin_keys="wrong-key")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "401: Incorrect API key provided." in done.stderr
+    assert "wrong-key" not in done.stderr
+    done = switchyard("cache", "stats", "--url", pair[0].url)
+    assert done.returncode == 2
+    assert "SWITCHYARD_ADMIN_KEYS" in done.stderr
+
+
+ANSWERS = {
+    "no HTTP": b"hello\r\n\r\n",
+    "no JSON": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{]",
+    "no object": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]",
+    "another object": b'HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n{"object":"x"}',
+    "much": b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 2_000_000,
+    "an error": b"HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\n{}",
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS.keys())
+def test_what_is_no_gateway_is_an_error(answer: bytes):
+    with hostile_server(lambda connection: connection.sendall(answer), polite=False) as server:
+        url = server.url.replace("redis://", "http://").removesuffix("/0")
+        done = switchyard("cache", "stats", "--url", url, admin_keys=KEY)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+
+
+# -- Redis ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def settings(redis_server: RedisServer) -> dict[str, Any]:
+    """Of a Redis that was filled."""
+    return filled({"redis_url": redis_server.url, "cache_key": CACHE_KEY})
+
+
+def filled(settings: dict[str, Any]) -> dict[str, Any]:
+    with Gateway(admin_keys=KEY, cache_read_seconds=PATIENCE, **settings) as gateway:
+        sent = {"tools": [tool("send", MAIL), tool("b", LIGHT)]}
+        assert warm(gateway, sent, BEARER).json()["stored"] is True
+    return settings
+
+
+def dumped(url: str) -> dict[bytes, bytes]:
+    """The entries as they lie in Redis."""
+    with Redis.from_url(url) as client:
+        return {key: client.get(key) for key in client.scan_iter(b"switchyard:masks/*")}
+
+
+def test_what_lies_in_redis_is_counted_by_kind_and_vocabulary(settings: dict[str, Any]):
+    done = switchyard("cache", "stats", **settings)
+    assert done.returncode == 0, done.stderr
+    version, _vocabulary, entries, size, ttl, used, uses = rows(done.stdout)["masks"]
+    assert int(entries) == int(used) == len(dumped(settings["redis_url"])) > 0
+    assert int(size.replace(",", "")) > sum(map(len, dumped(settings["redis_url"]).values()))
+    assert int(version) > 0
+    assert ttl.startswith("604,")
+    assert int(uses) >= 1
+    assert "maxmemory_policy" in done.stdout
+
+
+def test_an_export_comes_back_in_another_redis(
+    settings: dict[str, Any], redis_server: RedisServer, tmp_path: Path
+):
+    file = tmp_path / "cache.swc"
+    before = dumped(redis_server.url)
+    done = switchyard("cache", "export", file, **settings)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"exported {len(before)} entries" in done.stdout
+    assert list(tmp_path.iterdir()) == [file]
+    redis_server.kill()
+    redis_server.start()
+    done = switchyard("cache", "import", file, **settings)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"imported {len(before)} entries" in done.stdout
+    assert dumped(redis_server.url) == before
+
+
+def test_a_site_with_another_key_imports_with_the_key_of_the_file(
+    settings: dict[str, Any], redis_server: RedisServer, tmp_path: Path
+):
+    file, key_file = tmp_path / "cache.swc", tmp_path / "key"
+    key_file.write_text(CACHE_KEY + "\n")
+    before = dumped(redis_server.url)
+    assert switchyard("cache", "export", file, **settings).returncode == 0
+    redis_server.kill()
+    redis_server.start()
+    there = {**settings, "cache_key": OTHER_KEY}
+    refused = switchyard("cache", "import", file, **there)
+    assert refused.returncode == 1
+    assert "another cache key" in refused.stderr
+    assert dumped(redis_server.url) == {}
+    done = switchyard("cache", "import", file, "--key-file", key_file, **there)
+    assert done.returncode == 0, done.stderr
+    after = dumped(redis_server.url)
+    assert set(after) == set(before)
+    assert all(after[key] != before[key] for key in after)
+    with Gateway(admin_keys=KEY, cache_prefetch_seconds=60, **there) as gateway:
+        gateway.eventually(lambda: gateway.metric("switchyard_compiler", what="store_hits") > 0)
+        assert gateway.metric("switchyard_compiler", what="store_rejected") == 0
+
+
+def test_a_damaged_file_changes_nothing(settings: dict[str, Any], tmp_path: Path):
+    file = tmp_path / "cache.swc"
+    assert switchyard("cache", "export", file, **settings).returncode == 0
+    before = dumped(settings["redis_url"])
+    for data in (file.read_bytes()[:-1], b"{}", b""):
+        file.write_bytes(data)
+        done = switchyard("cache", "import", file, **settings)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "Traceback" not in done.stderr
+        assert dumped(settings["redis_url"]) == before
+
+
+def test_what_another_key_sealed_is_left_out_and_told(settings: dict[str, Any], tmp_path: Path):
+    done = switchyard("cache", "export", tmp_path / "f", **{**settings, "cache_key": OTHER_KEY})
+    assert done.returncode == 1
+    assert "were left out: not sealed with this cache key" in done.stderr
+    assert "exported 0 entries" in done.stdout
+
+
+@pytest.mark.parametrize("command", [["stats"], ["export", "FILE"], ["import", "FILE"]])
+def test_a_redis_that_is_down_is_told_and_leaves_no_file(
+    settings: dict[str, Any], redis_server: RedisServer, tmp_path: Path, command: list[str]
+):
+    file = tmp_path / "cache.swc"
+    if command[0] == "import":
+        assert switchyard("cache", "export", file, **settings).returncode == 0
+    kept = list(tmp_path.iterdir())
+    redis_server.kill()
+    named = [str(file) if each == "FILE" else each for each in command]
+    done = switchyard("cache", *named, **settings)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines()[-1].startswith("switchyard: Redis failed (")
+    assert list(tmp_path.iterdir()) == kept
+
+
+#: what is wrong -> settings, arguments, what is said
+USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
+    "no Redis": ({"redis_url": ""}, ["stats"], "SWITCHYARD_REDIS_URL"),
+    "no key": ({"cache_key": ""}, ["export", "f"], "SWITCHYARD_CACHE_KEY"),
+    "no such file": ({}, ["import", "/no/such/file"], "/no/such/file can't be read"),
+    "no such folder": ({}, ["export", "/no/such/file"], "/no/such/file can't be written"),
+    "no such key": ({}, ["import", "f", "--key-file", "/no/key"], "/no/key can't be read"),
+    "an empty key": ({}, ["import", "f", "--key-file", "/dev/null"], "16 bytes, got 0"),
+    "nothing": ({}, [], "stats"),
+}
+
+
+@pytest.mark.parametrize("case", USELESS.values(), ids=USELESS.keys())
+def test_a_mistake_is_told(case: tuple[dict[str, str], list[str], str]):
+    wrong, given, words = case
+    usual = {"redis_url": "redis://127.0.0.1:1", "cache_key": CACHE_KEY}
+    done = switchyard("cache", *given, **{**usual, **wrong})
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_report_is_json_that_nothing_of_a_key_is_in(pair: tuple[Gateway, Gateway]):
+    text = json.dumps(pair[0].lines())
+    assert KEY not in text
+    assert CACHE_KEY not in text

@@ -1,0 +1,266 @@
+"""A namespace as operators see it: listed, surveyed, exported and imported, with a real Redis."""
+
+import io
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from cache import (
+    DumpRefused,
+    RedisBounds,
+    RedisStore,
+    RedisUnusable,
+    export_namespace,
+    import_namespace,
+    namespace,
+)
+from cache.seal import Seal
+from tests.redis_server import PATIENCE_SECONDS, RedisServer
+
+SECRET = b"a secret of the tests"
+OTHER_SECRET = b"the other site's secret"
+BOUNDS = RedisBounds(
+    connect_seconds=PATIENCE_SECONDS,
+    socket_seconds=PATIENCE_SECONDS,
+    reply_seconds=PATIENCE_SECONDS,
+    read_seconds=PATIENCE_SECONDS,
+    map_seconds=0,
+    close_seconds=PATIENCE_SECONDS,
+)
+GROUP = b"masks/5/aa"
+PAIRS = {
+    b"order/1/aa": b"the order",
+    **{GROUP + b"/%04d" % n: b"%d " % n * n for n in range(100)},
+    b"masks/6/bb/0001": b"",
+}
+
+MakeStore = Callable[..., RedisStore]
+
+
+@pytest.fixture
+def make(redis_url: str) -> Iterator[MakeStore]:
+    """Makes stores, each of a namespace of its own unless one is named; closes them."""
+    made: list[RedisStore] = []
+
+    def make_store(url: str = redis_url, **options: object) -> RedisStore:
+        chosen = {"namespace": uuid.uuid4().hex, "key": SECRET, "bounds": BOUNDS, **options}
+        made.append(RedisStore(url, **chosen))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make_store
+    for store in made:
+        store.close()
+
+
+@pytest.fixture
+def raw(redis_url: str) -> Iterator[Redis]:
+    """The hand of somebody else who can write to the same Redis."""
+    with Redis.from_url(redis_url) as client:
+        yield client
+
+
+def filled(store: RedisStore, pairs: dict[bytes, bytes] = PAIRS) -> RedisStore:
+    store.put_many(list(pairs.items()))
+    assert store.flush(PATIENCE_SECONDS)
+    return store
+
+
+def exported(store: RedisStore) -> bytes:
+    file = io.BytesIO()
+    export_namespace(store, file, seconds=PATIENCE_SECONDS)
+    return file.getvalue()
+
+
+def held(store: RedisStore) -> dict[bytes, bytes | None]:
+    keys = list(store.namespace().keys(PATIENCE_SECONDS))
+    return dict(zip(keys, store.get_many(keys), strict=True))
+
+
+# -- listing --------------------------------------------------------------------------------------
+
+
+def test_the_entries_of_one_namespace_are_listed_and_nothing_else(
+    make: MakeStore, raw: Redis
+) -> None:
+    store = filled(make(namespace="a[b]*?\\c"))
+    filled(make(namespace="a[b]*?\\cd"), {b"masks/5/aa/other": b"1"})
+    filled(make(namespace="abxx\\c"), {b"masks/5/aa/another": b"1"})
+    raw.set(store._prefix + b"lease/masks/5/aa/1", b"not an entry")
+    assert sorted(store.namespace().keys(PATIENCE_SECONDS)) == sorted(PAIRS)
+
+
+def test_a_listing_beyond_its_bounds_says_so(
+    make: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = filled(make())
+    monkeypatch.setattr(namespace, "SCANNED_AT_ONCE", 1)
+    with pytest.raises(RedisUnusable, match="longer than 0 seconds"):
+        list(store.namespace().keys(0))
+    monkeypatch.setattr(namespace, "MOST_ENTRIES", 10)
+    with pytest.raises(RedisUnusable, match="more than 10 entries"):
+        list(store.namespace().keys(PATIENCE_SECONDS))
+    assert not store.namespace().survey(PATIENCE_SECONDS).is_whole
+
+
+def test_a_survey_counts_by_kind_version_and_vocabulary(make: MakeStore) -> None:
+    store = filled(make(ttl_s=1_000))
+    store.get_many([GROUP + b"/0007"])
+    assert store.flush(PATIENCE_SECONDS)
+    found = store.namespace().survey(PATIENCE_SECONDS)
+    assert found.is_whole
+    assert [(group.kind, group.version, group.vocabulary) for group in found.groups] == [
+        ("masks", "5", "aa"),
+        ("masks", "6", "bb"),
+        ("order", "1", "aa"),
+    ]
+    masks = found.groups[0]
+    assert (masks.entries, masks.used, masks.most_uses) == (100, 100, 2)
+    assert masks.bytes > sum(map(len, PAIRS.values()))
+    assert masks.least_ttl is not None
+    assert masks.most_ttl is not None
+    assert 0 < masks.least_ttl <= masks.most_ttl <= 1_000
+    assert "maxmemory_policy" in found.server
+
+
+def test_an_empty_namespace_is_a_whole_survey_of_nothing(make: MakeStore) -> None:
+    found = make().namespace().survey(PATIENCE_SECONDS)
+    assert (found.groups, found.is_whole) == ([], True)
+    assert held(make()) == {}
+
+
+# -- export and import ----------------------------------------------------------------------------
+
+
+def test_what_one_site_exports_another_imports_under_its_own_secret(make: MakeStore) -> None:
+    data = exported(filled(make()))
+    there = make(key=OTHER_SECRET)
+    done = import_namespace(there, io.BytesIO(data), file_key=SECRET)
+    assert (done.entries, done.bytes) == (len(PAIRS), sum(map(len, PAIRS.values())))
+    assert held(there) == PAIRS
+
+
+def test_an_import_writes_what_a_reader_of_the_map_finds_and_what_ages(
+    make: MakeStore, raw: Redis
+) -> None:
+    data = exported(filled(make()))
+    there = make(ttl_s=1_000)
+    import_namespace(there, io.BytesIO(data))
+    bounds = RedisBounds(read_seconds=PATIENCE_SECONDS)
+    reader = make(namespace=there._prefix[:-1].decode(), ttl_s=1_000, bounds=bounds)
+    reader.get_many([b"masks/5/aa/none"])  # which reads the map
+    assert reader.get_many(list(PAIRS)) == list(PAIRS.values())
+    assert reader.stats()["absent"] == 0
+    assert all(0 < raw.ttl(there._prefix + key) <= 1_000 for key in PAIRS)
+
+
+def most_uses(store: RedisStore) -> int:
+    return store.namespace().survey(PATIENCE_SECONDS).groups[0].most_uses
+
+
+def test_the_order_of_use_travels_and_importing_again_is_one_use_more(make: MakeStore) -> None:
+    here = filled(make())
+    hottest = [GROUP + b"/0042", GROUP + b"/0007", GROUP + b"/0099"]
+    for times, key in enumerate(reversed(hottest), start=2):
+        for _ in range(times):
+            here.get_many([key])
+            assert here.flush(PATIENCE_SECONDS)
+    data = exported(here)
+    there = make()
+    for _ in range(2):
+        import_namespace(there, io.BytesIO(data))
+        assert there.hottest(GROUP, 3) == hottest
+    assert most_uses(there) == most_uses(here) + 1
+    assert held(there) == PAIRS
+
+
+def test_what_is_not_sealed_for_its_key_is_not_exported(make: MakeStore, raw: Redis) -> None:
+    store = filled(make())
+    first, second, third, fourth = list(PAIRS)[:4]
+    raw.set(store._prefix + first, b"forged")
+    raw.copy(store._prefix + second, store._prefix + third, replace=True)
+    raw.delete(store._prefix + fourth)
+    raw.rpush(store._prefix + fourth, b"a list")
+    file = io.BytesIO()
+    done = export_namespace(store, file, seconds=PATIENCE_SECONDS)
+    assert (done.entries, done.left_out) == (len(PAIRS) - 3, 3)
+    there = make()
+    import_namespace(there, io.BytesIO(file.getvalue()))
+    assert held(there) == {k: v for k, v in PAIRS.items() if k not in (first, third, fourth)}
+
+
+@pytest.mark.parametrize("spoil", ["cut", "flipped", "extended", "other secret", "no secret"])
+def test_a_file_that_is_refused_writes_nothing(make: MakeStore, spoil: str) -> None:
+    data = exported(filled(make(key=OTHER_SECRET if spoil == "other secret" else SECRET)))
+    if spoil == "no secret":
+        data = exported(filled(make(key=None, trust="network")))
+    spoilt = {
+        "cut": data[:-1],
+        "flipped": data[:-40] + bytes([data[-40] ^ 1]) + data[-39:],
+        "extended": data + b"\0",
+    }.get(spoil, data)
+    there = make()
+    with pytest.raises(DumpRefused):
+        import_namespace(there, io.BytesIO(spoilt))
+    assert held(there) == {}
+    assert there.stats()["writes"] == 0
+
+
+def test_a_file_that_changes_while_it_is_imported_is_not_written_on(
+    make: MakeStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = exported(filled(make()))
+    path = tmp_path / "cache"
+    path.write_bytes(data)
+    there = make()
+    checked = namespace.Namespace.check
+
+    def change_then_check(self: namespace.Namespace) -> None:
+        at = data.index(b"99 99 ")
+        path.write_bytes(data[:at] + b"66 66 " + data[at + 6 :])
+        checked(self)
+
+    monkeypatch.setattr(namespace.Namespace, "check", change_then_check)
+    with path.open("rb") as file, pytest.raises(DumpRefused):
+        import_namespace(there, file)
+    assert all(PAIRS[key] == value for key, value in held(there).items())
+
+
+def test_without_a_secret_a_file_guards_against_accidents(make: MakeStore) -> None:
+    data = exported(filled(make(key=None, trust="network")))
+    there = make(key=None, trust="network")
+    import_namespace(there, io.BytesIO(data))
+    assert held(there) == PAIRS
+    assert Seal(None).stream()[0] == data[5] == 0
+
+
+# -- a Redis that does not do its part ------------------------------------------------------------
+
+
+def test_a_redis_that_is_down_is_an_error_that_names_no_address(
+    make: MakeStore, redis_server: RedisServer
+) -> None:
+    data = exported(filled(make()))
+    store = make(redis_server.url.replace("127.0.0.1", "user:hidden@127.0.0.1"))
+    redis_server.kill()
+    for act in (
+        lambda: store.namespace().survey(PATIENCE_SECONDS),
+        lambda: exported(store),
+        lambda: import_namespace(store, io.BytesIO(data)),
+    ):
+        with pytest.raises(RedisUnusable) as caught:
+            act()
+        assert "hidden" not in str(caught.value)
+        assert "127.0.0.1" not in str(caught.value)
+
+
+def test_a_redis_without_room_is_an_error_of_the_import(
+    make: MakeStore, redis_server: RedisServer
+) -> None:
+    data = exported(filled(make()))
+    with Redis.from_url(redis_server.url) as client:
+        client.config_set("maxmemory", 1)
+        with pytest.raises(RedisUnusable, match=r"only 0 of 16 entries"):
+            import_namespace(make(redis_server.url), io.BytesIO(data))
