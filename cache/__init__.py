@@ -6,6 +6,8 @@ Every store has the same face, and no method of it raises because of what it hol
     get_newest(keys)                         the same, what others wrote last
     put_many([(key, value), ...])            may keep them, or not
     hottest(group, most) -> list of keys     of those that begin with "group/", the most used ones
+    claim(keys, seconds) -> list of bool     False: another makes that value now; ask again later
+    release(keys)                            what was claimed is made, and was put
     stats() -> dict[str, int]                counters since start, and what is held now
     close()                                  afterwards everything is a miss
 

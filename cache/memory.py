@@ -6,12 +6,15 @@ Invariants       I1 the sum of all costs is at most ``max_bytes``.
 Cost             O(1) a key.
 Threads          one lock around each call; values are immutable, so what was handed out stays
                  valid.
-Not here         copies for other processes (redis_store), joining the two (tiered).
+Not here         copies for other processes (redis_store), joining the two (tiered), who makes what
+                 is missing (leases).
 """
 
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
+
+from .leases import ThreadLeases
 
 #: bytes that an entry costs beside its key and value: two bytes objects (33 each) and its place in
 #: the ordered dict (about 160 with the table's free slots). Without it a million tiny entries would
@@ -29,7 +32,9 @@ class MemoryStore:
         self._entries: OrderedDict[bytes, bytes] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
-        self._counts = dict.fromkeys(("hits", "misses", "puts", "evictions", "oversized"), 0)
+        self._leases = ThreadLeases()
+        names = ("hits", "misses", "puts", "evictions", "oversized", "denied")
+        self._counts = dict.fromkeys(names, 0)
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of ``keys`` in their order, None for each that is not held."""
@@ -74,6 +79,17 @@ class MemoryStore:
     def hottest(self, group: bytes, most: int) -> list[bytes]:
         """None: what lies here is near already."""
         return []
+
+    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+        """True for each key that no other thread of this process makes now."""
+        granted = self._leases.claim(keys, seconds)
+        with self._lock:
+            self._counts["denied"] += granted.count(False)
+        return granted
+
+    def release(self, keys: Sequence[bytes]) -> None:
+        """Give back what this thread has claimed."""
+        self._leases.release(keys)
 
     def stats(self) -> dict[str, int]:
         """Counters since start, and what is held now."""

@@ -3,7 +3,7 @@
 Representation   one Redis string per entry: key "<namespace>:<key>", value as in seal.py, with a
                  time to live; beside them one string with a bit for each key (key_map), and for
                  each group of keys, what stands before the last "/", a sorted set of their names
-                 by how often they were written and used: "hot/<group>".
+                 by how often they were written and used: "hot/<group>". Leases: leases.py.
 Invariants       I1 ``get_many`` and ``put_many`` never raise; what fails, or does not verify, is a
                     miss and counted.
                  I2 a value is handed out only if it was sealed for this namespace, key and secret.
@@ -30,11 +30,12 @@ from redis.backoff import NoBackoff
 from redis.connection import ConnectionPool
 from redis.retry import Retry
 
-from . import key_map
+from . import key_map, leases
 from .bounded_connection import connection_class
 from .breaker import Breaker
 from .counters import Counters
 from .key_map import KeyMap
+from .leases import RedisLeases
 from .seal import OVERHEAD, Seal
 from .write_behind import Pair, WriteBehind
 
@@ -122,6 +123,7 @@ class RedisStore:
         self._bounds = bounds
         self._reader = _connect_lazily(url, bounds, bounds.read_seconds, bounds.read_seconds)
         self._writer = _connect_lazily(url, bounds, bounds.reply_seconds, bounds.connect_seconds)
+        self._leases = RedisLeases(self._reader, self._writer, self._seal, self._prefix)
         self._closed = False
         self._breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
         self._counts = Counters(*_COUNTERS)
@@ -230,8 +232,43 @@ class RedisStore:
         dropped = self._queue.put(pairs)
         self._counts.add(oversized=len(items) - len(pairs), dropped=dropped)
 
+    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+        """False for each key that another process makes now, of the first ``batch_keys``.
+
+        True also where nobody can tell. A reading after a denial asks Redis, whatever the map says.
+        """
+        asked = list(keys[: self._bounds.batch_keys])
+        if self._closed or self._breaker.is_open or not asked:
+            return [True] * len(keys)
+        try:
+            granted = self._leases.claim(asked, seconds)
+        except Exception as error:
+            self._failed(error)
+            return [True] * len(keys)
+        for key, may in zip(asked, granted, strict=True):
+            if not may:
+                self._map.add(key_map.bit_of(key))
+        self._counts.add(denied=granted.count(False))
+        return granted + [True] * (len(keys) - len(asked))
+
+    def release(self, keys: Sequence[bytes]) -> None:
+        """Give back what this process has claimed, once what was put before is written."""
+        self._queue.put((leases.PREFIX + key, None) for key in keys)
+
     def _write(self, batch: list[Pair]) -> None:
-        """One round trip of the write-behind thread."""
+        """What the write-behind thread took: entries, and then the leases on them."""
+        released = [key for key, value in batch if value is None and leases.is_lease(key)]
+        entries = [pair for pair in batch if pair[0] not in released]
+        if entries:
+            self._write_entries(entries)
+        if released and not self._breaker.is_open:
+            try:
+                self._leases.release([key.removeprefix(leases.PREFIX) for key in released])
+            except Exception as error:
+                self._failed(error)
+
+    def _write_entries(self, batch: list[Pair]) -> None:
+        """One round trip."""
         written = [(key, value) for key, value in batch if value is not None]
         bits = [key_map.bit_of(key) for key, _ in written]
         try:
@@ -319,6 +356,7 @@ _COUNTERS: Final = (
     "writes",
     "write_failures",
     "knocks",  # times a Redis that had failed was asked whether it is back
+    "denied",  # claims of what another process makes now
     "dropped",  # not queued, because too much waits already
 )
 

@@ -2,6 +2,7 @@
 
 Invariants  I1 a layer is asked only for what all nearer ones missed, once per distinct key.
             I2 what comes from a layer is put into every nearer one and into no farther one.
+            I3 a key is claimed in all layers or in none.
 Threads     as its layers; it holds no state of its own.
 Not here    when to stop asking a slow layer (redis_store).
 """
@@ -17,6 +18,8 @@ class Layer(Protocol):
     def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None: ...
     def hottest(self, group: bytes, most: int) -> list[bytes]: ...
+    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]: ...
+    def release(self, keys: Sequence[bytes]) -> None: ...
     def stats(self) -> dict[str, int]: ...
     def close(self) -> None: ...
 
@@ -58,6 +61,25 @@ class TieredStore:
     def hottest(self, group: bytes, most: int) -> list[bytes]:
         """What the farthest layer names: what is near needs no fetching."""
         return self._layers[-1].hottest(group, most)
+
+    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+        """True for each key that every layer grants; see ``leases``."""
+        granted = dict.fromkeys(keys, True)
+        for depth, layer in enumerate(self._layers):
+            asked = [key for key, may in granted.items() if may]
+            if not asked:
+                break
+            answers = zip(asked, layer.claim(asked, seconds), strict=True)
+            denied = [key for key, may in answers if not may]
+            for nearer in self._layers[:depth] if denied else ():
+                nearer.release(denied)
+            granted.update(dict.fromkeys(denied, False))
+        return [granted[key] for key in keys]
+
+    def release(self, keys: Sequence[bytes]) -> None:
+        """Give back what was claimed, in every layer."""
+        for layer in self._layers:
+            layer.release(keys)
 
     def stats(self) -> dict[str, int]:
         """Every layer's numbers, with l1_, l2_, ... before their names."""

@@ -16,5 +16,14 @@ class Store(Protocol):
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Keeps the pairs, now or later or not at all."""
 
+    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+        """For each key whether the caller may make its value: False where another thread or process
+        said so before and has not put it, for at most as many seconds. True where nobody can tell.
+        Who was denied reads again, and makes the value himself when that took too long.
+        """
+
+    def release(self, keys: Sequence[bytes]) -> None:
+        """Ends what this thread has claimed; after ``put_many``, so that the next one finds it."""
+
     def hottest(self, group: bytes, most: int) -> list[bytes]:
         """Keys that begin with ``group`` and "/", those that were used most first; maybe none."""
