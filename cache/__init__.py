@@ -1,4 +1,5 @@
-"""Bytes by key: what one process worked out is there for the next. Memory, Redis, both in tiers.
+"""Bytes by key: what one process worked out is there for the next. Memory, a file of the host's,
+Redis, and these in tiers.
 
 Every store has the same face, and no method of it raises because of what it holds or where it lies:
 
@@ -21,10 +22,13 @@ from .opening import NAMESPACE, may_use_redis, open_store
 from .tiered import Layer, TieredStore
 
 if TYPE_CHECKING:
+    from .host import HostBounds, HostStore
     from .redis_store import RedisBounds, RedisStore
 
 __all__ = [
     "NAMESPACE",
+    "HostBounds",
+    "HostStore",
     "Layer",
     "MemoryStore",
     "RedisBounds",
@@ -36,7 +40,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import the Redis half when it is asked for: without Redis no client need be there."""
+    """Import what is asked for: its client or SQLite need be there only then."""
+    if name in ("HostBounds", "HostStore"):
+        from . import host
+
+        return getattr(host, name)
     if name in ("RedisBounds", "RedisStore"):
         from . import redis_store
 
