@@ -150,14 +150,15 @@ class Rows:
 
     # -- reading -----------------------------------------------------------------------------------
     def read(self, keys: Iterable[bytes], until: float) -> dict[bytes, object]:
-        """What lies under each key, None for nothing; keys not reached by ``until`` are left out.
+        """What lies under each key, None for nothing. Keys that are not reached by ``until`` are
+        left out, but for the first: the machine may be busy.
 
         ``until`` is a time of ``monotonic``.
         """
         found: dict[bytes, object] = {}
         with self._transaction("BEGIN"):
             for key in keys:
-                if monotonic() > until:
+                if found and monotonic() > until:
                     break
                 row = self._db.execute(_GET, (key,)).fetchone()
                 found[key] = None if row is None else row[0]
