@@ -59,8 +59,9 @@ class HostBounds:
     batch_keys: int = 64
     #: seconds for a reading, and for the threads before it; a compile is done without it in less
     read_seconds: float = 0.02
-    #: seconds that one statement of a reading or a claim waits for another process
-    busy_seconds: float = 0.005
+    #: seconds that one statement of a reading or a claim waits for another process: readings need
+    #: not wait for writes, and a claim in vain costs more than this
+    busy_seconds: float = 0.02
     #: seconds that the write-behind thread waits for another process
     write_seconds: float = 1.0
     #: pairs that wait to be written

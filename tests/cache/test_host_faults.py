@@ -88,7 +88,8 @@ def test_damage_at_any_place_costs_misses(make: MakeStore, path: Path, seed: int
     store = make()
     for _ in range(3):
         right(store)
-        filled(store)
+        store.put_many([(key, value_of(key)) for key in KEYS])
+        store.flush(0.5)  # in vain, once it is left alone for good
         store.hottest(b"g", 10)
         store.claim([b"a"], 1)
         _spoil(path, chance, places=5)
