@@ -134,7 +134,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
 
 
 def make_store(settings: Settings, logger: Logger) -> TieredStore:
-    """Memory, and behind it Redis where it may be used."""
+    """Memory, behind it the host's file where one is named, and Redis where it may be used."""
     key = settings.cache_key
     secret = None if key is None else key.get_secret_value().encode()
     url = settings.redis_url
@@ -147,6 +147,8 @@ def make_store(settings: Settings, logger: Logger) -> TieredStore:
         ttl_s=settings.cache_ttl_seconds,
         trust=settings.cache_trust,
         read_seconds=settings.cache_read_seconds,
+        host_file=settings.cache_host_file,
+        host_bytes=settings.cache_host_bytes,
     )
 
 

@@ -101,7 +101,7 @@ class Settings(BaseSettings):
         default=None, description="the cache shared by replicas; none: memory only"
     )
     cache_key: SecretStr | None = Field(
-        default=None, description="key of the MAC over what is in Redis, 16 bytes or more"
+        default=None, description="key of the MAC over what is shared, 16 bytes or more"
     )
     cache_trust: Literal["key", "network"] = Field(
         default="key",
@@ -109,6 +109,12 @@ class Settings(BaseSettings):
     )
     cache_memory_bytes: int = Field(
         default=256 * MEBIBYTE, ge=0, description="bound of the cache in memory"
+    )
+    cache_host_file: str | None = Field(
+        default=None, description="file of the cache shared by this host's processes; none: no file"
+    )
+    cache_host_bytes: int = Field(
+        default=256 * MEBIBYTE, ge=16 * MEBIBYTE, description="bound of that file"
     )
     compiler_memory_bytes: int = Field(
         default=832 * MEBIBYTE,
@@ -140,6 +146,7 @@ class Settings(BaseSettings):
         "tokenizer",
         "redis_url",
         "cache_key",
+        "cache_host_file",
         "noise_seed",
         "worker_api_key",
         mode="before",

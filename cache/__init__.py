@@ -1,4 +1,5 @@
-"""Bytes by key: what one process worked out is there for the next. Memory, Redis, both in tiers.
+"""Bytes by key: what one process worked out is there for the next. Memory, a file of the host's,
+Redis, and these in tiers.
 
 Every store has the same face, and no method of it raises because of what it holds or where it lies:
 
@@ -25,6 +26,7 @@ from .seal import Seal
 from .tiered import Layer, TieredStore
 
 if TYPE_CHECKING:
+    from .host import HostBounds, HostStore
     from .namespace import Group, Namespace, RedisUnusable
     from .redis_store import RedisBounds, RedisStore
     from .transfer import Transferred, export_namespace, import_namespace
@@ -33,6 +35,8 @@ __all__ = [
     "NAMESPACE",
     "DumpRefused",
     "Group",
+    "HostBounds",
+    "HostStore",
     "Layer",
     "MemoryStore",
     "Namespace",
@@ -48,7 +52,8 @@ __all__ = [
     "open_store",
 ]
 
-_REDIS_HALF = {
+_LAZY = {
+    "host": ("HostBounds", "HostStore"),
     "namespace": ("Group", "Namespace", "RedisUnusable"),
     "redis_store": ("RedisBounds", "RedisStore"),
     "transfer": ("Transferred", "export_namespace", "import_namespace"),
@@ -56,8 +61,8 @@ _REDIS_HALF = {
 
 
 def __getattr__(name: str) -> object:
-    """Import the Redis half when it is asked for: without Redis no client need be there."""
-    for module, names in _REDIS_HALF.items():
+    """Import what is asked for: its client or SQLite need be there only then."""
+    for module, names in _LAZY.items():
         if name in names:
             return getattr(import_module(f".{module}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -11,8 +11,9 @@ from typing import Final, TypeVar
 
 Item = TypeVar("Item")
 
-#: first parts of the keys of entries: masks of rules, the order of a vocabulary's tokens
-KINDS: Final = (b"masks", b"order")
+#: first parts of the keys of entries: masks of rules, the order of a vocabulary's tokens, patterns,
+#: which are the same for any vocabulary
+KINDS: Final = (b"masks", b"order", b"patterns")
 #: entries of a namespace that are listed, exported or imported; 10,000 are many
 MOST_ENTRIES: Final = 1_000_000
 #: uses that are told apart

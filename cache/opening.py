@@ -1,6 +1,6 @@
-"""The store of one process as its settings describe it: memory, and behind it Redis.
+"""The store of one process as its settings describe it: memory, a file of the host's, Redis.
 
-Gateways and workers share what lies in Redis, so both open it here.
+Gateways and workers share what lies in the file and in Redis, so both open it here.
 """
 
 from typing import Literal
@@ -25,12 +25,20 @@ def open_store(
     ttl_s: int,
     trust: Literal["key", "network"] = "key",
     read_seconds: float = 0.02,
+    host_file: str | None = None,
+    host_bytes: int = 256 << 20,
 ) -> TieredStore:
-    """Memory, and Redis where there is one that may be used (``may_use_redis``).
+    """Memory, the host's file where one is named, and Redis where there is one that may be used
+    (``may_use_redis``).
 
-    ``read_seconds``: what a reading of Redis may take, see ``RedisBounds``.
+    ``read_seconds``: what a reading of Redis may take, see ``RedisBounds``. ``host_bytes``: what
+    the file may take, see ``HostStore``.
     """
     layers: list[Layer] = [MemoryStore(memory_bytes)]
+    if host_file is not None:
+        from .host import HostStore
+
+        layers.append(HostStore(host_file, key=key, max_bytes=host_bytes))
     if redis_url is not None and may_use_redis(key, trust):
         from .redis_store import RedisBounds, RedisStore
 

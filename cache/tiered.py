@@ -55,8 +55,17 @@ class TieredStore:
         return [found.get(key) for key in keys]
 
     def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """What the farthest layer has: that is where others write."""
-        return self._layers[-1].get_newest(keys)
+        """What the farthest layer has that knows the key: the farther, the more others write there.
+
+        A near one is asked all the same for what the farthest lost, or can't be asked for now.
+        """
+        found: dict[bytes, bytes | None] = dict.fromkeys(keys)
+        for layer in reversed(self._layers):
+            missing = [key for key, value in found.items() if value is None]
+            if not missing:
+                break
+            found.update(zip(missing, layer.get_newest(missing), strict=True))
+        return [found[key] for key in keys]
 
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Put every pair into every layer."""
@@ -64,8 +73,14 @@ class TieredStore:
             layer.put_many(items)
 
     def hottest(self, group: bytes, most: int) -> list[bytes]:
-        """What the farthest layer names: what is near needs no fetching."""
-        return self._layers[-1].hottest(group, most)
+        """What the farthest layer names, then what nearer ones add: the farther, the more have used
+        what it names.
+        """
+        found: dict[bytes, None] = {}
+        for layer in reversed(self._layers):
+            if len(found) < most:
+                found.update(dict.fromkeys(layer.hottest(group, most)))
+        return list(found)[:most]
 
     def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
         """True for each key that every layer grants; see ``leases``."""

@@ -206,6 +206,8 @@ def create(
         ttl_s=settings.cache_ttl_seconds,
         trust=settings.cache_trust,
         read_seconds=settings.cache_read_seconds,
+        host_file=settings.cache_host_file,
+        host_bytes=settings.cache_host_bytes,
     )
     vocabulary = read_vocabulary(
         tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids), store=store

@@ -20,6 +20,8 @@ class Settings:
     cache_key: bytes | None = None
     cache_trust: Literal["key", "network"] = "key"
     cache_memory_bytes: int = 256 << 20
+    cache_host_file: str | None = None
+    cache_host_bytes: int = 256 << 20
     cache_ttl_seconds: int = 7 * 24 * 3600
     cache_read_seconds: float = 0.02
     cache_prefetch_seconds: float = 1.0
@@ -58,6 +60,10 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         cache_key=None if key is None else key.encode(),
         cache_trust=cast(Literal["key", "network"], trust),
         cache_memory_bytes=_count(environment, "CACHE_MEMORY_BYTES", default.cache_memory_bytes),
+        cache_host_file=environment.get(f"{PREFIX}CACHE_HOST_FILE") or None,
+        cache_host_bytes=_count(
+            environment, "CACHE_HOST_BYTES", default.cache_host_bytes, least=16 << 20
+        ),
         cache_ttl_seconds=_count(environment, "CACHE_TTL_SECONDS", default.cache_ttl_seconds),
         cache_read_seconds=_number(environment, "CACHE_READ_SECONDS", default.cache_read_seconds),
         cache_prefetch_seconds=_number(
@@ -75,12 +81,12 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     )
 
 
-def _count(environment: Mapping[str, str], name: str, default: int) -> int:
+def _count(environment: Mapping[str, str], name: str, default: int, *, least: int = 1) -> int:
     text = environment.get(PREFIX + name)
     if not text:
         return default
-    if not text.isascii() or not text.isdigit() or not int(text):
-        raise BadSetting(f"{PREFIX}{name} must be a whole number of at least 1, not {text!r}")
+    if not text.isascii() or not text.isdigit() or int(text) < least:
+        raise BadSetting(f"{PREFIX}{name} must be a whole number of at least {least}, not {text!r}")
     return int(text)
 
 

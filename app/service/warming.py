@@ -132,7 +132,7 @@ class WarmService:
 
     async def _make_masks(self, compiled: Compiled, budget: int, warmed: Warmed) -> None:
         start = time.perf_counter()
-        warmed.masks += await asyncio.to_thread(compiled.prepare, budget)
+        warmed.masks += await asyncio.to_thread(self._compiler.prepare, compiled, budget)
         warmed.mask_seconds += time.perf_counter() - start
 
     async def hand_over(self, seconds: float) -> bool:

@@ -4,9 +4,9 @@ A front end asks for one when it needs it and this process has not made it: a re
 only of what lies there, for stores know what they lack (a map of keys in Redis). So a grammar with two
 costly patterns waits for two round trips and not for two times ten milliseconds.
 
-Representation   key: "patterns/<version>/<hash of what it is made from>". What it is made from holds
-                 whatever its maker reads, limits included; the hash adds the version of Unicode's
-                 tables, which are the interpreter's.
+Representation   key: "patterns/<version>/any/<hash of what it is made from>", for any vocabulary. What it
+                 is made from holds whatever its maker reads, limits included; the hash adds the version
+                 of Unicode's tables, which are the interpreter's.
                  value: nanoseconds that making it took u64 | fragmentbytes.
 Invariants       I1 what can't be written down exactly is not shared.
                  I2 no text of a pattern lies in the store's keys.
@@ -97,7 +97,7 @@ def key_of(str name, tuple key):
         return None
     text = repr((name, unicodedata.unidata_version, key))
     digest = blake2b(text.encode("utf-8", "backslashreplace"), digest_size=16)
-    return b"patterns/%d/%s" % (artifact.VERSION, digest.hexdigest().encode())
+    return b"patterns/%d/any/%s" % (artifact.VERSION, digest.hexdigest().encode())
 
 
 cdef bint is_exact(value) except -1:

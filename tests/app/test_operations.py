@@ -1,5 +1,7 @@
 """Health, metrics, version, Redis that comes and goes, and what is said at start."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.app.examples import TOOLS, body
@@ -55,6 +57,16 @@ def test_redis_holds_what_was_learnt(redis_server: RedisServer):
     with Gateway(**settings) as first:
         assert works(first)
         assert "l2_hits" in first.get("/health/ready").json()["cache"]
+
+
+def test_a_file_of_the_host_holds_what_was_learnt(tmp_path: Path):
+    settings = {"cache_host_file": str(tmp_path / "cache.db")}
+    for hits in (False, True):
+        with Gateway(**settings) as gateway:
+            assert works(gateway)
+            seen = gateway.get("/health/ready").json()["cache"]
+            assert (seen["l2_hits"] > 0, seen["l2_failures"]) == (hits, 0)
+            assert seen["l2_max_bytes"] == 256 << 20
 
 
 def test_redis_down_at_start_changes_nothing(redis_server: RedisServer):

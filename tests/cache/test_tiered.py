@@ -12,6 +12,12 @@ class SharedLayer(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__(1 << 20)
+        self.names: list[bytes] = []
+        self.asked_for = 0
+
+    def hottest(self, group: bytes, most: int) -> list[bytes]:
+        self.asked_for += 1
+        return self.names[:most]
 
     def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
         return self.get_many(keys)
@@ -44,6 +50,29 @@ def test_the_newest_is_what_the_farthest_layer_has() -> None:
     assert store.get_many([b"a", b"x"]) == [b"ours", None]
     assert store.get_newest([b"a", b"x"]) == [b"theirs", None]
     assert near.get_newest([b"a"]) == [None]
+
+
+def test_what_the_farthest_lost_or_does_not_tell_is_asked_of_the_next() -> None:
+    memory, host, redis = MemoryStore(1 << 20), SharedLayer(), SharedLayer()
+    store = TieredStore([memory, host, redis])
+    memory.put_many([(b"a", b"ours"), (b"c", b"ours")])
+    host.put_many([(b"a", b"the host's"), (b"b", b"the host's")])
+    redis.put_many([(b"a", b"everybody's")])
+    assert store.get_newest([b"b", b"a", b"c", b"b"]) == [
+        b"the host's",
+        b"everybody's",
+        None,
+        b"the host's",
+    ]
+    redis.names, host.names = [b"g/1", b"g/2"], [b"g/2", b"g/3", b"g/4"]
+    assert store.hottest(b"g", 9) == [b"g/1", b"g/2", b"g/3", b"g/4"]
+    assert store.hottest(b"g", 3) == [b"g/1", b"g/2", b"g/3"]
+    redis.names = []
+    assert store.hottest(b"g", 9) == [b"g/2", b"g/3", b"g/4"]
+    assert host.asked_for == 3, "what is near is not asked when the far one tells enough"
+    redis.names = [b"g/1"]
+    assert store.hottest(b"g", 1) == [b"g/1"]
+    assert host.asked_for == 3
 
 
 def test_a_far_hit_fills_the_near_layers_and_is_not_asked_for_again() -> None:

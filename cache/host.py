@@ -1,0 +1,331 @@
+"""A store in a file that the processes of one host share; its failures are misses.
+
+Representation   one file (host_file), its rows (host_rows), values sealed as in Redis (seal.py).
+Invariants       I1 no method raises; what fails, or does not verify, is a miss and counted.
+                 I2 a value is handed out only if it was sealed for this key and secret. Without a
+                    secret, who may write the file is trusted: this user.
+                 I3 file and log take at most ``max_bytes`` and one batch.
+                 I4 after a failed reading nobody touches the file until the write-behind thread
+                    could; so long as reading works, failed writes change nothing.
+                 I5 a file that is no good is put aside once in the life of a store.
+Cost             a reading of one key about 50 us, 2 KB, or 250 us, 100 KB, half of it the seal;
+                 ``put_many`` only queues. docs/cache.md compares it with memory and Redis.
+Threads          any thread. Two connections, each under a lock: one for readings and claims, one
+                 for the write-behind thread, so that no reading waits for a write. One for each
+                 thread would not read faster, as the work is short and mostly under the GIL, and
+                 would stay open when the thread is gone.
+                 Nothing is opened before the first call, so that a store made before a fork works
+                 after it; what a fork inherits open it neither uses nor closes.
+Not here         connections (host_door), rows and eviction (host_rows), copies for other hosts
+                 (redis_store).
+"""
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from time import monotonic, time
+from typing import Final, TypeVar
+
+from . import leases
+from .breaker import Breaker
+from .counters import Counters
+from .host_door import Door, is_about_writing, is_damage
+from .host_file import HostFile, Identity
+from .host_rows import Damaged, RowBounds, Rows
+from .leases import Process
+from .seal import OVERHEAD, Seal
+from .write_behind import Pair, WriteBehind
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+#: bytes that a file may be bounded to at least: a log and a file with room for some large values
+LEAST_BYTES: Final = 16 << 20
+#: which part of ``max_bytes`` is the log's
+_LOG_PART: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostBounds:
+    """All bounds of a host's store but its size, each with its unit and the reason for it."""
+
+    #: bytes of one value; as in Redis
+    value_bytes: int = 1 << 20
+    #: bytes of one key; as in Redis
+    key_bytes: int = 512
+    #: keys of one claim, and pairs of one batch of writes; as in Redis
+    batch_keys: int = 64
+    #: seconds for a reading, and for the threads before it; a compile is done without it in less
+    read_seconds: float = 0.02
+    #: seconds that one statement of a reading or a claim waits for another process: readings need
+    #: not wait for writes, and a claim in vain costs more than this
+    busy_seconds: float = 0.02
+    #: seconds that the write-behind thread waits for another process
+    write_seconds: float = 1.0
+    #: pairs that wait to be written
+    queue_items: int = 10_000
+    #: bytes that wait to be written
+    queue_bytes: int = 64 << 20
+    #: seconds to leave the file alone after the first failure; doubled with every failed knock
+    pause_seconds: float = 0.5
+    #: seconds to leave the file alone at most
+    max_pause_seconds: float = 30.0
+    #: seconds that ``close`` gives to what still waits to be written
+    close_seconds: float = 1.0
+
+
+class HostStore:
+    """Bytes by key in a file.
+
+    Args:
+        path: the file; made when it is first used, in a folder that is there.
+        key: the secret of the MAC, or None: what this user wrote is believed.
+        max_bytes: what the file and its log may take.
+
+    Raises:
+        ValueError: a short key, or too few bytes. The file is not looked at: whatever is wrong with
+            it is met as any failure later.
+    """
+
+    name: Final = "host"
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        key: bytes | None,
+        max_bytes: int,
+        bounds: HostBounds = HostBounds(),
+    ) -> None:
+        if max_bytes < LEAST_BYTES:
+            raise ValueError(f"max_bytes must be at least {LEAST_BYTES:,}, got {max_bytes:,}")
+        self._seal = Seal(key)
+        self._bounds = bounds
+        self._max_bytes = max_bytes
+        self._live_bytes = 0
+        self._file = HostFile(os.path.abspath(path))
+        log_bytes = max_bytes // _LOG_PART
+        rows = RowBounds(
+            file_bytes=max_bytes - log_bytes,
+            log_bytes=log_bytes,
+            value_bytes=bounds.value_bytes + OVERHEAD,
+        )
+        self._reader = Door(self._file, rows, bounds.busy_seconds)
+        self._writer = Door(self._file, rows, bounds.write_seconds)
+        self._process = Process()
+        self._closed = False
+        self._used: dict[bytes, None] = {}
+        self._used_lock = Lock()
+        self._damaged: Identity | None = None
+        self._put_aside = False
+        self._breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
+        self._counts = Counters(*_COUNTERS)
+        self._queue = WriteBehind(
+            self._write,
+            self._knock,
+            self._breaker,
+            max_items=bounds.queue_items,
+            max_bytes=bounds.queue_bytes,
+            batch_items=bounds.batch_keys,
+        )
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of ``keys`` in their order.
+
+        None stands for what is not there, does not verify or can't be had now.
+        """
+        until = monotonic() + self._bounds.read_seconds
+        nothing: dict[bytes, object] = {}
+        asked = dict.fromkeys(keys)
+        found = self._read(self._reader, lambda rows: rows.read(asked, until), nothing)
+        opened = {key: self._open(key, sealed) for key, sealed in found.items()}
+        values = [opened.get(key) for key in keys]
+        hits = len(values) - values.count(None)
+        used = [key for key, value in opened.items() if value is not None]
+        self._note(used, at_least=self._bounds.batch_keys)
+        self._counts.add(
+            hits=hits,
+            misses=len(keys) - hits,
+            skipped=sum(key not in found for key in keys),
+        )
+        return values
+
+    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """As ``get_many``: others write here, and of two the last has written."""
+        return self.get_many(keys)
+
+    def _open(self, key: bytes, sealed: object) -> bytes | None:
+        """The value in what was read, or None."""
+        if sealed is None:
+            return None
+        value = self._seal.unwrap(key, sealed) if isinstance(sealed, bytes) else None
+        self._counts.add(invalid=value is None)
+        return value
+
+    def _note(self, used: Sequence[bytes], at_least: int) -> None:
+        """Queue what was used once there is so much of it: a transaction takes longer than a
+        reading.
+        """
+        with self._used_lock:
+            self._used.update(dict.fromkeys(used))
+            if len(self._used) < at_least:
+                return
+            noted, self._used = self._used, {}
+        self._queue.put(noted.items())
+
+    def hottest(self, group: bytes, most: int) -> list[bytes]:
+        """Keys of a group, those that were used most first; none where they can't be had now.
+
+        Looks at the whole group, and so goes where no reading waits.
+        """
+        return self._read(self._writer, lambda rows: rows.hottest(group, most), [])
+
+    def _read(self, door: Door, work: Callable[[Rows], _T], nothing: _T) -> _T:
+        """What ``work`` reads, or ``nothing``."""
+        if self._closed or self._breaker.is_open:
+            return nothing
+        try:
+            with door.rows(self._bounds.read_seconds) as rows:
+                return work(rows)
+        except TimeoutError:  # threads of this process, or another that makes the file
+            self._counts.add(late=1)
+        except Exception as error:
+            self._failed(error, door)
+        return nothing
+
+    def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
+        """Queue each pair for writing; returns at once."""
+        bounds = self._bounds
+        pairs = [
+            (bytes(key), bytes(value))
+            for key, value in items
+            if len(value) <= bounds.value_bytes and len(key) <= bounds.key_bytes
+        ]
+        dropped = self._queue.put(pairs)
+        self._counts.add(oversized=len(items) - len(pairs), dropped=dropped)
+
+    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+        """False for each key that another process makes now, of the first ``batch_keys``.
+
+        True also where nobody can tell, as when a writer is slow to let go of the file.
+        """
+        asked = list(keys[: self._bounds.batch_keys])
+        if self._closed or self._breaker.is_open or not asked:
+            return [True] * len(keys)
+        now = time()
+        try:
+            with self._reader.rows(self._bounds.read_seconds) as rows:
+                granted = rows.claim(asked, self._process.name, now, now + leases.bounded(seconds))
+        except Exception:
+            self._counts.add(late=1)
+            return [True] * len(keys)
+        self._counts.add(denied=granted.count(False))
+        return granted + [True] * (len(keys) - len(asked))
+
+    def release(self, keys: Sequence[bytes]) -> None:
+        """Give back what this process has claimed, once what was put before is written."""
+        self._queue.put((leases.PREFIX + key, None) for key in keys)
+
+    def _write(self, batch: list[Pair]) -> None:
+        """What the write-behind thread took: entries, and then the leases on them."""
+        released = [key for key, value in batch if value is None and leases.is_lease(key)]
+        pairs = [
+            (key, None if value is None else self._seal.wrap(key, value))
+            for key, value in batch
+            if key not in released
+        ]
+        written = sum(value is not None for _, value in pairs)
+        try:
+            with self._writer.rows(self._bounds.write_seconds) as rows:
+                evicted = rows.write(pairs)
+                if released:
+                    names = [key.removeprefix(leases.PREFIX) for key in released]
+                    rows.release(names, self._process.name)
+                self._live_bytes = rows.live_bytes()
+        except Exception as error:
+            self._counts.add(write_failures=written)
+            if not is_about_writing(error):
+                self._failed(error, self._writer)
+            return
+        self._counts.add(
+            writes=written,
+            written_bytes=sum(len(value) for _, value in pairs if value is not None),
+            evictions=evicted,
+        )
+
+    def _failed(self, error: Exception, door: Door) -> None:
+        self._counts.add(failures=1)
+        if is_damage(error):
+            self._damaged = door.seen
+        if self._breaker.failed():
+            path = self._file.path
+            _log.warning("the cache file %s failed and is left alone for now: %s", path, error)
+            self._queue.wake()
+
+    def _knock(self) -> None:
+        """Look whether a file that failed can be used again; on the write-behind thread."""
+        self._counts.add(knocks=1)
+        try:
+            self._replace_damaged()
+            for door in (self._writer, self._reader):
+                with door.rows(self._bounds.write_seconds) as rows:
+                    rows.live_bytes()
+        except Exception as error:
+            if is_damage(error):
+                self._damaged = self._writer.seen
+            self._breaker.failed()
+            return
+        self._breaker.knocked()
+        _log.info("the cache file %s is used again", self._file.path)
+
+    def _replace_damaged(self) -> None:
+        """Put the file aside that was found to be no good, unless somebody else did."""
+        if self._damaged is None:
+            return
+        if self._file.identity()[0] == self._damaged[0]:
+            if self._put_aside:
+                raise Damaged("the file is no good for the second time")
+            self._put_aside = True
+            self._file.put_aside(self._damaged)
+        self._damaged = None
+
+    def flush(self, timeout_s: float) -> bool:
+        """Wait until what was put so far was written or given up; False if that took longer."""
+        self._note((), at_least=1)
+        return self._queue.flush(timeout_s)
+
+    def stats(self) -> dict[str, int]:
+        """Counters since start, what waits, whether the file is left alone now (``open``), and how
+        many bytes of it were in use at the last write.
+        """
+        breaker = {"open": int(self._breaker.is_open), "opened": self._breaker.times_opened}
+        held = {"bytes": self._live_bytes, "max_bytes": self._max_bytes}
+        return {**self._counts.snapshot(), **self._queue.stats(), **breaker, **held}
+
+    def close(self) -> None:
+        """Write what waits, within ``close_seconds``, and let go of the file."""
+        self._closed = True
+        self._note((), at_least=1)
+        self._queue.close(self._bounds.close_seconds)
+        for door in (self._reader, self._writer):
+            door.close(self._bounds.close_seconds)
+
+
+_COUNTERS: Final = (
+    "hits",
+    "misses",  # all that was not a hit, whatever the reason
+    "skipped",  # misses that were not looked for: the file left alone, late, or closed
+    "invalid",  # read, but not sealed by us for this key
+    "oversized",  # put, and larger than the bounds
+    "failures",  # of readings, and of writes where more than the write is wrong
+    "late",  # readings and claims that would have waited too long for others
+    "writes",
+    "written_bytes",
+    "write_failures",
+    "evictions",  # entries that went to make room for this process's
+    "knocks",  # times a file that had failed was looked at again
+    "denied",  # claims of what another process makes now
+    "dropped",  # not queued, because too much waits already
+)
