@@ -28,6 +28,7 @@ from typing import Any, Final, Literal
 from redis import Redis
 from redis.backoff import NoBackoff
 from redis.connection import ConnectionPool
+from redis.exceptions import ReadOnlyError
 from redis.retry import Retry
 
 from . import key_map
@@ -250,6 +251,9 @@ class RedisStore:
             return
         for bit in bits:
             self._map.add(bit)
+        if any(isinstance(reply, ReadOnlyError) for reply in replies):
+            # the address may lead to another primary by now, whom a new connection finds
+            self._writer.connection_pool.disconnect()
         done = sum(reply is True for reply in replies[: len(written)])
         # A refused write (out of memory, a read-only replica) says nothing against reading: the
         # breaker stays closed.
