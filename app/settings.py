@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from cache import key_of
 
 #: workers that live in the gateway's process
 IN_PROCESS = ("noise", "transformers")
@@ -96,8 +98,13 @@ class Settings(BaseSettings):
     redis_url: SecretStr | None = Field(
         default=None, description="the cache shared by replicas; none: memory only"
     )
+    cache_key_file: Path | None = Field(
+        default=None, description="file with CACHE_KEY, for example a mounted secret"
+    )
     cache_key: SecretStr | None = Field(
-        default=None, description="key of the MAC over what is in Redis, 16 bytes or more"
+        default=None,
+        validate_default=True,
+        description="key of the MAC over what is in Redis, 16 bytes or more",
     )
     cache_trust: Literal["key", "network"] = Field(
         default="key",
@@ -135,6 +142,7 @@ class Settings(BaseSettings):
         "model",
         "tokenizer",
         "redis_url",
+        "cache_key_file",
         "cache_key",
         "noise_seed",
         "worker_api_key",
@@ -144,6 +152,14 @@ class Settings(BaseSettings):
     def _empty_is_none(cls, value: Any) -> Any:
         """Compose files spell "not set" as an empty string."""
         return None if value == "" else value
+
+    @field_validator("cache_key")
+    @classmethod
+    def _key_or_file(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        """From here on the key is where it would be if it had been given itself."""
+        given = None if value is None else value.get_secret_value()
+        found = key_of(given, info.data.get("cache_key_file"))
+        return None if found is None else SecretStr(found)
 
     @field_validator("grammar_backend", mode="before")
     @classmethod

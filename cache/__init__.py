@@ -14,6 +14,7 @@ Not here    what the bytes mean, and what makes two keys equal (the engine's bus
 
 from typing import TYPE_CHECKING
 
+from .key_file import key_of
 from .memory import MemoryStore
 from .opening import NAMESPACE, may_use_redis, open_store
 from .tiered import Layer, TieredStore
@@ -28,6 +29,7 @@ __all__ = [
     "RedisBounds",
     "RedisStore",
     "TieredStore",
+    "key_of",
     "may_use_redis",
     "open_store",
 ]

@@ -60,6 +60,8 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"WORKERS": "http://a:1"}, "TOKENIZER"),
         ({"MAX_COMPLETION_TOKENS": "10"}, "DEFAULT_COMPLETION_TOKENS"),
         ({"MAX_BODY_BYTES": "many"}, "MAX_BODY_BYTES"),
+        ({"CACHE_KEY": "short"}, "CACHE_KEY"),
+        ({"CACHE_KEY_FILE": "/nowhere/at/all"}, "/nowhere/at/all"),
     ],
 )
 def test_a_setting_that_means_nothing_ends_the_start_by_name(monkeypatch, capsys, variables, named):
@@ -83,6 +85,17 @@ def test_what_is_printed_holds_no_secret(monkeypatch):
     assert "secret" not in repr(chosen).replace("http://user:secret@", "")
     assert chosen.public()["redis_url"] == "redis://***@redis:6379/1"
     assert chosen.public()["api_keys"] == "2 set"
+
+
+def test_the_key_may_lie_in_a_file(monkeypatch, tmp_path):
+    file = tmp_path / "key"
+    file.write_text(f"{'k' * 16}\n")
+    chosen = settings(monkeypatch, CACHE_KEY_FILE=str(file))
+    assert chosen.cache_key.get_secret_value() == "k" * 16
+    assert "k" * 16 not in str(chosen.public())
+    assert settings(monkeypatch, CACHE_KEY="k" * 16) == chosen
+    with pytest.raises(ValidationError, match="differ"):
+        settings(monkeypatch, CACHE_KEY="x" * 16)
 
 
 def test_the_documentation_lists_exactly_the_settings_with_their_defaults():

@@ -52,8 +52,8 @@ class Proxy:
         try:
             while data := source.recv(1 << 16):
                 harm = self.harm
-                changed, goes_on = harm(data, reply) if harm else (data, True)
                 self.harmed += harm is not None and reply
+                changed, goes_on = harm(data, reply) if harm else (data, True)
                 sink.sendall(changed)
                 if not goes_on:
                     break
