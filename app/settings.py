@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from cache import key_of
+from cache import RedisAddress, key_of
 
 #: workers that live in the gateway's process
 IN_PROCESS = ("noise", "transformers")
@@ -96,7 +96,8 @@ class Settings(BaseSettings):
     )
 
     redis_url: SecretStr | None = Field(
-        default=None, description="the cache shared by replicas; none: memory only"
+        default=None,
+        description="the cache shared by replicas, see [cache.md](cache.md); none: memory only",
     )
     cache_key_file: Path | None = Field(
         default=None, description="file with CACHE_KEY, for example a mounted secret"
@@ -152,6 +153,13 @@ class Settings(BaseSettings):
     def _empty_is_none(cls, value: Any) -> Any:
         """Compose files spell "not set" as an empty string."""
         return None if value == "" else value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _known_redis(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            RedisAddress.of(value.get_secret_value())
+        return value
 
     @field_validator("cache_key")
     @classmethod
@@ -225,7 +233,7 @@ class Settings(BaseSettings):
         for name in ("cache_key", "worker_api_key"):
             shown[name] = "not set" if getattr(self, name) is None else "set"
         url = self.redis_url
-        shown["redis_url"] = None if url is None else without_password(url.get_secret_value())
+        shown["redis_url"] = url and RedisAddress.of(url.get_secret_value()).shown()
         return shown
 
 

@@ -14,6 +14,7 @@ Not here    what the bytes mean, and what makes two keys equal (the engine's bus
 
 from typing import TYPE_CHECKING
 
+from .address import RedisAddress
 from .key_file import key_of
 from .memory import MemoryStore
 from .opening import NAMESPACE, may_use_redis, open_store
@@ -26,6 +27,7 @@ __all__ = [
     "NAMESPACE",
     "Layer",
     "MemoryStore",
+    "RedisAddress",
     "RedisBounds",
     "RedisStore",
     "TieredStore",

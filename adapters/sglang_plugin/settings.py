@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from cache import key_of
+from cache import RedisAddress, key_of
 
 PREFIX = "SWITCHYARD_"
 
@@ -55,7 +55,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         raise BadSetting(f"{PREFIX}CACHE_TRUST must be key or network, not {trust!r}")
     default = Settings()
     return Settings(
-        redis_url=environment.get(f"{PREFIX}REDIS_URL") or None,
+        redis_url=_redis(environment),
         cache_key=key,
         cache_trust=cast(Literal["key", "network"], trust),
         cache_memory_bytes=_count(environment, "CACHE_MEMORY_BYTES", default.cache_memory_bytes),
@@ -74,6 +74,16 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         prefill_most_ms=_number(environment, "SGLANG_PREFILL_MOST_MS", default.prefill_most_ms),
         masks_ahead=ahead == "1",
     )
+
+
+def _redis(environment: Mapping[str, str]) -> str | None:
+    url = environment.get(f"{PREFIX}REDIS_URL") or None
+    try:
+        if url is not None:
+            RedisAddress.of(url)
+    except ValueError as error:
+        raise BadSetting(f"{PREFIX}REDIS_URL: {error}") from None
+    return url
 
 
 def _key(environment: Mapping[str, str]) -> bytes | None:

@@ -61,6 +61,8 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"MAX_COMPLETION_TOKENS": "10"}, "DEFAULT_COMPLETION_TOKENS"),
         ({"MAX_BODY_BYTES": "many"}, "MAX_BODY_BYTES"),
         ({"CACHE_KEY": "short"}, "CACHE_KEY"),
+        ({"REDIS_URL": "redis://:6379"}, "REDIS_URL"),
+        ({"REDIS_URL": "redis://h?socket_timeout=9"}, "REDIS_URL"),
         ({"CACHE_KEY_FILE": "/nowhere/at/all"}, "/nowhere/at/all"),
     ],
 )
@@ -75,7 +77,7 @@ def test_what_is_printed_holds_no_secret(monkeypatch):
     secrets = {
         "API_KEYS": "sk-secret-1,sk-secret-2",
         "CACHE_KEY": "secret-cache-key",
-        "REDIS_URL": "redis://user:secret@redis:6379/1?password=secret",
+        "REDIS_URL": "redis://user:secret@redis:6379/1?client_name=secret",
         "WORKER_API_KEY": "secret-worker",
         "WORKERS": "http://user:secret@sglang:30000",
         "MODEL": "m",

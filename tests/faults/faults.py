@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from redis import Redis
 
-from tests.redis_server import PATIENCE_SECONDS, RedisServer
+from tests.redis_server import PATIENCE_SECONDS, RedisServer, SentinelServer
 
 from .proxy import Harm, cut_replies, delay_replies, flip_bits
-from .world import PASSWORD, USER, World, admin_of
+from .world import NAME, PASSWORD, USER, World, admin_of
 
 Course = Callable[[World], Generator[None, None, None]]
 #: counters as far as they rose
@@ -67,6 +67,25 @@ def failover(world: World) -> Generator[None, None, None]:
     world.proxy.target = replica.port
 
 
+def failover_by_sentinel(world: World) -> Generator[None, None, None]:
+    """Nobody does anything but the Sentinel."""
+    replica = replica_of(world.server, world)
+    world.sentinel = SentinelServer(NAME, world.server)
+    world.others.callback(world.sentinel.close)
+    world.sentinel.start()
+    until(lambda: sentinel_knows("num-slaves", world))
+    yield
+    world.server.kill()
+    yield
+    until(lambda: sentinel_knows("port", world) == replica.port)
+
+
+def sentinel_knows(what: str, world: World) -> int:
+    assert world.sentinel is not None
+    with admin_of(world.sentinel) as admin:
+        return int(admin.sentinel_masters()[NAME][what])
+
+
 def demoted(world: World) -> Generator[None, None, None]:
     """The address goes to another primary; who is still connected finds a replica there."""
     primary = replica_of(world.server, world)
@@ -96,10 +115,14 @@ def replicate(replica: RedisServer, primary: RedisServer) -> None:
         admin.config_set("repl-diskless-sync-delay", "0")
     with admin_of(replica) as admin:
         admin.replicaof("127.0.0.1", primary.port)
-        until = time.monotonic() + PATIENCE_SECONDS
-        while admin.info("replication")["master_link_status"] != "up":
-            assert time.monotonic() < until, "the replica never found its primary"
-            time.sleep(0.05)
+        until(lambda: admin.info("replication")["master_link_status"] == "up")
+
+
+def until(happened: Callable[[], object]) -> None:
+    end = time.monotonic() + 2 * PATIENCE_SECONDS
+    while not happened():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.05)
 
 
 def promote(replica: RedisServer) -> None:
@@ -250,6 +273,9 @@ FAULTS = {
     "paused": Fault(paused, left_alone),
     "restarted empty": Fault(restarted_empty, lambda rise: rise["failures"] > 0),
     "failover": Fault(failover, left_alone),
+    "failover by a Sentinel": Fault(
+        failover_by_sentinel, left_alone, url_of=lambda world: world.sentinel_url
+    ),
     "demoted": Fault(demoted, lambda rise: rise["writes"] > 0),
     "full": Fault(full, refused_writes),
     "read-only": Fault(read_only, refused_writes),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from redis import Redis
 
-from tests.redis_server import RedisServer
+from tests.redis_server import RedisServer, SentinelServer
 
 from .proxy import Proxy, proxy_to
 
@@ -15,6 +15,8 @@ from .proxy import Proxy, proxy_to
 KEY = "a key of the campaigns"
 #: the user that gateways are, where a fault is about rights
 USER, PASSWORD = "cache", "the password of the user"
+#: what a Sentinel calls its primary
+NAME = "ours"
 #: the entries of a Redis: keys, and values as DUMP writes them
 Stock = list[tuple[bytes, bytes]]
 
@@ -28,6 +30,7 @@ class World:
     stock: Stock
     chance: random.Random = field(default_factory=lambda: random.Random(0))
     others: ExitStack = field(default_factory=ExitStack)
+    sentinel: SentinelServer | None = None
 
     @property
     def url(self) -> str:
@@ -38,6 +41,11 @@ class World:
     def user_url(self) -> str:
         """Of the proxy, for a user with a password."""
         return self.url.replace("//", f"//{USER}:{PASSWORD.replace(' ', '%20')}@")
+
+    @property
+    def sentinel_url(self) -> str:
+        assert self.sentinel is not None
+        return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/{NAME}"
 
     def other_server(self) -> RedisServer:
         """One more Redis, which ends with this world."""
