@@ -16,7 +16,7 @@ Not here    connecting (connecting), and anything that redis-py would have to be
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NoReturn
+from typing import Final, Literal, NoReturn
 from urllib.parse import parse_qsl, unquote
 
 Kind = Literal["single", "unix", "sentinel", "cluster"]
@@ -71,37 +71,18 @@ class RedisAddress:
         Raises:
             ValueError: the URL means nothing. The message quotes neither user nor password.
         """
-        scheme, found, rest = url.partition("://")
-        if not found or scheme.lower() not in _SCHEMES:
-            *most, last = (f"{known}://" for known in _SCHEMES)
-            raise ValueError(f"a Redis URL begins with {', '.join(most)} or {last}")
-        kind, tls = _SCHEMES[scheme.lower()]
+        kind, tls, rest = _scheme(url)
         rest, _, query = rest.partition("#")[0].partition("?")
         netloc, _, path = rest.partition("/")
         login, at, places = netloc.rpartition("@")
         options = _options(query, kind, tls)
-        username, colon, password = login.partition(":")
-        names = [unquote(part) for part in path.split("/") if part]
-        if at and not colon:
-            _refuse("what stands before the @ is user:password or :password")
-        parts: dict[str, Any] = {
-            "username": unquote(username) or options.pop("username", None),
-            "password": unquote(password) or options.pop("password", None),
-        }
+        username, password = _login(login if at else None, options)
         if kind == "unix":
-            parts |= {"path": f"/{unquote(path)}" if path else _refuse("unix:///path is missing")}
-            if places:
-                _refuse("unix:// is followed by the path of a socket: unix:///path")
-            names = [options.pop("db", "0")]
-        else:
-            parts |= {"hosts": _hosts(places, 26379 if kind == "sentinel" else 6379)}
-        if kind == "sentinel":
-            parts |= {"primary": names.pop(0) if names else _refuse(_NO_PRIMARY)}
-        if len(names) > 1:
-            _refuse(
-                f"of a path of {len(names)} parts only the first, the database, means something"
-            )
-        return cls(kind, tls, db=_db(names, kind), options=options, **parts)
+            db = _db(options.pop("db", "0"), kind)
+            return cls(kind, tls, (), _path(places, path), db, "", username, password, options)
+        hosts = _hosts(places, 26379 if kind == "sentinel" else 6379)
+        primary, db = _names(path, kind)
+        return cls(kind, tls, hosts, "", db, primary, username, password, options)
 
     def shown(self) -> str:
         """The URL as it may be printed: who asks is masked, and options are left out."""
@@ -112,11 +93,45 @@ class RedisAddress:
         return f"{scheme}://{'/'.join(part for part in parts if part)}"
 
 
-_NO_PRIMARY: Final = "the name of the primary is missing: redis+sentinel://host:26379/name"
-
-
 def _refuse(message: str) -> NoReturn:
     raise ValueError(message)
+
+
+def _scheme(url: str) -> tuple[Kind, bool, str]:
+    scheme, found, rest = url.partition("://")
+    if not found or scheme.lower() not in _SCHEMES:
+        *most, last = (f"{known}://" for known in _SCHEMES)
+        _refuse(f"a Redis URL begins with {', '.join(most)} or {last}")
+    kind, tls = _SCHEMES[scheme.lower()]
+    return kind, tls, rest
+
+
+def _login(login: str | None, options: dict[str, str]) -> tuple[str | None, str | None]:
+    """From before the @, or else from options, where these are taken."""
+    username, colon, password = (login or "").partition(":")
+    if login is not None and not colon:
+        _refuse("what stands before the @ is user:password or :password")
+    return (
+        unquote(username) or options.pop("username", None),
+        unquote(password) or options.pop("password", None),
+    )
+
+
+def _path(places: str, path: str) -> str:
+    if places or not path:
+        _refuse("unix:// is followed by the path of a socket: unix:///path")
+    return f"/{unquote(path)}"
+
+
+def _names(path: str, kind: Kind) -> tuple[str, int]:
+    """The name of the primary, where there is one, and the database."""
+    names = [unquote(part) for part in path.split("/") if part]
+    if kind == "sentinel" and not names:
+        _refuse("the name of the primary is missing: redis+sentinel://host:26379/name")
+    primary = names.pop(0) if kind == "sentinel" else ""
+    if len(names) > 1:
+        _refuse(f"a path of {len(names)} parts, where only the database may stand")
+    return primary, _db(names[0] if names else "0", kind)
 
 
 def _options(query: str, kind: Kind, tls: bool) -> dict[str, str]:
@@ -154,8 +169,7 @@ def _host(place: str, usual_port: int) -> tuple[str, int]:
     return unquote(host), number or usual_port
 
 
-def _db(names: list[str], kind: Kind) -> int:
-    text = names[0] if names else "0"
+def _db(text: str, kind: Kind) -> int:
     if not (text.isascii() and text.isdigit()):
         _refuse("the database must be a number")
     if kind == "cluster" and int(text):

@@ -277,7 +277,7 @@ class RedisStore:
             self._writer.ping()
             self._reader.ping()  # and its connection is there
             with deadline.within(self._bounds.read_seconds):
-                self._reader.ping()
+                self._reader.getrange(self._prefix + b"knock", 0, 0)  # may it, and in time
         except Exception:
             self._breaker.failed()
             return

@@ -176,7 +176,7 @@ def test_a_node_that_hangs_ends_a_reading_at_its_deadline(
     make: MakeStore, three_nodes: Cluster
 ) -> None:
     filled(make(three_nodes.url))
-    store = make(three_nodes.url, bounds=replace(HURRIED, reply_seconds=1, connect_seconds=1))
+    store = make(three_nodes.url, bounds=HURRIED)
     assert set(store.hottest(b"group", 1000)) == set(KEYS)
     assert store.get_many(KEYS) == VALUES
     three_nodes.nodes[2].pause()
