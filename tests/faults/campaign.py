@@ -168,4 +168,5 @@ def _ask_until_used(url: str, start: dict[str, int]) -> dict[int, str]:
         rise = _rise(url, start)
         if (rise["hits"] > 0 and rise["writes"] > 0) or time.monotonic() > until:
             break
+        time.sleep(1)  # a map of keys is believed for some seconds; all rounds take longer
     return given
