@@ -54,6 +54,7 @@ class Parts:
     tokenizer: Tokenizer
     workers: list[Worker]
     prefetch: Callable[[], int]
+    hand_over: Callable[[], None]
 
     async def start(self) -> None:
         asyncio.get_running_loop().run_in_executor(None, self.prefetch)
@@ -72,7 +73,11 @@ class Parts:
             raise ExceptionGroup("closing failed", failures)
 
     async def _close_store(self) -> None:
-        await asyncio.to_thread(self.store.close)
+        """What was learnt last is not lost."""
+        try:
+            await asyncio.to_thread(self.hand_over)
+        finally:
+            await asyncio.to_thread(self.store.close)
 
 
 def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
@@ -80,7 +85,9 @@ def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
     store = make_store(settings, logger)
     tokenizer = load_tokenizer(settings.tokenizer_source, settings.format, store)
     limits = Limits().within(settings.compiler_memory_bytes)
-    compiler = Compiler(tokenizer.vocabulary, store=store, limits=limits)
+    compiler = Compiler(
+        tokenizer.vocabulary, store=store, limits=limits, audit_every=settings.cache_audit
+    )
     planner = Planner(
         compiler,
         tokenizer.wire,
@@ -130,7 +137,18 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         wire=tokenizer.wire.name,
         vocabulary=tokenizer.vocabulary,
     )
-    return Parts(chat, checks, core.warming, report, pool, store, tokenizer, workers, prefetch)
+    return Parts(
+        chat,
+        checks,
+        core.warming,
+        report,
+        pool,
+        store,
+        tokenizer,
+        workers,
+        prefetch,
+        compiler.flush,
+    )
 
 
 def make_store(settings: Settings, logger: Logger) -> TieredStore:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from cache import RedisAddress, key_of
 
 #: workers that live in the gateway's process
 IN_PROCESS = ("noise", "transformers")
@@ -98,10 +100,16 @@ class Settings(BaseSettings):
     )
 
     redis_url: SecretStr | None = Field(
-        default=None, description="the cache shared by replicas; none: memory only"
+        default=None,
+        description="the cache shared by replicas, see [cache.md](cache.md); none: memory only",
+    )
+    cache_key_file: Path | None = Field(
+        default=None, description="file with CACHE_KEY, for example a mounted secret"
     )
     cache_key: SecretStr | None = Field(
-        default=None, description="key of the MAC over what is shared, 16 bytes or more"
+        default=None,
+        validate_default=True,
+        description="key of the MAC over what is shared, 16 bytes or more",
     )
     cache_trust: Literal["key", "network"] = Field(
         default="key",
@@ -127,6 +135,12 @@ class Settings(BaseSettings):
     cache_read_seconds: float = Field(
         default=0.02, gt=0, description="what a compile waits for Redis at most"
     )
+    cache_audit: int = Field(
+        default=1000,
+        ge=0,
+        description="of so many rules that were loaded, the masks of one are made again and "
+        "compared; 0: of none",
+    )
     cache_prefetch_seconds: float = Field(
         default=1.0,
         ge=0,
@@ -145,6 +159,7 @@ class Settings(BaseSettings):
         "model",
         "tokenizer",
         "redis_url",
+        "cache_key_file",
         "cache_key",
         "cache_host_file",
         "noise_seed",
@@ -155,6 +170,21 @@ class Settings(BaseSettings):
     def _empty_is_none(cls, value: Any) -> Any:
         """Compose files spell "not set" as an empty string."""
         return None if value == "" else value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _known_redis(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None:
+            RedisAddress.of(value.get_secret_value())
+        return value
+
+    @field_validator("cache_key")
+    @classmethod
+    def _key_or_file(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        """From here on the key is where it would be if it had been given itself."""
+        given = None if value is None else value.get_secret_value()
+        found = key_of(given, info.data.get("cache_key_file"))
+        return None if found is None else SecretStr(found)
 
     @field_validator("grammar_backend", mode="before")
     @classmethod
@@ -226,7 +256,7 @@ class Settings(BaseSettings):
         for name in ("cache_key", "worker_api_key"):
             shown[name] = "not set" if getattr(self, name) is None else "set"
         url = self.redis_url
-        shown["redis_url"] = None if url is None else without_password(url.get_secret_value())
+        shown["redis_url"] = url and RedisAddress.of(url.get_secret_value()).shown()
         return shown
 
 

@@ -19,7 +19,9 @@ Not here    what the bytes mean, and what makes two keys equal (the engine's bus
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from .address import RedisAddress
 from .dump import DumpRefused
+from .key_file import key_of
 from .memory import MemoryStore
 from .opening import NAMESPACE, may_use_redis, open_store
 from .seal import Seal
@@ -40,6 +42,7 @@ __all__ = [
     "Layer",
     "MemoryStore",
     "Namespace",
+    "RedisAddress",
     "RedisBounds",
     "RedisStore",
     "RedisUnusable",
@@ -48,6 +51,7 @@ __all__ = [
     "Transferred",
     "export_namespace",
     "import_namespace",
+    "key_of",
     "may_use_redis",
     "open_store",
 ]

@@ -7,7 +7,8 @@ such a guard would have to trust the server, and a shared Redis is not to be tru
 
 Invariants  I1 after ``send_packed_command`` at most ``reply_bytes`` bytes are read before the next
                one.
-            I2 none of these reads ends later than ``reply_seconds`` after it.
+            I2 none of these reads ends later than ``reply_seconds`` after it, and nothing at all
+               later than the thread's deadline: connecting and sending neither.
 Threads     as redis-py: one thread per connection at a time.
 """
 
@@ -22,6 +23,9 @@ from redis.connection import (
     SSLConnection,
     UnixDomainSocketConnection,
 )
+from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
+
+from . import deadline
 
 
 class Allowance:
@@ -39,16 +43,19 @@ class Allowance:
 
     def left_seconds(self) -> float:
         """What a read may still take; raises if that is nothing."""
-        left = self._until - monotonic()
-        if left <= 0:
-            raise TimeoutError("the reply took too long")
-        return left
+        return _positive(min(self._until - monotonic(), deadline.left()))
 
     def spend(self, count: int) -> None:
         """Count bytes that came; raise if they are more than the request may take."""
         self._left -= count
         if self._left < 0:
             raise OSError(f"the reply is larger than {self._reply_bytes:,} bytes")
+
+
+def _positive(seconds: float) -> float:
+    if seconds <= 0:
+        raise TimeoutError("the reply took too long")
+    return seconds
 
 
 class _BoundedSocket:
@@ -64,7 +71,7 @@ class _BoundedSocket:
     def recv(self, size: int, flags: int = 0) -> bytes:
         if self._inner.gettimeout() == 0:
             return self._inner.recv(size, flags)
-        with self._deadline():
+        with self._for(self._allowance.left_seconds()):
             data = self._inner.recv(size, flags)
         self._allowance.spend(len(data))
         return data
@@ -72,16 +79,22 @@ class _BoundedSocket:
     def recv_into(self, buffer: Any, size: int = 0, flags: int = 0) -> int:
         if self._inner.gettimeout() == 0:
             return self._inner.recv_into(buffer, size, flags)
-        with self._deadline():
+        with self._for(self._allowance.left_seconds()):
             count = self._inner.recv_into(buffer, size, flags)
         self._allowance.spend(count)
         return count
 
-    @contextmanager
-    def _deadline(self) -> Iterator[None]:
-        """For one read; what is sent next has the socket's own time-out again."""
+    def sendall(self, data: Any, flags: int = 0) -> None:
         usual = self._inner.gettimeout()
-        self._inner.settimeout(self._allowance.left_seconds())
+        left = _positive(deadline.left())
+        with self._for(left if usual is None else min(usual, left)):
+            self._inner.sendall(data, flags)
+
+    @contextmanager
+    def _for(self, seconds: float) -> Iterator[None]:
+        """For one call; the next has the socket's own time-out again."""
+        usual = self._inner.gettimeout()
+        self._inner.settimeout(None if seconds == float("inf") else seconds)
         try:
             yield
         finally:
@@ -94,12 +107,34 @@ class _BoundedSocket:
 class _Bounded:
     """Mix-in: wraps the socket that the connection class behind it opens."""
 
+    # redis-py's own, in seconds
+    socket_connect_timeout: Any
+    socket_timeout: Any
+    driver_info: Any
+    lib_name: Any
+    lib_version: Any
+
     def __init__(self, *, reply_bytes: int, reply_seconds: float, **kwargs: Any) -> None:
         self._allowance = Allowance(reply_bytes, reply_seconds)
         super().__init__(**kwargs)
+        # redis-py's name and version are not told to the server: it would be two more requests at
+        # each connection, and a right more that a user needs
+        self.driver_info = self.lib_name = self.lib_version = None
+        self._connect_seconds: float = self.socket_connect_timeout
+        self._socket_seconds: float = self.socket_timeout
 
     def _connect(self) -> Any:
-        return _BoundedSocket(super()._connect(), self._allowance)  # type: ignore[misc]
+        """Resolving a name is the one thing here that nothing bounds."""
+        deadline.connecting()
+        left = _positive(deadline.left())
+        self.socket_connect_timeout = min(self._connect_seconds, left)
+        self.socket_timeout = min(self._socket_seconds, left)  # of a TLS handshake
+        try:
+            sock = super()._connect()  # type: ignore[misc]
+        finally:
+            self.socket_timeout = self._socket_seconds
+        sock.settimeout(self._socket_seconds)
+        return _BoundedSocket(sock, self._allowance)
 
     def send_packed_command(self, command: Any, check_health: bool = True) -> None:
         self._allowance.renew()
@@ -118,14 +153,21 @@ class BoundedUnixConnection(_Bounded, UnixDomainSocketConnection):
     """unix://"""
 
 
-def connection_class(url: str) -> type[Connection | UnixDomainSocketConnection]:
-    """The class for a URL's scheme; any other scheme is a ValueError."""
-    scheme = url.partition("://")[0]
-    classes: dict[str, type[Connection | UnixDomainSocketConnection]] = {
-        "redis": BoundedConnection,
-        "rediss": BoundedSSLConnection,
-        "unix": BoundedUnixConnection,
-    }
-    if scheme not in classes:
-        raise ValueError("a Redis URL begins with redis://, rediss:// or unix://")
-    return classes[scheme]
+class BoundedSentinelConnection(_Bounded, SentinelManagedConnection):
+    """To the primary that Sentinels name."""
+
+
+class BoundedSentinelSSLConnection(_Bounded, SentinelManagedSSLConnection):
+    """The same with TLS."""
+
+
+def connection_class(unix: bool, tls: bool) -> type[Connection | UnixDomainSocketConnection]:
+    """For one server."""
+    if unix:
+        return BoundedUnixConnection
+    return BoundedSSLConnection if tls else BoundedConnection
+
+
+def sentinel_connection_class(tls: bool) -> type[SentinelManagedConnection]:
+    """For a pool of redis-py that asks Sentinels."""
+    return BoundedSentinelSSLConnection if tls else BoundedSentinelConnection

@@ -17,8 +17,6 @@ from typing import Final
 
 from .leases import ThreadLeases
 
-from .leases import ThreadLeases
-
 #: bytes that an entry costs beside its key and value: two bytes objects (33 each) and its place in
 #: the ordered dict (about 160 with the table's free slots). Without it a million tiny entries would
 #: be counted as nothing.

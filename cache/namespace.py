@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Final
 
-from redis import Redis
-
+from .connecting import primaries_of
 from .entries import MOST_ENTRIES, MOST_USES, Entry, batches, is_entry
 from .seal import OVERHEAD, Seal
 
@@ -76,7 +75,7 @@ class Survey:
 class Namespace:
     """See the file's header. ``prefix``: what stands before each key."""
 
-    def __init__(self, client: Redis, prefix: bytes, seal: Seal, value_bytes: int) -> None:
+    def __init__(self, client: Any, prefix: bytes, seal: Seal, value_bytes: int) -> None:
         self.seal = seal
         self.value_bytes = value_bytes
         self._client = client
@@ -90,20 +89,25 @@ class Namespace:
         """Every entry's key once. Raises RedisUnusable; ListingCut when time or bound ran out."""
         pattern = re.sub(rb"([\\*?\[\]])", rb"\\\1", self._prefix) + b"*"
         seen: set[bytes] = set()
-        until, cursor = monotonic() + seconds, 0
-        while True:
-            cursor, found = self._ask(self._client.scan, cursor, pattern, SCANNED_AT_ONCE)
+        until = monotonic() + seconds
+        for found in self._scan(pattern):
             for key in found:
                 short = key.removeprefix(self._prefix) if isinstance(key, bytes) else b""
                 if is_entry(short) and short not in seen:
                     seen.add(short)
                     yield short
-            if not cursor:
-                return
             if len(seen) > MOST_ENTRIES:
                 raise ListingCut(f"there are more than {MOST_ENTRIES:,} entries")
             if monotonic() > until:
                 raise ListingCut(f"listing the keys took longer than {seconds:g} seconds")
+
+    def _scan(self, pattern: bytes) -> Iterator[list[Any]]:
+        """Keys of one server, or of all primaries of a cluster, some at a time."""
+        for node in self._ask(primaries_of, self._client):
+            cursor = None
+            while cursor != 0:
+                cursor, found = self._ask(node.scan, cursor or 0, pattern, SCANNED_AT_ONCE)
+                yield found
 
     def read(self, keys: Sequence[bytes]) -> tuple[list[Entry], int]:
         """Their entries, and how many of the keys hold what was not sealed by us for them.

@@ -22,17 +22,14 @@ value's bound.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from time import monotonic
 from typing import Any, Final, Literal
 
-from redis import Redis
-from redis.backoff import NoBackoff
-from redis.connection import ConnectionPool
-from redis.retry import Retry
+from redis.exceptions import ReadOnlyError
 
-from . import key_map, leases
-from .bounded_connection import connection_class
+from . import deadline, key_map, leases
+from .address import RedisAddress
 from .breaker import Breaker
+from .connecting import ConnectionBounds, client_of
 from .counters import Counters
 from .key_map import KeyMap
 from .leases import RedisLeases
@@ -66,9 +63,11 @@ class RedisBounds:
     socket_seconds: float = 0.25
     #: seconds for all replies of one round trip of writes
     reply_seconds: float = 1.0
-    #: seconds for all replies that ``get_many`` waits for, and to connect if it must: a compile is
-    #: done without them in less
+    #: seconds that ``get_many`` takes, and once more if it must connect: a compile is done without
+    #: it in less
     read_seconds: float = 0.02
+    #: seconds that ``claim`` takes, and once more to connect: who claims has no request waiting
+    claim_seconds: float = 0.25
     #: seconds for which it is believed what keys there are
     map_seconds: float = 5.0
     #: pairs that wait to be written; a full queue means that Redis is slower than compiling
@@ -87,8 +86,7 @@ class RedisStore:
     """Bytes by key in Redis.
 
     Args:
-        url: redis://, rediss:// or unix://, with user, password and database if need be. Never
-            logged.
+        url: as in address.py: one server, a socket, Sentinels or a cluster. Never logged.
         namespace: what separates deployments that share one Redis; part of what the MAC covers.
         key: the secret of the MAC, 16 bytes or more; None only together with ``trust="network"``.
         ttl_s: seconds after which an entry that nobody wrote again is gone.
@@ -124,8 +122,10 @@ class RedisStore:
         self._map = KeyMap(bounds.map_seconds)
         self._ttl_s = ttl_s
         self._bounds = bounds
-        self._reader = _connect_lazily(url, bounds, bounds.read_seconds, bounds.read_seconds)
-        self._writer = _connect_lazily(url, bounds, bounds.reply_seconds, bounds.connect_seconds)
+        # two, so that a reading never waits for what is written
+        address = RedisAddress.of(url)
+        self._reader = client_of(address, _of_connections(bounds))
+        self._writer = client_of(address, _of_connections(bounds))
         self._leases = RedisLeases(self._reader, self._writer, self._seal, self._prefix)
         self._closed = False
         self._breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
@@ -148,13 +148,13 @@ class RedisStore:
         if not self._map.is_old():
             asked = [key for key in keys if self._map.may_have(key)]
         found: dict[bytes, bytes | None] = {}
-        until = monotonic() + self._bounds.read_seconds
         step = self._bounds.batch_keys
-        for start in range(0, len(asked), step):
-            if self._closed or self._breaker.is_open or monotonic() > until:
-                break
-            batch = asked[start : start + step]
-            found.update(zip(batch, self._read(batch), strict=True))
+        with deadline.within(self._bounds.read_seconds):
+            for start in range(0, len(asked), step):
+                if self._closed or self._breaker.is_open or deadline.left() <= 0:
+                    break
+                batch = asked[start : start + step]
+                found.update(zip(batch, self._read(batch), strict=True))
         values = [found.get(key) for key in keys]
         hits = len(values) - values.count(None)
         if hits:
@@ -213,7 +213,7 @@ class RedisStore:
         if self._closed or self._breaker.is_open:
             return []
         try:
-            names: Any = self._writer.zrevrange(self._hot_key(group), 0, most - 1)
+            names: Any = self._reader.zrevrange(self._hot_key(group), 0, most - 1)
         except Exception as error:
             self._failed(error)
             return []
@@ -245,7 +245,8 @@ class RedisStore:
         if self._closed or self._breaker.is_open or not asked:
             return [True] * len(keys)
         try:
-            granted = self._leases.claim(asked, seconds)
+            with deadline.within(self._bounds.claim_seconds):
+                granted = self._leases.claim(asked, seconds)
         except Exception as error:
             self._failed(error)
             return [True] * len(keys)
@@ -291,6 +292,9 @@ class RedisStore:
             return
         for bit in bits:
             self._map.add(bit)
+        if any(isinstance(reply, ReadOnlyError) for reply in replies):
+            # the address may lead to another primary by now, whom a new connection finds
+            self._writer.close()
         done = [pair for pair, reply in zip(written, replies, strict=False) if reply is True]
         # A refused write (out of memory, a read-only replica) says nothing against reading: the
         # breaker stays closed.
@@ -320,6 +324,8 @@ class RedisStore:
         try:
             self._writer.ping()
             self._reader.ping()  # and its connection is there
+            with deadline.within(self._bounds.read_seconds):
+                self._reader.getrange(self._prefix + b"knock", 0, 0)  # may it, and in time
         except Exception:
             self._breaker.failed()
             return
@@ -353,8 +359,8 @@ class RedisStore:
         """Write what waits, within ``close_seconds``, and let go of the connections."""
         self._closed = True
         self._queue.close(self._bounds.close_seconds)
-        self._reader.connection_pool.disconnect()
-        self._writer.connection_pool.disconnect()
+        self._reader.close()
+        self._writer.close()
 
 
 _COUNTERS: Final = (
@@ -375,20 +381,11 @@ _COUNTERS: Final = (
 )
 
 
-def _connect_lazily(
-    url: str, bounds: RedisBounds, reply_seconds: float, connect_seconds: float
-) -> Redis:
-    """A client that connects on first use, tries once, and reads no more than the bounds allow."""
+def _of_connections(bounds: RedisBounds) -> ConnectionBounds:
     replies = bounds.batch_keys * (bounds.value_bytes + OVERHEAD + _REPLY_OVERHEAD)
-    pool = ConnectionPool.from_url(
-        url,
-        connection_class=connection_class(url),
+    return ConnectionBounds(
         reply_bytes=replies + key_map.BYTES + _REPLY_OVERHEAD,
-        reply_seconds=reply_seconds,
-        socket_timeout=min(bounds.socket_seconds, reply_seconds),
-        socket_connect_timeout=connect_seconds,
-        retry=Retry(NoBackoff(), 0),
-        protocol=2,
-        decode_responses=False,
+        reply_seconds=bounds.reply_seconds,
+        socket_seconds=bounds.socket_seconds,
+        connect_seconds=bounds.connect_seconds,
     )
-    return Redis(connection_pool=pool)

@@ -33,10 +33,14 @@ def find_binary() -> str:
 
 
 class RedisServer:
-    """One server process; ``kill`` and ``start`` as often as wanted, always on the same port."""
+    """One server process; ``kill`` and ``start`` as often as wanted, always on the same port.
 
-    def __init__(self) -> None:
-        self.port = _free_port()
+    ``options`` are more of redis-server's own.
+    """
+
+    def __init__(self, *options: str) -> None:
+        self.port = free_port()
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="redis-")
 
@@ -50,11 +54,8 @@ class RedisServer:
 
     def start(self) -> None:
         """Start and wait until it answers."""
-        folder = self._folder.name
-        options = f"--bind 127.0.0.1 --port {self.port} --appendonly no --dir {folder}".split()
-        options += ["--save", "", "--unixsocket", f"{folder}/socket"]
         self._process = subprocess.Popen(
-            [find_binary(), *options],
+            [find_binary(), *self._arguments(self._folder.name)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -63,6 +64,10 @@ class RedisServer:
             if self._process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError(f"redis-server did not come up on port {self.port}")
             time.sleep(0.02)
+
+    def _arguments(self, folder: str) -> list[str]:
+        options = f"--bind 127.0.0.1 --port {self.port} --appendonly no --dir {folder}".split()
+        return [*options, "--save", "", "--unixsocket", f"{folder}/socket", *self._options]
 
     def kill(self) -> None:
         """End it without warning (SIGKILL)."""
@@ -87,7 +92,30 @@ class RedisServer:
         self._folder.cleanup()
 
 
-def _free_port() -> int:
+class SentinelServer(RedisServer):
+    """A Sentinel that watches one primary, alone: what it finds is so."""
+
+    def __init__(self, name: str, primary: RedisServer) -> None:
+        super().__init__()
+        self._name = name
+        self._primary = primary
+
+    def _arguments(self, folder: str) -> list[str]:
+        file = Path(folder) / "sentinel.conf"
+        lines = (
+            f"port {self.port}",
+            "bind 127.0.0.1",
+            f"dir {folder}",
+            f"sentinel monitor {self._name} 127.0.0.1 {self._primary.port} 1",
+            f"sentinel down-after-milliseconds {self._name} 500",
+            f"sentinel failover-timeout {self._name} 2000",
+        )
+        file.write_text("".join(f"{line}\n" for line in lines))
+        return [str(file), "--sentinel"]
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

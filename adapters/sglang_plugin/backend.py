@@ -213,7 +213,12 @@ def create(
         tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids), store=store
     )
     backend = SwitchyardBackend(
-        Compiler(vocabulary, store=store, limits=Limits().within(settings.compiler_memory_bytes)),
+        Compiler(
+            vocabulary,
+            store=store,
+            limits=Limits().within(settings.compiler_memory_bytes),
+            audit_every=settings.cache_audit,
+        ),
         Masks(can_pin=api.can_pin(), device_kernel=api.device_kernel),
         settings,
         thinking_end=api.reasoning_end(tokenizer),

@@ -3,7 +3,10 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, cast
+
+from cache import RedisAddress, key_of
 
 PREFIX = "SWITCHYARD_"
 
@@ -25,6 +28,8 @@ class Settings:
     cache_ttl_seconds: int = 7 * 24 * 3600
     cache_read_seconds: float = 0.02
     cache_prefetch_seconds: float = 1.0
+    #: of so many rules that were loaded, the masks of one are made again and compared; 0: of none
+    cache_audit: int = 1000
     #: about what the compiler's own caches may hold: grammars, and what they share
     compiler_memory_bytes: int = 832 << 20
     #: threads that compile; they share the scheduler's process
@@ -45,19 +50,17 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
     Raises:
         BadSetting: a value that means nothing.
     """
-    key = environment.get(f"{PREFIX}CACHE_KEY") or None
+    key = _key(environment)
     ahead = environment.get(f"{PREFIX}SGLANG_MASKS_AHEAD") or "0"
     if ahead not in ("0", "1"):
         raise BadSetting(f"{PREFIX}SGLANG_MASKS_AHEAD must be 0 or 1, not {ahead!r}")
     trust = environment.get(f"{PREFIX}CACHE_TRUST") or "key"
     if trust not in ("key", "network"):
         raise BadSetting(f"{PREFIX}CACHE_TRUST must be key or network, not {trust!r}")
-    if key is not None and len(key.encode()) < 16:
-        raise BadSetting(f"{PREFIX}CACHE_KEY needs 16 bytes or more, got {len(key.encode())}")
     default = Settings()
     return Settings(
-        redis_url=environment.get(f"{PREFIX}REDIS_URL") or None,
-        cache_key=None if key is None else key.encode(),
+        redis_url=_redis(environment),
+        cache_key=key,
         cache_trust=cast(Literal["key", "network"], trust),
         cache_memory_bytes=_count(environment, "CACHE_MEMORY_BYTES", default.cache_memory_bytes),
         cache_host_file=environment.get(f"{PREFIX}CACHE_HOST_FILE") or None,
@@ -65,7 +68,8 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
             environment, "CACHE_HOST_BYTES", default.cache_host_bytes, least=16 << 20
         ),
         cache_ttl_seconds=_count(environment, "CACHE_TTL_SECONDS", default.cache_ttl_seconds),
-        cache_read_seconds=_number(environment, "CACHE_READ_SECONDS", default.cache_read_seconds),
+        cache_read_seconds=_seconds(environment, "CACHE_READ_SECONDS", default.cache_read_seconds),
+        cache_audit=_count(environment, "CACHE_AUDIT", default.cache_audit, least=0),
         cache_prefetch_seconds=_number(
             environment, "CACHE_PREFETCH_SECONDS", default.cache_prefetch_seconds
         ),
@@ -79,6 +83,27 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         prefill_most_ms=_number(environment, "SGLANG_PREFILL_MOST_MS", default.prefill_most_ms),
         masks_ahead=ahead == "1",
     )
+
+
+def _redis(environment: Mapping[str, str]) -> str | None:
+    url = environment.get(f"{PREFIX}REDIS_URL") or None
+    try:
+        if url is not None:
+            RedisAddress.of(url)
+    except ValueError as error:
+        raise BadSetting(f"{PREFIX}REDIS_URL: {error}") from None
+    return url
+
+
+def _key(environment: Mapping[str, str]) -> bytes | None:
+    key = environment.get(f"{PREFIX}CACHE_KEY") or None
+    file = environment.get(f"{PREFIX}CACHE_KEY_FILE") or None
+    try:
+        found = key_of(key, None if file is None else Path(file))
+    except ValueError as error:
+        name = "CACHE_KEY" if file is None else "CACHE_KEY_FILE"
+        raise BadSetting(f"{PREFIX}{name}: {error}") from None
+    return None if found is None else found.encode()
 
 
 def _count(environment: Mapping[str, str], name: str, default: int, *, least: int = 1) -> int:
@@ -100,4 +125,12 @@ def _number(environment: Mapping[str, str], name: str, default: float) -> float:
         value = -1.0
     if not 0 <= value < float("inf"):
         raise BadSetting(f"{PREFIX}{name} must be a number of at least 0, not {text!r}")
+    return value
+
+
+def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:
+    """A time that is waited; none at all would make every reading a failure."""
+    value = _number(environment, name, default)
+    if value == 0:
+        raise BadSetting(f"{PREFIX}{name} must be more than 0")
     return value

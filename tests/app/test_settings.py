@@ -61,6 +61,10 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"MAX_COMPLETION_TOKENS": "10"}, "DEFAULT_COMPLETION_TOKENS"),
         ({"MAX_BODY_BYTES": "many"}, "MAX_BODY_BYTES"),
         ({"API_KEYS": "a,b", "ADMIN_KEYS": "c,b"}, "ADMIN_KEYS"),
+        ({"CACHE_KEY": "short"}, "CACHE_KEY"),
+        ({"REDIS_URL": "redis://:6379"}, "REDIS_URL"),
+        ({"REDIS_URL": "redis://h?socket_timeout=9"}, "REDIS_URL"),
+        ({"CACHE_KEY_FILE": "/nowhere/at/all"}, "/nowhere/at/all"),
     ],
 )
 def test_a_setting_that_means_nothing_ends_the_start_by_name(monkeypatch, capsys, variables, named):
@@ -75,7 +79,7 @@ def test_what_is_printed_holds_no_secret(monkeypatch):
         "API_KEYS": "sk-secret-1,sk-secret-2",
         "ADMIN_KEYS": "sk-secret-3",
         "CACHE_KEY": "secret-cache-key",
-        "REDIS_URL": "redis://user:secret@redis:6379/1?password=secret",
+        "REDIS_URL": "redis://user:secret@redis:6379/1?client_name=secret",
         "WORKER_API_KEY": "secret-worker",
         "WORKERS": "http://user:secret@sglang:30000",
         "MODEL": "m",
@@ -86,6 +90,17 @@ def test_what_is_printed_holds_no_secret(monkeypatch):
     assert chosen.public()["redis_url"] == "redis://***@redis:6379/1"
     assert chosen.public()["api_keys"] == "2 set"
     assert chosen.public()["admin_keys"] == "1 set"
+
+
+def test_the_key_may_lie_in_a_file(monkeypatch, tmp_path):
+    file = tmp_path / "key"
+    file.write_text(f"{'k' * 16}\n")
+    chosen = settings(monkeypatch, CACHE_KEY_FILE=str(file))
+    assert chosen.cache_key.get_secret_value() == "k" * 16
+    assert "k" * 16 not in str(chosen.public())
+    assert settings(monkeypatch, CACHE_KEY="k" * 16) == chosen
+    with pytest.raises(ValidationError, match="differ"):
+        settings(monkeypatch, CACHE_KEY="x" * 16)
 
 
 def test_the_documentation_lists_exactly_the_settings_with_their_defaults():

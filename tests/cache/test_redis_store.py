@@ -346,6 +346,20 @@ def test_a_refused_login_is_a_failure_and_not_an_error(
     assert right.get_many([b"a"]) == [b"1"]
 
 
+def test_a_redis_that_lives_but_may_not_be_read_is_left_alone(
+    make: MakeStore, redis_server: RedisServer
+) -> None:
+    store = stored(make(redis_server.url), (b"a", b"1"))
+    with Redis.from_url(redis_server.url) as admin:
+        admin.execute_command("ACL SETUSER default -@all +ping +acl")
+        assert store.get_many([b"a"]) == [None]
+        until(lambda: store.stats()["knocks"] >= 3)
+        assert (store.stats()["open"], store.stats()["opened"]) == (1, 1)
+        admin.execute_command("ACL SETUSER default +@all")
+        until(lambda: not store.stats()["open"])
+        assert store.get_many([b"a"]) == [b"1"]
+
+
 def test_closed_it_writes_what_waits_and_then_only_misses(make: MakeStore) -> None:
     store = make()
     store.put_many([(b"%d" % number, b"x") for number in range(300)])

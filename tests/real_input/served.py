@@ -20,18 +20,18 @@ PATIENCE = 60.0
 
 @contextmanager
 def served_gateway(
-    settings: Mapping[str, str] | None = None, patience: float = PATIENCE
+    settings: Mapping[str, str] | None = None, patience: float = PATIENCE, module: str = "app"
 ) -> Iterator[str]:
     """Its URL, while it runs and is ready; without ``settings`` it runs the noise worker.
 
     ``settings`` are SWITCHYARD_* variables without the prefix; those of the caller's environment
-    don't count.
+    don't count. ``module`` is what ``python -m`` runs.
     """
     port = _free_port()
     chosen = {"PORT": str(port), "LOG_LEVEL": "warning", **(settings or {})}
     kept = {key: value for key, value in os.environ.items() if not key.startswith("SWITCHYARD_")}
     environment = kept | {f"SWITCHYARD_{key}": value for key, value in chosen.items()}
-    command = [sys.executable, "-m", "app"]
+    command = [sys.executable, "-m", module]
     with TemporaryFile("w+") as log:
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT

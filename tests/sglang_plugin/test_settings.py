@@ -1,5 +1,7 @@
 """A worker's environment is read whole, and what means nothing is refused by name."""
 
+from pathlib import Path
+
 import pytest
 
 from adapters.sglang_plugin.settings import BadSetting, Settings, load
@@ -57,8 +59,22 @@ def test_everything_can_be_set() -> None:
         ("SWITCHYARD_SGLANG_MASKS_AHEAD", "yes"),
         ("SWITCHYARD_SGLANG_PREFILL_MOST_MS", "inf"),
         ("SWITCHYARD_SGLANG_PREFILL_US_PER_TOKEN", "fast"),
+        ("SWITCHYARD_CACHE_READ_SECONDS", "0"),
+        ("SWITCHYARD_CACHE_READ_SECONDS", "0.0"),
+        ("SWITCHYARD_CACHE_KEY_FILE", "/nowhere/at/all"),
+        ("SWITCHYARD_REDIS_URL", "redis+sentinel://host"),
     ],
 )
 def test_what_means_nothing_is_refused_by_name(name: str, value: str) -> None:
     with pytest.raises(BadSetting, match=name):
         load({name: value})
+
+
+def test_the_key_may_lie_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("k" * 16 + "\n")
+    variables = {"SWITCHYARD_CACHE_KEY_FILE": str(file)}
+    assert load(variables).cache_key == b"k" * 16
+    assert load({**variables, "SWITCHYARD_CACHE_KEY": "k" * 16}).cache_key == b"k" * 16
+    with pytest.raises(BadSetting, match=r"SWITCHYARD_CACHE_KEY_FILE.*differ"):
+        load({**variables, "SWITCHYARD_CACHE_KEY": "x" * 16})

@@ -1,0 +1,181 @@
+"""Where a Redis is and who asks it, as a URL says it:
+
+    redis://[[user]:password@]host[:6379][/db][?options]                 rediss:// with TLS
+    unix:///path/of/the/socket[?db=0&username=...&password=...]
+    redis+sentinel://[[user]:password@]host[:26379][,host...]/primary[/db][?options]
+    redis+cluster://[[user]:password@]host[:6379][,host...][?options]
+                                                      rediss+sentinel:// and rediss+cluster://, too
+
+User and password are Redis' own; a Sentinel has others, in the options ``sentinel_username`` and
+``sentinel_password``. What stands before the @ and in options is percent-encoded as in any URL.
+Options that would take our bounds away (time-outs, sizes, protocol) are not among those taken.
+
+Not here    connecting (connecting), and anything that redis-py would have to be there for: a
+            setting is checked before it is known whether there is one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal, NoReturn
+from urllib.parse import parse_qsl, unquote
+
+Kind = Literal["single", "unix", "sentinel", "cluster"]
+
+_SCHEMES: Final[Mapping[str, tuple[Kind, bool]]] = {
+    "redis": ("single", False),
+    "rediss": ("single", True),
+    "unix": ("unix", False),
+    "redis+sentinel": ("sentinel", False),
+    "rediss+sentinel": ("sentinel", True),
+    "redis+cluster": ("cluster", False),
+    "rediss+cluster": ("cluster", True),
+}
+#: options by what they need
+_ALWAYS: Final = ("client_name",)
+_UNIX: Final = ("db", "username", "password")
+_SENTINEL: Final = ("sentinel_username", "sentinel_password")
+_TLS: Final = (
+    "ssl_ca_certs",
+    "ssl_ca_path",
+    "ssl_certfile",
+    "ssl_keyfile",
+    "ssl_password",
+    "ssl_cert_reqs",
+    "ssl_check_hostname",
+)
+_WORDS: Final = {
+    "ssl_cert_reqs": ("required", "optional", "none"),
+    "ssl_check_hostname": ("true", "false"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RedisAddress:
+    """``hosts`` are the server, its Sentinels, or some nodes of a cluster; a socket has a ``path``
+    instead. ``primary`` is the name that Sentinels know it by.
+    """
+
+    kind: Kind
+    tls: bool
+    hosts: tuple[tuple[str, int], ...] = ()
+    path: str = ""
+    db: int = 0
+    primary: str = ""
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, url: str) -> "RedisAddress":
+        """
+        Raises:
+            ValueError: the URL means nothing. The message quotes neither user nor password.
+        """
+        kind, tls, rest = _scheme(url)
+        rest, _, query = rest.partition("#")[0].partition("?")
+        netloc, _, path = rest.partition("/")
+        login, at, places = netloc.rpartition("@")
+        options = _options(query, kind, tls)
+        username, password = _login(login if at else None, options)
+        if kind == "unix":
+            db = _db(options.pop("db", "0"), kind)
+            return cls(kind, tls, (), _path(places, path), db, "", username, password, options)
+        hosts = _hosts(places, 26379 if kind == "sentinel" else 6379)
+        primary, db = _names(path, kind)
+        return cls(kind, tls, hosts, "", db, primary, username, password, options)
+
+    def shown(self) -> str:
+        """The URL as it may be printed: who asks is masked, and options are left out."""
+        scheme = next(name for name, held in _SCHEMES.items() if held == (self.kind, self.tls))
+        login = "***@" if self.username or self.password else ""
+        hosts = ",".join(_written(host, port) for host, port in self.hosts)
+        parts = [self.path or f"{login}{hosts}", self.primary, str(self.db or "")]
+        return f"{scheme}://{'/'.join(part for part in parts if part)}"
+
+
+def _refuse(message: str) -> NoReturn:
+    raise ValueError(message)
+
+
+def _scheme(url: str) -> tuple[Kind, bool, str]:
+    scheme, found, rest = url.partition("://")
+    if not found or scheme.lower() not in _SCHEMES:
+        *most, last = (f"{known}://" for known in _SCHEMES)
+        _refuse(f"a Redis URL begins with {', '.join(most)} or {last}")
+    kind, tls = _SCHEMES[scheme.lower()]
+    return kind, tls, rest
+
+
+def _login(login: str | None, options: dict[str, str]) -> tuple[str | None, str | None]:
+    """From before the @, or else from options, where these are taken."""
+    username, colon, password = (login or "").partition(":")
+    if login is not None and not colon:
+        _refuse("what stands before the @ is user:password or :password")
+    return (
+        unquote(username) or options.pop("username", None),
+        unquote(password) or options.pop("password", None),
+    )
+
+
+def _path(places: str, path: str) -> str:
+    if places or not path:
+        _refuse("unix:// is followed by the path of a socket: unix:///path")
+    return f"/{unquote(path)}"
+
+
+def _names(path: str, kind: Kind) -> tuple[str, int]:
+    """The name of the primary, where there is one, and the database."""
+    names = [unquote(part) for part in path.split("/") if part]
+    if kind == "sentinel" and not names:
+        _refuse("the name of the primary is missing: redis+sentinel://host:26379/name")
+    primary = names.pop(0) if kind == "sentinel" else ""
+    if len(names) > 1:
+        _refuse(f"a path of {len(names)} parts, where only the database may stand")
+    return primary, _db(names[0] if names else "0", kind)
+
+
+def _options(query: str, kind: Kind, tls: bool) -> dict[str, str]:
+    known = list(_ALWAYS)
+    known += _UNIX if kind == "unix" else ()
+    known += _SENTINEL if kind == "sentinel" else ()
+    known += _TLS if tls else ()
+    found: dict[str, str] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name not in known:
+            _refuse(f"the option {name!r} is not one of {', '.join(known)}")
+        if name in _WORDS and value.lower() not in _WORDS[name]:
+            _refuse(f"the option {name!r} is one of {', '.join(_WORDS[name])}")
+        found[name] = value.lower() if name in _WORDS else value
+    return found
+
+
+def _hosts(places: str, usual_port: int) -> tuple[tuple[str, int], ...]:
+    return tuple(_host(place, usual_port) for place in places.split(","))
+
+
+def _host(place: str, usual_port: int) -> tuple[str, int]:
+    """``host``, ``host:port``, ``[v6]`` or ``[v6]:port``."""
+    bracket, closed, rest = place.partition("]")
+    host = bracket[1:] if closed and place.startswith("[") else place.partition(":")[0]
+    port = rest if closed else place.partition(":")[2]
+    port = port.removeprefix(":")
+    if not host:
+        _refuse("a host is missing")
+    if not port and place.endswith(":"):
+        _refuse(f"a port is missing after {host}")
+    number = int(port) if port.isascii() and port.isdigit() else 0
+    if port and not 0 < number < 1 << 16:
+        _refuse(f"the port of {host} must be a number from 1 to 65535")
+    return unquote(host), number or usual_port
+
+
+def _db(text: str, kind: Kind) -> int:
+    if not (text.isascii() and text.isdigit()):
+        _refuse("the database must be a number")
+    if kind == "cluster" and int(text):
+        _refuse(f"a cluster has database 0 only, not {int(text)}")
+    return int(text)
+
+
+def _written(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -1,0 +1,134 @@
+"""Clients of a Redis, however it is set up: one server, Sentinels before it, or a cluster.
+
+Nothing here connects by itself: a client does on first use, tries once, and reads no more than its
+bounds allow (bounded_connection), nor longer than the reading that waits for it (deadline).
+
+Representation   of one server and behind Sentinels a ``redis.Redis``, of a cluster a
+                 ``ClusterClient``. What they have in common is all that a store may use: commands
+                 and pipelines whose first argument is their one key; ``ping``, which is answered
+                 when all is there that reading needs; ``close``, after which they connect anew.
+Not here         what is said on the connections (redis_store).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.cluster import ClusterNode, RedisCluster
+from redis.connection import ConnectionPool
+from redis.retry import Retry
+from redis.sentinel import Sentinel, SentinelConnectionPool
+
+from .address import RedisAddress
+from .bounded_connection import connection_class, sentinel_connection_class
+from .cluster import ClusterClient, Host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionBounds:
+    """Of one connection: bytes and seconds of all replies to one request, seconds of one write, and
+    seconds to connect.
+    """
+
+    reply_bytes: int
+    reply_seconds: float
+    socket_seconds: float
+    connect_seconds: float
+
+
+def client_of(address: RedisAddress, bounds: ConnectionBounds) -> Any:
+    """A client that was not connected yet."""
+    if address.kind == "cluster":
+        return _of_cluster(address, bounds)
+    if address.kind == "sentinel":
+        return _behind_sentinels(address, bounds)
+    places = {"path": address.path} if address.kind == "unix" else _place(address.hosts[0])
+    return _of_server(address, bounds, {**_login(address), **places, "db": address.db})
+
+
+def primaries_of(client: Any) -> list[Redis]:
+    """Clients of all servers that have keys; raises what the client raises."""
+    return client.primaries() if isinstance(client, ClusterClient) else [client]
+
+
+def _of_server(address: RedisAddress, bounds: ConnectionBounds, more: dict[str, Any]) -> Redis:
+    chosen = connection_class(address.kind == "unix", address.tls)
+    pool = ConnectionPool(connection_class=chosen, **_bounded(address, bounds), **more)
+    return Redis.from_pool(pool)
+
+
+def _behind_sentinels(address: RedisAddress, bounds: ConnectionBounds) -> Redis:
+    login = {
+        name: address.options.get(f"sentinel_{name}")
+        for name in ("username", "password")
+        if f"sentinel_{name}" in address.options
+    }
+    sentinel = Sentinel([])
+    sentinel.sentinels = [
+        _of_server(address, bounds, {**_place(host), **login}) for host in address.hosts
+    ]
+    pool = SentinelConnectionPool(
+        address.primary,
+        sentinel,
+        connection_class=sentinel_connection_class(address.tls),
+        **_bounded(address, bounds),
+        **_login(address),
+        db=address.db,
+    )
+    return Redis.from_pool(pool)
+
+
+def _of_cluster(address: RedisAddress, bounds: ConnectionBounds) -> ClusterClient:
+    def layout_of(nodes: list[ClusterNode]) -> RedisCluster:
+        return RedisCluster(
+            startup_nodes=nodes,
+            ssl=address.tls,
+            socket_timeout=bounds.reply_seconds,
+            **_connected(address, bounds),
+            **_login(address),
+        )
+
+    def node_at(host: Host) -> Redis:
+        return _of_server(address, bounds, {**_login(address), **_place(host)})
+
+    return ClusterClient(address.hosts, layout_of, node_at)
+
+
+def _place(host: Host) -> dict[str, Any]:
+    return {"host": host[0], "port": host[1]}
+
+
+def _login(address: RedisAddress) -> dict[str, Any]:
+    return {"username": address.username, "password": address.password}
+
+
+def _bounded(address: RedisAddress, bounds: ConnectionBounds) -> dict[str, Any]:
+    """What our own connection classes take."""
+    return {
+        **_connected(address, bounds),
+        "reply_bytes": bounds.reply_bytes,
+        "reply_seconds": bounds.reply_seconds,
+        "socket_timeout": min(bounds.socket_seconds, bounds.reply_seconds),
+    }
+
+
+def _connected(address: RedisAddress, bounds: ConnectionBounds) -> dict[str, Any]:
+    """What all connections take."""
+    options: dict[str, Any] = {
+        name: value
+        for name, value in address.options.items()
+        if not name.startswith("sentinel_") and name != "ssl_check_hostname"
+    }
+    if address.tls:
+        verifies = options.get("ssl_cert_reqs") != "none"
+        options["ssl_check_hostname"] = (
+            verifies and address.options.get("ssl_check_hostname") != "false"
+        )
+    return {
+        **options,
+        "socket_connect_timeout": bounds.connect_seconds,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 2,
+        "decode_responses": False,
+    }

@@ -1,0 +1,50 @@
+"""How long this thread may still wait for Redis, told to the connections that it waits for.
+
+One reading may take several steps: a connection, its login, a Sentinel's answer, one node of a
+cluster after the other. Each has its own bound; together they end when the reading does.
+
+Threads     a deadline holds for the thread that set it.
+"""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+
+class _Deadline(threading.local):
+    until: float = float("inf")
+    #: seconds that connecting adds, once
+    grace: float = 0.0
+
+
+_here = _Deadline()
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """What is waited for inside ends so many seconds from now, or twice as many if a connection
+    must be made: a first reading would else have less than all others.
+    """
+    before = _here.until, _here.grace
+    _here.until, _here.grace = monotonic() + seconds, seconds
+    try:
+        yield
+    finally:
+        _here.until, _here.grace = before
+
+
+def connecting() -> None:
+    """A connection is made now."""
+    _here.until += _here.grace
+    _here.grace = 0.0
+
+
+def left() -> float:
+    """Seconds; infinite where nothing was set, and not positive when it is over."""
+    return _here.until - monotonic()
+
+
+def is_set() -> bool:
+    """Whether this thread waits for something that must not take long."""
+    return _here.until != float("inf")

@@ -1,0 +1,234 @@
+"""However a Redis is set up, what was put comes back, a node that hangs holds nobody for long, and
+what failed over is found again.
+"""
+
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from redis import Redis
+
+from cache import RedisBounds, RedisStore
+from tests.redis_server import PATIENCE_SECONDS, RedisServer
+
+from .deployments import (
+    Cluster,
+    Watched,
+    certificates,
+    cluster,
+    lacks_tls,
+    tls_server,
+    until,
+    watched,
+)
+
+ROOT = Path(__file__).parents[2]
+#: as generous as a busy machine needs, with short pauses, so that recovery is soon
+BOUNDS = RedisBounds(
+    connect_seconds=PATIENCE_SECONDS,
+    socket_seconds=PATIENCE_SECONDS,
+    reply_seconds=PATIENCE_SECONDS,
+    read_seconds=PATIENCE_SECONDS,
+    map_seconds=0,
+    close_seconds=1,
+    pause_seconds=0.01,
+    max_pause_seconds=0.05,
+)
+#: with these only the deadline of a reading can end it in time
+HURRIED = replace(BOUNDS, read_seconds=0.3, pause_seconds=3600, max_pause_seconds=3600)
+PAIRS = [(b"group/%d" % number, b"value %d" % number) for number in range(100)]
+KEYS = [key for key, _ in PAIRS]
+VALUES = [value for _, value in PAIRS]
+
+MakeStore = Callable[..., RedisStore]
+
+
+@pytest.fixture
+def make() -> Iterator[MakeStore]:
+    """Makes stores of one fresh namespace; closes them."""
+    namespace = uuid.uuid4().hex
+    made: list[RedisStore] = []
+
+    def make_store(url: str, **options: object) -> RedisStore:
+        chosen = {"namespace": namespace, "key": bytes(16), "bounds": BOUNDS, **options}
+        made.append(RedisStore(url, **chosen))  # type: ignore[arg-type]
+        return made[-1]
+
+    yield make_store
+    for store in made:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def three_nodes() -> Iterator[Cluster]:
+    with cluster() as found:
+        yield found
+
+
+@pytest.fixture
+def sentinel() -> Iterator[Watched]:
+    with watched() as found:
+        yield found
+
+
+def full_key(store: RedisStore, key: bytes) -> bytes:
+    return store._prefix + key
+
+
+def filled(store: RedisStore) -> RedisStore:
+    store.put_many(PAIRS)
+    assert store.flush(PATIENCE_SECONDS)
+    return store
+
+
+def reached(store: RedisStore) -> RedisStore:
+    """A cluster is reached in the background."""
+    store.get_many([b"anything"])
+    until(lambda: not store.stats()["open"])
+    return store
+
+
+def ends_soon(store: RedisStore) -> None:
+    start = time.monotonic()
+    assert store.get_many(KEYS) == [None] * len(KEYS)
+    assert time.monotonic() - start < PATIENCE_SECONDS / 2
+    assert store.stats()["open"] == 1
+
+
+# -- TLS, and a user with few rights --------------------------------------------------------------
+
+
+def test_with_tls_only_a_server_that_the_authority_vouches_for_is_used(
+    make: MakeStore, tmp_path: Path
+) -> None:
+    if why := lacks_tls():
+        pytest.skip(why)
+    made = certificates(tmp_path)
+    with tls_server(made) as server:
+        url = server.tls_url  # type: ignore[attr-defined]
+        known = f"{url}?ssl_ca_certs={made.authority}"
+        assert filled(make(known)).stats()["writes"] == len(PAIRS)
+        assert make(known).get_many(KEYS) == VALUES
+        for refused in (url, known.replace("127.0.0.1", "localhost")):
+            stranger = make(refused, bounds=HURRIED)
+            assert stranger.get_many(KEYS) == [None] * len(KEYS)
+            assert stranger.stats()["failures"] == 1, refused
+        unnamed = known.replace("127.0.0.1", "localhost") + "&ssl_check_hostname=false"
+        assert make(unnamed).get_many(KEYS) == VALUES
+        server.pause()
+        try:
+            ends_soon(make(known, bounds=HURRIED))
+        finally:
+            server.resume()
+
+
+def documented_user() -> str:
+    """The line of docs/cache.md that makes a user."""
+    (found,) = re.findall(r"(?m)^    (ACL SETUSER .*)$", (ROOT / "docs/cache.md").read_text())
+    return str(found)
+
+
+def test_the_documented_user_may_do_all_that_a_store_does(
+    make: MakeStore, redis_server: RedisServer
+) -> None:
+    with Redis.from_url(redis_server.url) as admin:
+        admin.execute_command(documented_user())
+        url = redis_server.url.replace("//", "//switchyard:PASSWORD@")
+        store = filled(make(url, namespace="switchyard"))
+        assert store.get_many(KEYS) == VALUES
+        assert set(store.hottest(b"group", 1000)) == set(KEYS)
+        assert store.flush(PATIENCE_SECONDS)
+        assert admin.acl_log() == []
+        stats = store.stats()
+    assert not any(stats[name] for name in ("failures", "write_failures", "invalid", "opened"))
+    stranger = make(url, namespace="other")
+    assert stranger.get_many(KEYS) == [None] * len(KEYS)
+    assert stranger.stats()["failures"] > 0, "no other namespace is open to it"
+
+
+# -- a cluster ------------------------------------------------------------------------------------
+
+
+def test_a_cluster_keeps_each_key_at_its_node(make: MakeStore, three_nodes: Cluster) -> None:
+    store = filled(make(three_nodes.url))
+    assert store.stats()["writes"] == len(PAIRS)
+    assert all(int(admin.dbsize()) > 10 for admin in three_nodes.admins)
+    reader = reached(make(three_nodes.url))
+    assert reader.get_many([*KEYS, b"x"]) == [*VALUES, None]
+    assert set(reader.hottest(b"group", 1000)) == set(KEYS)
+
+
+def test_reading_waits_for_no_cluster_that_was_not_reached(
+    make: MakeStore, three_nodes: Cluster
+) -> None:
+    store = make(three_nodes.url)
+    assert store.get_many(KEYS) == [None] * len(KEYS)
+    assert (store.stats()["failures"], store.stats()["opened"]) == (1, 1)
+    until(lambda: not store.stats()["open"])
+    assert store.hottest(b"nothing", 10) == []
+
+
+def test_a_node_that_hangs_ends_a_reading_at_its_deadline(
+    make: MakeStore, three_nodes: Cluster
+) -> None:
+    filled(make(three_nodes.url))
+    store = make(three_nodes.url, bounds=HURRIED)
+    assert set(store.hottest(b"group", 1000)) == set(KEYS)
+    assert store.get_many(KEYS) == VALUES
+    three_nodes.nodes[2].pause()
+    try:
+        ends_soon(store)
+    finally:
+        three_nodes.nodes[2].resume()
+
+
+def test_slots_that_move_are_found(make: MakeStore, three_nodes: Cluster) -> None:
+    reader = reached(make(three_nodes.url))
+    writer = filled(make(three_nodes.url))
+    assert reader.get_many(KEYS) == VALUES
+    assert reader.flush(PATIENCE_SECONDS)
+    for admin in three_nodes.admins:
+        admin.flushall()
+    for node in range(3):
+        three_nodes.move((full_key(reader, key) for key in KEYS[node * 20 :][:20]), to=node)
+    for _ in range(2):  # what goes to the wrong node is lost once
+        filled(writer)
+    until(lambda: reader.get_many(KEYS) == VALUES)
+
+
+# -- behind a Sentinel ----------------------------------------------------------------------------
+
+
+def test_after_a_failover_the_new_primary_is_found(make: MakeStore, sentinel: Watched) -> None:
+    store = filled(make(sentinel.url))
+    assert store.get_many(KEYS) == VALUES
+    assert store.flush(PATIENCE_SECONDS)
+    with Redis.from_url(sentinel.replica.url) as replica:
+        until(lambda: replica.dbsize() >= len(PAIRS))
+        sentinel.primary.kill()
+        assert store.get_many(KEYS) == [None] * len(KEYS)
+        until(lambda: store.get_many(KEYS) == VALUES)
+        store.put_many([(b"new", b"1")])
+        until(lambda: store.get_many([b"new"]) == [b"1"])
+        assert replica.role()[0] == b"master"
+
+
+@pytest.mark.parametrize("who", ["primary", "sentinel"])
+def test_whoever_hangs_behind_a_sentinel_holds_nobody(
+    make: MakeStore, sentinel: Watched, who: str
+) -> None:
+    server: RedisServer = getattr(sentinel, who)
+    server.pause()
+    try:
+        ends_soon(make(sentinel.url, bounds=HURRIED))
+    finally:
+        server.resume()
+
+
+def test_a_primary_that_no_sentinel_knows_is_a_miss(make: MakeStore, sentinel: Watched) -> None:
+    store = make(sentinel.url.replace("/ours", "/another"), bounds=HURRIED)
+    ends_soon(store)

@@ -1,0 +1,104 @@
+"""Requests that nobody sent before, and what came back without what differs by chance.
+
+Every request has rules of its own, which a gateway can know only from the store or by making them.
+They come as twins: two requests whose rules have the same shape and allow other letters, so that
+one's masks, put in the other's place, would be taken for well-formed.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import httpx
+
+#: the noise worker is one thread of the gateway; these are compiling while others draw
+AT_ONCE = 4
+#: tokens of an answer; most rules are left long before
+MOST_TOKENS = 120
+LETTERS = ("abc", "xyz")
+
+
+def parameters_of(number: int) -> dict[str, Any]:
+    """A schema whose rules no other number has."""
+    pair, twin = divmod(number, 2)
+    letters = LETTERS[twin]
+    pattern = f"^[{letters}]{{{pair % 5 + 2},{pair % 7 + 9}}}-{pair:05d}(-[{letters}0-9]{{3}})*$"
+    low = 1000 * number + 17
+    return {
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "pattern": pattern},
+            "count": {"type": "integer", "minimum": low, "maximum": low + 861},
+            "note": {"type": "string", "maxLength": 3 + number},
+        },
+        "required": ["code", "count"],
+        "additionalProperties": False,
+    }
+
+
+def body_of(number: int) -> dict[str, Any]:
+    """Every other pair asks for a tool call, the others for JSON; each third one streams."""
+    body: dict[str, Any] = {
+        "model": "noise",
+        "messages": [{"role": "user", "content": f"request {number}"}],
+        "seed": number,
+        "max_completion_tokens": MOST_TOKENS,
+        "stream": number % 3 == 0,
+    }
+    if number // 2 % 2:
+        function = {"name": f"tool_{number}", "parameters": parameters_of(number)}
+        return {
+            **body,
+            "tools": [{"type": "function", "function": function}],
+            "tool_choice": "required",
+        }
+    schema = {"name": "answer", "schema": parameters_of(number)}
+    return {**body, "response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+async def _ask(client: httpx.AsyncClient, gate: asyncio.Semaphore, number: int) -> str:
+    async with gate:
+        reply = await client.post("/v1/chat/completions", json=body_of(number))
+    if reply.status_code != 200:
+        return f"error {reply.status_code}: {reply.text[:300]}"
+    if not body_of(number)["stream"]:
+        return json.dumps(_told(reply.json()))
+    events = [line[6:] for line in reply.text.splitlines() if line.startswith("data: ")]
+    if events[-1:] != ["[DONE]"]:
+        return f"error: the stream ends with {events[-1:]}"
+    return json.dumps([_told(json.loads(event)) for event in events[:-1]])
+
+
+def _told(value: Any) -> Any:
+    """Without ids and times, which are made by chance; all else is told by the seed."""
+    if isinstance(value, dict):
+        return {key: _told(held) for key, held in value.items() if key not in ("id", "created")}
+    return [_told(held) for held in value] if isinstance(value, list) else value
+
+
+def ask_all(
+    url: str, numbers: Sequence[int], meanwhile: Callable[[], object] | None = None
+) -> dict[int, str]:
+    """The answers by number; one that is an error begins with ``error``. ``meanwhile`` is called
+    when a quarter of them is there, while the others are on their way.
+    """
+
+    async def together() -> list[str]:
+        gate = asyncio.Semaphore(AT_ONCE)
+        async with httpx.AsyncClient(base_url=url, timeout=600) as client:
+            asked = [asyncio.create_task(_ask(client, gate, number)) for number in numbers]
+            if meanwhile is not None:
+                await asyncio.gather(*asked[: len(asked) // 4])
+                await asyncio.to_thread(meanwhile)
+            return await asyncio.gather(*asked)
+
+    return dict(zip(numbers, asyncio.run(together()), strict=True))
+
+
+def counters(url: str) -> dict[str, int]:
+    """``switchyard_cache`` of the gateway's metrics: the store's own numbers."""
+    head = 'switchyard_cache{what="'
+    lines = httpx.get(f"{url}/metrics", timeout=60).text.splitlines()
+    found = (line.removeprefix(head).split('"} ') for line in lines if line.startswith(head))
+    return {name: int(float(number)) for name, number in found}
