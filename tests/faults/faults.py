@@ -53,7 +53,9 @@ def restarted_empty(world: World) -> Generator[None, None, None]:
     yield
     world.server.kill()
     world.server.start()
+    assert not size_of(world.server)
     yield
+    until(lambda: size_of(world.server))  # the gateway fills it again
     world.fill(world.server)
 
 
@@ -271,7 +273,7 @@ FAULTS = {
     "absent at start": Fault(killed, left_alone, from_start=True),
     "killed": Fault(killed, left_alone),
     "paused": Fault(paused, left_alone),
-    "restarted empty": Fault(restarted_empty, lambda rise: rise["failures"] > 0),
+    "restarted empty": Fault(restarted_empty, lambda rise: rise["absent"] > 0),
     "failover": Fault(failover, left_alone),
     "failover by a Sentinel": Fault(
         failover_by_sentinel, left_alone, url_of=lambda world: world.sentinel_url
