@@ -38,7 +38,7 @@ def test_a_table_has_numbers_on_the_right_and_dashes_for_nothing():
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[tuple[Gateway, Gateway]]:
-    """Two gateways of one Redis; the first was warmed, and the second after it."""
+    """Two gateways of one Redis; the second was started when the first was warm, and warmed too."""
     server = RedisServer()
     server.start()
     settings = {
@@ -48,11 +48,12 @@ def pair() -> Iterator[tuple[Gateway, Gateway]]:
         "cache_read_seconds": PATIENCE,
         "cache_prefetch_seconds": 0,
     }
-    with Gateway(**settings) as first, Gateway(**settings, format="harmony") as second:
-        for gateway in (first, second):
-            sent = {"tools": [tool("send", MAIL)], "tool_choice": "required"}
-            assert warm(gateway, sent).json()["stored"] is True
-        yield first, second
+    sent = {"tools": [tool("send", MAIL)], "tool_choice": "required"}
+    with Gateway(**settings) as first:
+        assert warm(first, sent).json()["stored"] is True
+        with Gateway(**settings, format="harmony") as second:
+            assert warm(second, sent).json()["stored"] is True
+            yield first, second
     server.close()
 
 
