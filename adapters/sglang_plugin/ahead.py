@@ -9,7 +9,7 @@ Cost             of the scheduler's loop: a look whether the mask is there; wher
 
 from engine import Matcher
 
-from .line import Line
+from .executor import BoundedExecutor
 
 #: matchers that may wait; a batch has as many requests
 MOST = 256
@@ -19,10 +19,10 @@ class Ahead:
     """See the file's header."""
 
     def __init__(self) -> None:
-        self.line = Line("switchyard-masks", MOST)
+        self.executor = BoundedExecutor("switchyard-masks", MOST)
         self.made = 0
 
     def look(self, matcher: Matcher) -> None:
         """Has the matcher's next mask made, if it is not there. Raises nothing."""
         if matcher.lacks_mask():
-            self.made += self.line.put(matcher.make_mask)
+            self.made += self.executor.submit(matcher.make_mask)

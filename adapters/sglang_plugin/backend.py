@@ -225,7 +225,7 @@ def create(
         most_thinking=api.most_thinking(),
         most_whitespace=most_whitespace,
     )
-    backend.compilations.ahead.put(backend.compiler.prefetch, settings.cache_prefetch_seconds)
+    backend.compilations.ahead.submit(backend.compiler.prefetch, settings.cache_prefetch_seconds)
     api.add_tree_walk(walk_tree)
     if api.speculates_by_ngrams(server_args):
         api.add_drafts(offer)

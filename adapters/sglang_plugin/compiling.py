@@ -21,7 +21,7 @@ from weakref import ref
 
 from engine import Compiled, Compiler
 
-from .line import Line
+from .executor import BoundedExecutor
 from .requests import Wanted, compile_wanted
 from .settings import Settings
 
@@ -41,7 +41,7 @@ class Compilations:
         self._compiler = compiler
         self._settings = settings
         self._pool = ThreadPoolExecutor(settings.compile_threads, "switchyard-compile")
-        self.ahead = Line("switchyard-prefill", MOST_AHEAD)
+        self.ahead = BoundedExecutor("switchyard-prefill", MOST_AHEAD)
         self._guard = threading.Lock()
         self._known: OrderedDict[Wanted, ref[Compiled]] = OrderedDict()
         self._text_bytes = 0
@@ -94,7 +94,7 @@ class Compilations:
             if future.set_running_or_notify_cancel():
                 _settle(future, deliver, made)
         if isinstance(made, Compiled):
-            self.ahead.put(self._prepare, made, prompt_tokens)
+            self.ahead.submit(self._prepare, made, prompt_tokens)
 
     def _compile(self, wanted: Wanted) -> Compiled | Exception:
         try:
@@ -110,6 +110,8 @@ class Compilations:
         budget_ms = min(
             settings.prefill_most_ms, settings.prefill_us_per_token * prompt_tokens / 1000
         )
+        if budget_ms <= 0:
+            return
         end = time.perf_counter() + budget_ms / 1000
         look = FIRST_LOOK
         made = self._compiler.prepare(compiled, look, wait_seconds=budget_ms / 1000)

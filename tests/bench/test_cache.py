@@ -16,4 +16,4 @@ def test_all_passes_see_the_same_cases_and_the_fresh_one_finds_the_store_filled(
     assert found["fresh"].compiler["store_hits"] >= found["fresh"].store["prefetched"] > 0
     assert in_redis > 0
     assert table(found).count("\n") == 5
-    assert figures(found, in_redis)[3].startswith("prefetched")
+    assert any(line.startswith("prefetched") for line in figures(found, in_redis))

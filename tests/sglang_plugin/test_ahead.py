@@ -27,7 +27,7 @@ def walked(ahead: Ahead | None) -> list[bytes]:
         assert matcher.accept_token(byte)
         if ahead is not None:
             ahead.look(matcher)
-            ahead.line.wait()
+            ahead.executor.wait()
             assert not matcher.lacks_mask()
         found.append(mask_of(matcher))
     return found
@@ -42,13 +42,13 @@ def test_a_mask_made_ahead_is_the_mask() -> None:
 def test_no_more_wait_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 3)
     ahead, gate = Ahead(), threading.Event()
-    assert ahead.line.put(gate.wait, 60)
+    assert ahead.executor.submit(gate.wait, 60)
     compiler = Compiler(byte_vocabulary())
     for number in range(5):
         ahead.look(Matcher(compiler.compile_regex("x" * (number + 1))))
     assert ahead.made == 2
     gate.set()
-    ahead.line.wait()
+    ahead.executor.wait()
     ahead.look(Matcher(compiler.compile_regex("y")))
     assert ahead.made == 3
 

@@ -142,7 +142,7 @@ def test_masks_ahead_hold_no_compilation_back(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(compiling, "MOST_AHEAD", 3)
     compilations = Compilations(Compiler(byte_vocabulary()), Settings())
     gate, prepared = threading.Event(), []
-    assert compilations.ahead.put(gate.wait, 60)
+    assert compilations.ahead.submit(gate.wait, 60)
     monkeypatch.setattr(compilations, "_prepare", lambda made, tokens: prepared.append(tokens))
     for number in range(4):
         wanted = Wanted("regex", f"a{{{number}}}")

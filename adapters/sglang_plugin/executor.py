@@ -1,16 +1,20 @@
-"""A thread with a line before it that is bounded: work that may as well be left undone.
+"""One thread with a bounded queue before it: work that may as well be left undone.
 
-Invariants   at most ``most`` calls wait or run; what comes beyond is refused at once.
-Threads      ``put`` from any thread; it never waits.
+Invariants   I1 at most ``most`` calls wait or run; what comes beyond is refused at once.
+             I2 what a call raises is logged, and the thread lives on.
+Threads      ``submit`` from any thread; it never waits.
 """
 
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import BoundedSemaphore
 from typing import Any
 
+_log = logging.getLogger(__name__)
 
-class Line:
+
+class BoundedExecutor:
     """See the file's header.
 
     Args:
@@ -22,7 +26,7 @@ class Line:
         self._thread = ThreadPoolExecutor(1, name)
         self._room = BoundedSemaphore(most)
 
-    def put(self, call: Callable[..., Any], *arguments: Any) -> bool:
+    def submit(self, call: Callable[..., Any], *arguments: Any) -> bool:
         """Has it called, in its turn; False where there is no room, or the process ends."""
         if not self._room.acquire(blocking=False):
             return False
@@ -34,11 +38,13 @@ class Line:
         return True
 
     def wait(self) -> None:
-        """Until all that was put so far is done."""
+        """Until all that was submitted so far is done."""
         self._thread.submit(int).result()
 
     def _run(self, call: Callable[..., Any], *arguments: Any) -> None:
         try:
             call(*arguments)
+        except Exception:
+            _log.exception("work ahead of time failed")
         finally:
             self._room.release()
