@@ -250,7 +250,7 @@ def test_it_does_not_end_before_redis_has_all(
 USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "no store": ({"redis_url": ""}, ["FILE"], "SWITCHYARD_REDIS_URL"),
     "no key": ({"cache_key": ""}, ["FILE"], "SWITCHYARD_CACHE_KEY"),
-    "a short key": ({"cache_key": "hidden"}, ["FILE"], "at least 16 bytes, got 6"),
+    "a short key": ({"cache_key": "hidden"}, ["FILE"], "16 bytes or more, got 6"),
     "no URL": ({"redis_url": "redis://:hid/den@host:x"}, ["FILE"], "SWITCHYARD_REDIS_URL"),
     "another server": ({"redis_url": "http://:hidden@host"}, ["FILE"], "SWITCHYARD_REDIS_URL"),
     "no such file": ({}, ["FILE", "/no/such/file"], "/no/such/file can't be read"),
