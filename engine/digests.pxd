@@ -38,7 +38,8 @@ cdef class Digests:
     # of the unit under construction: its nodes, and by node its place among them
     cdef vector[uint32_t] nodes
     cdef vector[uint32_t] places
-    cdef vector[uint8_t] text             # of the digest under construction
+    cdef vector[uint32_t] text            # of the digest under construction
+    cdef vector[uint32_t] todo, below     # scratch
     cdef DigestC rule(self, uint32_t number) noexcept nogil
     cdef DigestC unit(self, uint32_t number) noexcept nogil
     cdef uint32_t meant(self, uint32_t number) noexcept nogil

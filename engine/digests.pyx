@@ -108,7 +108,8 @@ cdef class Digests:
         """Puts the nodes of a unit into ``nodes``, children first, and their places into ``places``,
         from 2 on; both depend on what they say alone.
         """
-        cdef vector[uint32_t] todo, below
+        cdef vector[uint32_t]* todo = &self.todo
+        cdef vector[uint32_t]* below = &self.below
         cdef uint32_t at
         cdef size_t k
         self.nodes.clear()
@@ -117,10 +118,10 @@ cdef class Digests:
             at = todo.back()
             if self.places[at] == 0:
                 self.places[at] = 1
-                self.list_inner(at, unit, &below)
+                self.list_inner(at, unit, below)
                 for k in range(below.size(), 0, -1):
-                    if self.places[below[k - 1]] == 0:
-                        todo.push_back(below[k - 1])
+                    if self.places[below[0][k - 1]] == 0:
+                        todo.push_back(below[0][k - 1])
                 continue
             todo.pop_back()
             if self.places[at] == 1:
@@ -173,7 +174,7 @@ cdef class Digests:
         """What a node says; False where something that it refers to has no digest."""
         cdef NodeC* node = &self.ir.nodes[number]
         cdef uint32_t k
-        cdef vector[uint32_t] below
+        cdef vector[uint32_t]* below = &self.below
         cdef RuleC* rule
         self.write(node.kind)
         if node.kind == DISPATCH:
@@ -198,17 +199,17 @@ cdef class Digests:
             self.write_members(node)
         if node.kind == OTHER_TEXT or node.kind == DISPATCH:
             self.write_pool(node.off, node.n if node.kind == OTHER_TEXT else 0)
-            list_below(self.ir, number, &below)
-            for k in below:
+            list_below(self.ir, number, below)
+            for k in below[0]:
                 if not self.write_digest(self.digests[self.meant(k)]):
                     return False
             return True
-        self.list_inner(number, unit, &below)
+        self.list_inner(number, unit, below)
         if below.size() == 0:
             self.write_pool(node.off, node.n)
         else:
             self.write(<uint32_t>below.size())
-        for k in below:
+        for k in below[0]:
             self.write(self.places[k])
         return True
 
@@ -243,9 +244,8 @@ cdef class Digests:
 
     cdef void write_tokens(self, uint32_t number) noexcept nogil:
         cdef TokenSetC* tokens = &self.ir.token_sets[number]
-        cdef const uint8_t* ids = <const uint8_t*>tokens.ids
         self.write(tokens.n)
-        self.text.insert(self.text.end(), ids, ids + 4 * tokens.n)
+        self.text.insert(self.text.end(), tokens.ids, tokens.ids + tokens.n)
 
     cdef void begin(self, uint32_t kind) noexcept nogil:
         self.text.clear()
@@ -254,24 +254,23 @@ cdef class Digests:
         self.write(kind)
 
     cdef void write(self, uint32_t value) noexcept nogil:
-        self.text.insert(self.text.end(), <uint8_t*>&value, <uint8_t*>&value + 4)
+        self.text.push_back(value)
 
     cdef void write_pool(self, uint32_t off, uint32_t n) noexcept nogil:
         """A length and that many words, so that nothing can run into what follows."""
-        cdef uint32_t k
         self.write(n)
-        for k in range(n):
-            self.write(self.ir.pool[off + k])
+        self.text.insert(self.text.end(), self.ir.pool + off, self.ir.pool + off + n)
 
     cdef bint write_digest(self, DigestC digest) noexcept nogil:
         """False if it is none."""
-        self.text.insert(self.text.end(), <uint8_t*>&digest, <uint8_t*>&digest + sizeof(DigestC))
+        cdef const uint32_t* words = <const uint32_t*>&digest
+        self.text.insert(self.text.end(), words, words + sizeof(DigestC) // sizeof(uint32_t))
         return not is_none(digest)
 
     cdef DigestC finish(self) noexcept nogil:
         cdef uint64_t out[2]
         cdef DigestC digest
-        blake2b_digest(self.text.data(), self.text.size(), out)
+        blake2b_digest(self.text.data(), sizeof(uint32_t) * self.text.size(), out)
         digest.high, digest.low = out[0], out[1]
         return digest
 
