@@ -4,8 +4,12 @@
     compiles    how many, and for how many the store had all, a part or nothing of what was looked
                 for
     rules       rules that were looked for in the store, and handed to it
-    time        in milliseconds: what masks from the store took to be made elsewhere, beside what
-                reading and loading them took here; what the masks took that were made here
+    patterns    the same of costly patterns
+    audits      how often loaded masks were made again, how many were compared, and how many
+                differed, which must stay 0
+    time        in milliseconds: what masks and patterns from the store took to be made elsewhere,
+                beside what reading and loading them took here; what the masks took that were made
+                here
 
 The same numbers, with all others, are in /metrics.
 """
@@ -18,7 +22,7 @@ from engine import ARTIFACT_VERSION, Compiler, Vocabulary
 from ..version import version
 
 _FROM_STORE = ("perfect", "partial", "none")
-_RULES = ("hits", "misses", "rejected", "puts")
+_COUNTED = ("hits", "misses", "rejected", "puts")
 
 
 def cache_report(
@@ -38,12 +42,20 @@ def cache_report(
             "known": stats["grammar_hits"],
             "from_store": {how: stats.get(f"store_{how}", 0) for how in _FROM_STORE},
         },
-        "rules": {what: stats.get(f"store_{what}", 0) for what in _RULES},
+        "rules": {what: stats.get(f"store_{what}", 0) for what in _COUNTED},
+        "patterns": {what: stats.get(f"store_pattern_{what}", 0) for what in _COUNTED},
+        "audits": {
+            "made": stats.get("store_audits", 0),
+            "compared": stats.get("store_audit_compared", 0),
+            "differing": stats.get("store_audit_divergence", 0),
+        },
         "time": {
             "saved_ms": _ms(stats, "store_saved_ns"),
             "read_ms": _ms(stats, "store_read_ns"),
             "load_ms": _ms(stats, "store_load_ns"),
             "made_ms": _ms(stats, "triple_made_ns"),
+            "patterns_saved_ms": _ms(stats, "store_pattern_saved_ns"),
+            "patterns_read_ms": _ms(stats, "store_pattern_read_ns"),
         },
     }
 

@@ -248,7 +248,10 @@ def test_what_one_gateway_was_warmed_with_another_finds(redis_server: RedisServe
         assert rules["hits"] > 0
         assert tiers["redis"]["hits"] > 0
         assert tiers["redis"]["read_bytes"] > 0
-        assert report(second).json()["time"]["saved_ms"] > 0
+        told = report(second).json()
+        assert told["time"]["saved_ms"] > 0
+        assert told["patterns"].keys() == told["rules"].keys()
+        assert told["audits"]["differing"] == 0
 
 
 def tell(gateway: Gateway) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
