@@ -115,6 +115,8 @@ class Compiler:
         self._sizes.clear()
         self._held = 0
         self._counts["compiles"] = 0
+        if self._exchange is not None:
+            self._exchange.forget_outcomes()
 
     # -- front ends --------------------------------------------------------------------------------
     def compile_json_schema(

@@ -45,14 +45,14 @@ LEASE_SECONDS, LOOK_AGAIN_SECONDS = 5.0, 0.01
 #: seconds between a compile and handing over what it and the decoding behind it have learnt
 HAND_OVER_SECONDS = 0.5
 
+#: of a compile that looked for something: the store had all, some or nothing of it
+_OUTCOMES = ("perfect", "partial", "none")
 _COUNTERS = (
     "hits",
     "misses",
     "rejected",
     "puts",
-    "perfect",  # compiles for which the store had all that they looked for
-    "partial",
-    "none",
+    *_OUTCOMES,
     "saved_ns",
     "read_ns",
     "load_ns",
@@ -259,6 +259,11 @@ class Exchange:
             self._is_trusted = self.patterns.is_trusted = False
             self._triples.drop_all()
             _log.error("%d masks from the store are not those made here: it is not read", found)
+
+    def forget_outcomes(self) -> None:
+        """Counts compiles anew: those before were the compiler's own."""
+        with self._guard:
+            self._counts.update(dict.fromkeys(_OUTCOMES, 0))
 
     def _count(self, **amounts: int) -> None:
         with self._guard:
