@@ -133,7 +133,7 @@ class Settings(BaseSettings):
         default=7 * 86_400, ge=1, description="life of an entry in Redis that nobody uses"
     )
     cache_read_seconds: float = Field(
-        default=0.02, gt=0, description="what a compile waits for Redis at most"
+        default=0.02, gt=0, description="what a reading of Redis may take; a compile waits for one"
     )
     cache_audit: int = Field(
         default=1000,

@@ -28,7 +28,7 @@ from .vocabulary cimport Vocabulary
 
 #: part of every key; raised whenever rules are named, automata numbered, triples or patterns made
 #: differently
-VERSION = 6
+VERSION = 7
 #: what making must take, in fetches, to be shared; 0: everything is
 LEAST_GAIN = 2
 

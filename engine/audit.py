@@ -4,9 +4,16 @@ A grammar is built a second time with tables of its own, so that nothing loaded 
 are made for the places that come first. Where both tables have a state's mask, their bytes are
 compared; the bytes of a mask are the same however it came to be (triplebytes).
 
+Rules are counted as they are loaded, whoever asked for them; the next grammar that is compiled with
+one of them is audited.
+
 Cost      about what the grammar's first masks cost, up to ``MASKS`` of them; beside requests.
-Not here  when to do it, and what follows (exchange).
+Threads   any.
+Not here  what follows (exchange); patterns, which are compared where they are made (patternstore).
 """
+
+import threading
+from collections.abc import Sequence
 
 from . import artifact
 from .compiled import Compiled
@@ -14,6 +21,50 @@ from .triples import TripleTable
 
 #: masks that are made again at most
 MASKS = 64
+#: rules that were loaded and not audited yet, remembered
+MOST_REMEMBERED = 10_000
+
+
+class Auditor:
+    """
+    Args:
+        triples: those in use.
+        every: of so many loaded rules one is audited; 0: none is.
+    """
+
+    def __init__(self, triples: TripleTable, *, every: int) -> None:
+        self._triples = triples
+        self._every = every
+        self._left = every
+        self._loaded: set[bytes] = set()
+        self._waiting: Compiled | None = None
+        self._guard = threading.Lock()
+
+    def note(self, digests: Sequence[bytes]) -> None:
+        """These rules were loaded."""
+        if not self._every:
+            return
+        with self._guard:
+            self._left -= len(digests)
+            if len(self._loaded) < MOST_REMEMBERED:
+                self._loaded.update(digests)
+
+    def offer(self, compiled: Compiled) -> None:
+        """Takes the grammar, if it is time for one and it has a rule that was loaded."""
+        if not self._every or self._left > 0 or self._waiting is not None:
+            return
+        digests = self._loaded.intersection(compiled.costly_digests())
+        with self._guard:
+            if digests and self._waiting is None:
+                self._left = self._every
+                self._loaded -= digests
+                self._waiting = compiled
+
+    def run(self) -> tuple[int, int] | None:
+        """Audits the grammar that was taken: how many masks differ, and how many were compared."""
+        with self._guard:
+            compiled, self._waiting = self._waiting, None
+        return None if compiled is None else diverging(compiled, self._triples)
 
 
 def diverging(compiled: Compiled, triples: TripleTable) -> tuple[int, int]:

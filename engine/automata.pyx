@@ -170,7 +170,7 @@ cdef class Automata:
             known.get().high, known.get().low = digest.high, digest.low
             known.get().took_ns = nanoseconds() - start_ns
             known.get().drafts = drafts
-            self.table.add(known, True)
+            self.table.add(known)
         if kind == COUNTED_RULE:
             loop = drafts
             self.make_counted(&loop)

@@ -3,13 +3,14 @@
 Representation   `generation` is the current one; a matcher holds the one it began with.
 Invariants       I1 a generation never changes its answers; a new one gives the same.
                  I2 when a generation's rows pass half of `Limits.rows`, or its bytes
-                    `Limits.generation_bytes`, or it met a limit, the next matcher begins a fresh one.
+                    `Limits.generation_bytes`, or it met a limit, or the table was found to hold what is
+                    not true, the next matcher begins a fresh one.
 Threads          swapping the generation happens under the GIL; a generation is used under its
                  arena's mutex, under which no Python runs.
 Not here         front ends and caches of whole grammars (compiler).
 """
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 
 from .distinct cimport Suspects
 from .drafttable cimport DraftTable
@@ -30,6 +31,7 @@ cdef class Generation:
     cdef Arena arena
     cdef Masks masks
     cdef Suspects suspects      # None: no words must differ
+    cdef uint64_t epoch         # the table's when this began
     cdef bint is_spent(self, size_t rows, size_t most_bytes) noexcept nogil
     cdef SizesC sizes(self) noexcept nogil
 

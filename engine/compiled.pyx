@@ -15,6 +15,9 @@ from .errors import LimitExceeded, SpecError
 # cost something.
 cdef uint32_t PLACES_FOR_ONE = 32
 
+# Rules of a grammar that are looked for in a store.
+cdef int MOST_COSTLY = 128
+
 
 cdef class Generation:
     """Automata, rows and masks that were built together."""
@@ -36,6 +39,7 @@ cdef class Generation:
         made.masks = Masks.__new__(Masks)
         made.masks.open(
             made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo, limits.mask_bytes)
+        made.epoch = 0 if compiled.table is None else compiled.table.epoch
         if compiled.ir.has_differing:
             made.suspects = new_suspects(made.arena, compiled.vocabulary)
         return made
@@ -92,7 +96,7 @@ cdef class Compiled:
         cdef bint spent
         with nogil:
             spent = generation.is_spent(rows, most_bytes)
-        if spent:
+        if spent or (self.table is not None and generation.epoch != self.table.epoch):
             self.generation = generation = Generation.of(self)
         return generation
 
@@ -108,7 +112,7 @@ cdef class Compiled:
 
     def costly_digests(self, *, bint only_unknown=False):
         """The digests of the rules whose masks may cost more to make than to fetch, 16 bytes each,
-        the heaviest first; ``only_unknown``: of which this process has none.
+        the heaviest first, ``MOST_COSTLY`` of them; ``only_unknown``: of which this process has none.
         """
         cdef Generation generation = self.generation
         cdef vector[uint32_t] rules
@@ -117,7 +121,7 @@ cdef class Compiled:
         cdef DigestC digest
         if self.table is None:
             return []
-        for rule in self.ir.costly_rules():
+        for rule in self.ir.costly_rules(MOST_COSTLY):
             rules.push_back(rule)
         if rules.size() == 0:
             return []

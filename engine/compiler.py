@@ -86,7 +86,12 @@ class Compiler:
         self._exchange: Exchange | None = None
         if store is not None and self._triples is not None:
             self._exchange = Exchange(
-                store, vocabulary, self._triples, self.limits, audit_every=audit_every
+                store,
+                vocabulary,
+                self._triples,
+                self.limits,
+                audit_every=audit_every,
+                distrusted=self._forget_grammars,
             )
         self._tags = TagVocabulary.of(vocabulary)
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
@@ -110,13 +115,17 @@ class Compiler:
                 matcher.fill_bitmask(bitmask)
                 matcher.accept_bytes(bytes((byte,)))
         Matcher(self.compile_structural_tag(WARM_TAG)).fill_bitmask(bitmask)
-        self._compiled.clear()
-        self._measured.clear()
-        self._sizes.clear()
-        self._held = 0
+        self._forget_grammars()
         self._counts["compiles"] = 0
         if self._exchange is not None:
             self._exchange.forget_outcomes()
+
+    def _forget_grammars(self) -> None:
+        with self._guard:
+            self._compiled.clear()
+            self._measured.clear()
+            self._sizes.clear()
+            self._held = 0
 
     # -- front ends --------------------------------------------------------------------------------
     def compile_json_schema(
@@ -211,10 +220,13 @@ class Compiler:
             if found is not None:
                 self._compiled.move_to_end(key)
                 self._counts["grammar_hits"] += 1
-                return found
+        if found is not None:
+            if self._exchange is not None:
+                self._exchange.wake()
+            return found
         grammar = Grammar(self.limits)
         if self._exchange is not None:
-            grammar.shared[PATTERNS] = self._exchange.patterns
+            grammar.shared[PATTERNS] = self._exchange.patterns.for_one()
         grammar.root = grammar.rule("root", build(grammar, spec))
         compiled = self._finish(grammar)
         with self._guard:

@@ -3,8 +3,8 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport (
-    BOUNDED, BOUNDED_RULE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT, OTHER_TEXT,
-    OTHER_TOKENS, REF, REPEAT, TOKENS,
+    ALT, BOUNDED, BOUNDED_RULE, CAPTURE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT,
+    OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TOKENS,
     ArmC, DispatchC, FlatIR, NodeC, RuleC, TokenSetC, dispatch_of, list_below,
 )
 from .pool cimport vector
@@ -15,6 +15,9 @@ cdef extern from "blake2b.h" namespace "blake2b":
     void blake2b_digest "blake2b::digest"(const void* data, size_t n, uint64_t* out) noexcept nogil
 
 cdef uint32_t ARTIFACT_VERSION = VERSION
+# Nodes of a unit that are hashed at once. Rules may have large parts in common: hashing these again for
+# each rule took seconds for a few thousand.
+cdef uint32_t MOST_AT_ONCE = 128
 cdef uint8_t NOT_BEGUN = 0
 cdef uint8_t BEGUN = 1
 cdef uint8_t DONE = 2
@@ -24,6 +27,7 @@ cdef uint32_t PATTERNS = 0x10000
 cdef uint32_t REPEATED = 0x10001
 cdef uint32_t COUNTED_CHARACTERS = 0x10002
 cdef uint32_t UNIT = 0x10003
+cdef uint32_t INNER = 0x10005
 # Within a unit.
 cdef uint32_t OTHER_RULE = 0x10004
 
@@ -61,40 +65,43 @@ cdef class Digests:
         """The digest of a node, those of other rules that it refers to first, without recursion."""
         cdef vector[uint32_t] todo
         cdef uint32_t at
+        cdef bint at_once
         if self.progress.size() == 0:
             self.digests.resize(self.ir.n_nodes)
+            self.inner.resize(self.ir.n_nodes)
             self.progress.assign(self.ir.n_nodes, NOT_BEGUN)
+            self.is_hashed.assign(self.ir.n_nodes, 0)
             self.places.assign(self.ir.n_nodes, 0)
-        number = self.meant(number)
         todo.push_back(number)
         while todo.size():
             at = todo.back()
             if self.progress[at] == DONE:
                 todo.pop_back()
                 continue
-            self.order(at)
+            at_once = self.order(at, MOST_AT_ONCE, False)
+            if not at_once:
+                self.order(at, <uint32_t>-1, True)
             if self.progress[at] == BEGUN or not self.add_others(at, &todo):
                 # what is not done yet leads back here: its digest is still none
-                self.digests[at] = self.make(at)
+                self.digests[at] = self.make(at) if at_once else self.make_large(at)
                 self.progress[at] = DONE
             else:
                 self.progress[at] = BEGUN
             self.forget_order()
         return self.digests[number]
 
-    cdef uint32_t meant(self, uint32_t number) noexcept nogil:
-        """What a node stands for: of a reference what it leads to, unless that is itself."""
-        cdef uint32_t _k
-        for _k in range(<uint32_t>self.ir.rules.size()):
-            if self.ir.nodes[number].kind != REF:
-                break
-            number = self.ir.rules[self.ir.nodes[number].a].node
-        return number
-
     cdef bint is_other(self, uint32_t number, uint32_t unit) noexcept nogil:
-        """Whether a node below a unit is hashed by itself: it is another rule."""
-        return number != unit and (
-            self.ir.nodes[number].kind == REF or self.ir.rule_of_node[number] != NO_RULE)
+        """Whether a node below a unit is another rule: its automaton has an edge there, and not what it is
+        made of. Of a unit that is a reference itself this is all there is.
+        """
+        return self.ir.nodes[number].kind == REF or (
+            number != unit and self.ir.rule_of_node[number] != NO_RULE)
+
+    cdef uint32_t other(self, uint32_t number) noexcept nogil:
+        """The unit that another rule's node stands for."""
+        if self.ir.nodes[number].kind == REF:
+            return self.ir.rules[self.ir.nodes[number].a].node
+        return number
 
     cdef void list_inner(self, uint32_t number, uint32_t unit, vector[uint32_t]* below) noexcept nogil:
         """What a node of a unit is made of."""
@@ -104,34 +111,44 @@ cdef class Digests:
         else:
             list_below(self.ir, number, below)
 
-    cdef void order(self, uint32_t unit) noexcept nogil:
+    cdef bint order(self, uint32_t unit, uint32_t most, bint only_new) noexcept nogil:
         """Puts the nodes of a unit into ``nodes``, children first, and their places into ``places``,
-        from 2 on; both depend on what they say alone.
+        from 2 on; both depend on what they say alone. ``only_new``: without those that are hashed.
+        False, and nothing is there, if they are more than ``most``.
         """
         cdef vector[uint32_t]* todo = &self.todo
         cdef vector[uint32_t]* below = &self.below
         cdef uint32_t at
         cdef size_t k
         self.nodes.clear()
+        self.met.clear()
+        todo.clear()
         todo.push_back(unit)
         while todo.size():
             at = todo.back()
             if self.places[at] == 0:
+                if self.met.size() == most:
+                    self.forget_order()
+                    return False
                 self.places[at] = 1
+                self.met.push_back(at)
                 self.list_inner(at, unit, below)
                 for k in range(below.size(), 0, -1):
-                    if self.places[below[0][k - 1]] == 0:
-                        todo.push_back(below[0][k - 1])
+                    at = below[0][k - 1]
+                    if self.places[at] == 0 and not (only_new and self.is_hashed[at]):
+                        todo.push_back(at)
                 continue
             todo.pop_back()
             if self.places[at] == 1:
                 self.places[at] = <uint32_t>self.nodes.size() + 2
                 self.nodes.push_back(at)
+        return True
 
     cdef void forget_order(self) noexcept nogil:
         cdef uint32_t k
-        for k in self.nodes:
+        for k in self.met:
             self.places[k] = 0
+        self.met.clear()
 
     cdef bint add_others(self, uint32_t unit, vector[uint32_t]* todo) noexcept nogil:
         """Adds the rules that an ordered unit refers to and that nobody has begun; whether there are any."""
@@ -140,7 +157,7 @@ cdef class Digests:
         cdef uint32_t k
         for k in self.nodes:
             if self.is_other(k, unit):
-                self.add_other(k, todo)
+                self.add_other(self.other(k), todo)
         if self.ir.nodes[unit].kind == OTHER_TEXT or self.ir.nodes[unit].kind == DISPATCH:
             list_below(self.ir, unit, &below)
             for k in below:
@@ -148,7 +165,6 @@ cdef class Digests:
         return todo.size() > before
 
     cdef void add_other(self, uint32_t number, vector[uint32_t]* todo) noexcept nogil:
-        number = self.meant(number)
         if self.progress[number] == NOT_BEGUN:
             self.digests[number].high = self.digests[number].low = 0
             todo.push_back(number)
@@ -157,24 +173,48 @@ cdef class Digests:
         """The digest of an ordered unit whose others have theirs."""
         cdef DigestC none
         cdef uint32_t k
-        cdef bint fits = True
         none.high = none.low = 0
         self.begin(UNIT)
         for k in self.nodes:
-            if self.is_other(k, unit):
-                self.write(OTHER_RULE)
-                fits = self.write_digest(self.digests[self.meant(k)])
-            else:
-                fits = self.write_node(k, unit)
-            if not fits:
+            if not self.write_one(k, unit, True):
                 return none
         return self.finish()
 
-    cdef bint write_node(self, uint32_t number, uint32_t unit) noexcept nogil:
-        """What a node says; False where something that it refers to has no digest."""
+    cdef DigestC make_large(self, uint32_t unit) noexcept nogil:
+        """The same node by node: what other units have in common with it is not hashed again."""
+        cdef DigestC none
+        cdef uint32_t k
+        none.high = none.low = 0
+        for k in self.nodes:
+            self.begin(INNER)
+            self.inner[k] = self.finish() if self.write_one(k, unit, False) else none
+            # as a unit it would say what it is, and here that it is another rule
+            self.is_hashed[k] = not self.is_other(k, unit) and k != unit
+        return self.inner[unit]
+
+    cdef bint write_one(self, uint32_t number, uint32_t unit, bint at_once) noexcept nogil:
+        """A node of a unit, with its children's places or their digests. False if something that it
+        refers to has no digest.
+        """
+        cdef uint32_t k
+        if self.is_other(number, unit):
+            self.write(OTHER_RULE)
+            return self.write_digest(self.digests[self.other(number)])
+        if not self.write_node(number):
+            return False
+        self.list_inner(number, unit, &self.below)
+        self.write(<uint32_t>self.below.size())
+        for k in self.below:
+            if at_once:
+                self.write(self.places[k])
+            elif not self.write_digest(self.inner[k]):
+                return False
+        return True
+
+    cdef bint write_node(self, uint32_t number) noexcept nogil:
+        """What a node says beside its children; False where a rule that it names has no digest."""
         cdef NodeC* node = &self.ir.nodes[number]
         cdef uint32_t k
-        cdef vector[uint32_t]* below = &self.below
         cdef RuleC* rule
         self.write(node.kind)
         if node.kind == DISPATCH:
@@ -197,20 +237,13 @@ cdef class Digests:
             self.write_pool(node.b, node.c)
         elif node.kind == OBJECT:
             self.write_members(node)
-        if node.kind == OTHER_TEXT or node.kind == DISPATCH:
-            self.write_pool(node.off, node.n if node.kind == OTHER_TEXT else 0)
-            list_below(self.ir, number, below)
-            for k in below[0]:
-                if not self.write_digest(self.digests[self.meant(k)]):
-                    return False
-            return True
-        self.list_inner(number, unit, below)
-        if below.size() == 0:
+        elif node.kind != SEQ and node.kind != ALT and node.kind != CAPTURE:
             self.write_pool(node.off, node.n)
-        else:
-            self.write(<uint32_t>below.size())
-        for k in below[0]:
-            self.write(self.places[k])
+        if node.kind == OTHER_TEXT or node.kind == DISPATCH:
+            list_below(self.ir, number, &self.below)
+            for k in self.below:
+                if not self.write_digest(self.digests[k]):
+                    return False
         return True
 
     cdef void write_members(self, NodeC* node) noexcept nogil:

@@ -6,12 +6,11 @@ Their states mean the same in every grammar; the numbers of rules and of token s
 
 Invariants   I1 immutable once added; shared by shared_ptr, so dropping is always safe.
              I2 an automaton depends on the rule's digest and on nothing else.
-             I3 `fresh` are numbers of automata that were built here since the last `take_fresh`.
 Bounds       `max_bytes`; past it everything is dropped at once, which only costs time.
 Threads      a mutex of its own, never held while anything is built.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex
 
@@ -21,7 +20,7 @@ from .pool cimport vector
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
-    uint64_t took_ns          # to build it, here or elsewhere
+    uint64_t took_ns          # to build it
     vector[DraftC] drafts
 
 ctypedef shared_ptr[AutomatonC] AutomatonPtr
@@ -30,12 +29,9 @@ cdef class DraftTable:
     cdef mutex guard
     cdef U64MapC index
     cdef vector[AutomatonPtr] automata
-    cdef vector[uint32_t] fresh
     cdef readonly size_t max_bytes
     cdef size_t held
     cdef readonly uint64_t hits, misses, evictions
-    cdef uint64_t made, made_ns               # here
+    cdef uint64_t made, made_ns
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil
-    cdef bint add(self, AutomatonPtr automaton, bint is_fresh) noexcept nogil
-    cdef void clear(self) noexcept nogil
-    cdef void take_fresh(self, vector[AutomatonPtr]* out) noexcept nogil
+    cdef void add(self, AutomatonPtr automaton) noexcept nogil

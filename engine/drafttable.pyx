@@ -2,7 +2,6 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from .digests cimport DigestC, digest_from
 from .draft cimport ByteEdgeC, DraftC
 from .hashing cimport MISSING, map_clear, map_get, map_put, mix
 from .pool cimport vector
@@ -40,54 +39,22 @@ cdef class DraftTable:
         self.guard.unlock()
         return found
 
-    cdef bint add(self, AutomatonPtr automaton, bint is_fresh) noexcept nogil:
-        """``is_fresh``: built here, so a store does not have it yet. False: there is one already."""
+    cdef void add(self, AutomatonPtr automaton) noexcept nogil:
         cdef uint64_t key = key_hash(automaton.get().high, automaton.get().low)
         cdef size_t size = automaton_bytes(automaton.get())
-        cdef uint32_t number
-        cdef bint is_new
         self.guard.lock()
-        if is_fresh:
-            self.made += 1
-            self.made_ns += automaton.get().took_ns
+        self.made += 1
+        self.made_ns += automaton.get().took_ns
         if self.held + size > self.max_bytes:
-            self.clear()
+            map_clear(&self.index)
+            self.automata.clear()
+            self.held = 0
             self.evictions += 1
-        is_new = map_get(&self.index, key) == MISSING
-        if is_new:
-            number = <uint32_t>self.automata.size()
-            map_put(&self.index, key, number)
+        if map_get(&self.index, key) == MISSING:
+            map_put(&self.index, key, <uint32_t>self.automata.size())
             self.automata.push_back(automaton)
-            if is_fresh:
-                self.fresh.push_back(number)
             self.held += size
         self.guard.unlock()
-        return is_new
-
-    cdef void clear(self) noexcept nogil:
-        map_clear(&self.index)
-        self.automata.clear()
-        self.fresh.clear()
-        self.held = 0
-
-    cdef void take_fresh(self, vector[AutomatonPtr]* out) noexcept nogil:
-        """Those that were built here since the last call."""
-        cdef uint32_t at
-        self.guard.lock()
-        for at in self.fresh:
-            out.push_back(self.automata[at])
-        self.fresh.clear()
-        self.guard.unlock()
-
-    def knows(self, bytes digest):
-        """Whether it has a rule's automaton."""
-        cdef DigestC key = digest_from(digest)
-        cdef uint32_t at
-        with nogil:
-            self.guard.lock()
-            at = map_get(&self.index, key_hash(key.high, key.low))
-            self.guard.unlock()
-        return at != MISSING
 
     def stats(self):
         """Automata and bytes held, hits and misses, how often everything was dropped; and how many were

@@ -4,8 +4,8 @@ However often it is asked for meanwhile, it is done once; work that says there m
 again after as long a pause.
 
 Threads   ``ask`` from anywhere, and it never waits for the work. The thread ends when nothing is
-          asked for, so that it holds nothing, and what was made before a fork works after it. It is
-          a daemon: who needs the work done before the end does it himself.
+          asked for, so that it holds nothing. It is a daemon: who needs the work done before the
+          end does it himself.
 """
 
 import threading

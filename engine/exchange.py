@@ -5,9 +5,11 @@ was learnt is handed over by a thread a moment later, when decoding has added to
 what others wrote of the same rules meanwhile.
 
 Invariants   I1 a compile reads at most once for its rules, and asks for no rule again within
-                ``ASK_AGAIN_SECONDS``.
+                ``ASK_AGAIN_SECONDS``; what front ends read for costly patterns is bounded by itself
+                (patternstore).
              I2 nothing touches the store while tokens are decoded, but for that thread.
-             I3 once an audit found a difference nothing is read any more.
+             I3 once an audit found a difference nothing that came from the store is used by any
+                matcher that begins, and nothing is read any more.
 Threads      any.
 Not here     bytes, and what is worth them (artifact); waiting and failing (the store); whether
              what was loaded is true (audit).
@@ -20,9 +22,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from . import artifact
-from .audit import diverging
+from .audit import Auditor
 from .compiled import Compiled
 from .errand import Errand
+from .frontends import fragment
 from .frontends.patternstore import PatternStore
 from .limits import Limits
 from .store import Store
@@ -44,6 +47,9 @@ MOST_REMEMBERED = 1 << 16
 LEASE_SECONDS, LOOK_AGAIN_SECONDS = 5.0, 0.01
 #: seconds between a compile and handing over what it and the decoding behind it have learnt
 HAND_OVER_SECONDS = 0.5
+#: seconds for which the thread looks for more after a grammar was compiled or used again: masks are
+#: made when the model has read its prompt
+LINGER_SECONDS = 10.0
 
 #: of a compile that looked for something: the store had all, some or nothing of it
 _OUTCOMES = ("perfect", "partial", "none")
@@ -69,7 +75,9 @@ class Exchange:
         store: see ``store.Store``.
         vocabulary, triples: the compiler's.
         limits: ``triple_bytes`` bounds what is loaded ahead.
-        audit_every: of so many loaded rules one is made again and compared; 0: none is.
+        audit_every: of so many loaded rules, and of so many patterns, one is made again and
+            compared; 0: none is.
+        distrusted: called when one differed, to let go of grammars.
     """
 
     def __init__(
@@ -80,20 +88,22 @@ class Exchange:
         limits: Limits,
         *,
         audit_every: int,
+        distrusted: Callable[[], None],
     ) -> None:
         self._store = store
         self._vocabulary = vocabulary
         self._triples = triples
         self._limits = limits
-        self._audit_every = audit_every
-        self._until_audit = audit_every
-        self._to_audit: list[Compiled] = []
+        self._distrusted = distrusted
+        self._auditor = Auditor(triples, every=audit_every)
         self._is_trusted = True
+        self._linger_until = 0.0
         self._ask_again: OrderedDict[bytes, float] = OrderedDict()  # when, by digest
         self._counts = dict.fromkeys(_COUNTERS, 0)
         #: what front ends ask for costly patterns
-        self.patterns = PatternStore(store)
+        self.patterns = PatternStore(store, audit_every=audit_every, distrust=self._distrust)
         self._guard = threading.Lock()
+        self._adding = threading.Lock()
         self._handing_over = threading.Lock()
         self._errand = Errand(
             self._run_errand, pause_seconds=HAND_OVER_SECONDS, name="engine-exchange"
@@ -105,11 +115,15 @@ class Exchange:
         wanted = compiled.costly_digests(only_unknown=True)
         asked = self._due(wanted) if wanted else []
         hits = self._load(self._store.get_many, asked)
-        if asked:
-            outcome = "none" if not hits else "perfect" if hits == len(wanted) else "partial"
+        if asked and self._is_trusted:
+            outcome = "none" if not hits else "perfect" if hits == len(asked) else "partial"
             self._count(**{outcome: 1})
-        if hits:
-            self._note_for_audit(compiled, hits)
+        self._auditor.offer(compiled)
+        self.wake()
+
+    def wake(self) -> None:
+        """A grammar is used: what its decoding makes will be handed over."""
+        self._linger_until = time.monotonic() + LINGER_SECONDS
         self._errand.ask()
 
     def prefetch(self, seconds: float) -> int:
@@ -135,8 +149,10 @@ class Exchange:
             return compiled.prepare(budget)
         finally:
             if leases:
-                self.flush()
-                self._store.release(leases)
+                try:
+                    self.flush()
+                finally:
+                    self._store.release(leases)
 
     def _claim_or_wait(self, compiled: Compiled, wait_seconds: float) -> list[bytes]:
         """Leases on the costly rules that nothing is known of. Who has the heaviest one's makes
@@ -174,11 +190,12 @@ class Exchange:
         start = time.perf_counter_ns()
         values = get([self._key(digest) for digest in digests])
         read = time.perf_counter_ns()
-        took = [
-            artifact.load(self._triples, digest, value, self._vocabulary)
+        found = [
+            (digest, value)
             for digest, value in zip(digests, values, strict=True)
             if value is not None
         ]
+        took = self._add(found)
         hits = sum(each >= 0 for each in took)
         self._count(
             hits=hits,
@@ -189,6 +206,17 @@ class Exchange:
             load_ns=time.perf_counter_ns() - read,
         )
         return hits
+
+    def _add(self, found: list[tuple[bytes, bytes]]) -> list[int]:
+        """What making each took in nanoseconds; -1 where it is refused."""
+        with self._adding:
+            if not self._is_trusted:
+                return [-1] * len(found)
+            took = [artifact.load(self._triples, *each, self._vocabulary) for each in found]
+        self._auditor.note(
+            [digest for (digest, _), each in zip(found, took, strict=True) if each >= 0]
+        )
+        return took
 
     def _key(self, digest: bytes) -> bytes:
         return artifact.store_key(self._vocabulary.fingerprint, digest)
@@ -220,7 +248,8 @@ class Exchange:
             fresh = self._triples.fresh_rules()
             if not fresh:
                 return False
-            self._load(self._store.get_newest, self._due(fresh))
+            for start in range(0, len(fresh), MOST_ASKED):
+                self._load(self._store.get_newest, fresh[start : start + MOST_ASKED])
             items = [
                 (self._key(digest), value)
                 for digest, value in artifact.take_fresh(self._triples, self._vocabulary)
@@ -233,32 +262,32 @@ class Exchange:
     def _run_errand(self) -> bool:
         try:
             self._audit()
-            return self.flush()
+        except Exception:
+            _log.exception("an audit of masks from the store failed")
+        try:
+            return self.flush() or time.monotonic() < self._linger_until
         except Exception:
             _log.exception("what was learnt is not shared")
             return False
 
-    # -- audits ------------------------------------------------------------------------------------
-    def _note_for_audit(self, compiled: Compiled, hits: int) -> None:
-        if not self._audit_every:
-            return
-        with self._guard:
-            self._until_audit -= hits
-            if self._until_audit <= 0 and not self._to_audit:
-                self._until_audit = self._audit_every
-                self._to_audit.append(compiled)
-
+    # -- trust -------------------------------------------------------------------------------------
     def _audit(self) -> None:
-        with self._guard:
-            compiled = self._to_audit.pop() if self._to_audit else None
-        if compiled is None:
+        found = self._auditor.run()
+        if found is None:
             return
-        found, compared = diverging(compiled, self._triples)
-        self._count(audits=1, audit_compared=compared, audit_divergence=found)
-        if found:
+        differing, compared = found
+        self._count(audits=1, audit_compared=compared, audit_divergence=differing)
+        if differing:
+            self._distrust(f"{differing} masks from the store are not those made here")
+
+    def _distrust(self, why: str) -> None:
+        with self._adding:
             self._is_trusted = self.patterns.is_trusted = False
             self._triples.drop_all()
-            _log.error("%d masks from the store are not those made here: it is not read", found)
+        for table in fragment.TABLES:
+            table.forget()
+        self._distrusted()
+        _log.error("%s: it is not read any more, and what came from it is dropped", why)
 
     def forget_outcomes(self) -> None:
         """Counts compiles anew: those before were the compiler's own."""

@@ -168,6 +168,7 @@ cdef class FlatIR:
     # while loading: edges a node takes when written out, about; and whether it has the empty word
     cdef vector[uint32_t] weights
     cdef void weigh_rules(self) noexcept nogil
+    cdef vector[uint32_t] widths          # by node: characters of the largest class written out in it
     cdef vector[uint8_t] nullable
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1
     cdef void name_objects(self) noexcept nogil
@@ -181,6 +182,7 @@ cdef class FlatIR:
     cdef uint32_t largest(self) noexcept nogil
     cdef size_t bytes_held(self) noexcept nogil
     cdef uint32_t widest(self, uint32_t i) noexcept nogil
+    cdef uint32_t width(self, uint32_t i) noexcept nogil
     cdef bint is_counted(self, uint32_t node) noexcept nogil
     cdef uint32_t weight(self, uint32_t node) noexcept nogil
     cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil

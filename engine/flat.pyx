@@ -48,6 +48,7 @@ cdef class FlatIR:
             self.decides[i] = 0
         self.name_objects()
         self.weights.assign(self.n_nodes, 0)
+        self.widths.assign(self.n_nodes, 0)
         for i in range(self.n_nodes):
             self.load_node(i)
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
@@ -55,6 +56,7 @@ cdef class FlatIR:
             elif self.nodes[i].kind == BOUNDED and count_registers:
                 self.rule_of_node[i] = self.made_rule(i, BOUNDED_RULE)
             self.weights[i] = self.weight(i)
+            self.widths[i] = self.width(i)
         with nogil:
             self.largest_rule = self.largest()
             self.solve()
@@ -85,7 +87,7 @@ cdef class FlatIR:
     cdef size_t bytes_held(self) noexcept nogil:
         """About how much memory it takes, with the grammar's nodes."""
         return (
-            self.n_nodes * (sizeof(NodeC) + 5) + self.rules.capacity() * sizeof(RuleC)
+            self.n_nodes * (sizeof(NodeC) + 9) + self.rules.capacity() * sizeof(RuleC)
             + 4 * (<Grammar>self.grammar).pool.capacity()
         )
 
@@ -109,14 +111,14 @@ cdef class FlatIR:
                 if widest > WIDE_CHARS:
                     rule.weight = max(rule.weight, <uint32_t>COSTLY_EDGES)
 
-    def costly_rules(self):
-        """The rules whose masks may cost more to make than to fetch, the heaviest first."""
+    def costly_rules(self, most):
+        """The rules whose masks may cost more to make than to fetch, so many of the heaviest."""
         cdef uint32_t r
         found = []
         for r in range(<uint32_t>self.rules.size()):
             if self.rules[r].weight >= COSTLY_EDGES:
                 found.append((-int(self.rules[r].weight), r))
-        return [rule for _, rule in sorted(found)]
+        return [rule for _, rule in sorted(found)[:most]]
 
     cdef int load_node(self, uint32_t number) except -1:
         """Makes the rules and sets of one node; its children have theirs (I1)."""
@@ -272,6 +274,10 @@ cdef class FlatIR:
 
     cdef uint32_t widest(self, uint32_t i) noexcept nogil:
         """How many characters the largest class has that is written out in a node; 0: there is none."""
+        return self.widths[i]
+
+    cdef uint32_t width(self, uint32_t i) noexcept nogil:
+        """The same, from those of the nodes that it is made of."""
         cdef NodeC* node = &self.nodes[i]
         cdef uint32_t k, found = 0
         if self.rule_of_node[i] != NO_RULE:
@@ -281,12 +287,12 @@ cdef class FlatIR:
                 found += self.pool[node.off + 2 * k + 1] - self.pool[node.off + 2 * k] + 1
         elif node.kind == SEQ or node.kind == ALT:
             for k in range(node.n):
-                found = max(found, self.widest(self.pool[node.off + k]))
+                found = max(found, self.widths[self.pool[node.off + k]])
         elif node.kind == GRAPH:
             for k in range(node.n // 3):
-                found = max(found, self.widest(self.pool[node.off + 3 * k + 1]))
+                found = max(found, self.widths[self.pool[node.off + 3 * k + 1]])
         elif node.kind == REPEAT or node.kind == BOUNDED:
-            return self.widest(node.a)
+            return self.widths[node.a]
         return found
 
     cdef uint32_t weight(self, uint32_t i) noexcept nogil:

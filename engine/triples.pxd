@@ -103,6 +103,7 @@ cdef class TripleTable:
     cdef readonly size_t max_bytes
     cdef size_t held
     cdef readonly uint64_t hits, misses, evictions
+    cdef uint64_t epoch                       # how often all was forgotten because some was not true
     cdef uint64_t made, made_ns               # here, those that are not shared included
     cdef TriplePtr find(self, TripleKeyC key) noexcept nogil
     cdef bint has_rule(self, uint64_t high, uint64_t low) noexcept nogil

@@ -38,7 +38,7 @@ cdef class TripleTable:
         self.max_bytes = max_bytes
         self.held = 0
         self.hits = self.misses = self.evictions = 0
-        self.made = self.made_ns = 0
+        self.made = self.made_ns = self.epoch = 0
 
     cdef TriplePtr find(self, TripleKeyC key) noexcept nogil:
         """The triple, or a null pointer."""
@@ -143,10 +143,11 @@ cdef class TripleTable:
         return self.has_rule(rule.high, rule.low)
 
     def drop_all(self):
-        """Forgets everything, which only costs time."""
+        """Forgets everything, since some of it is not true; grammars begin anew with their next matcher."""
         with nogil:
             self.guard.lock()
             self.clear()
+            self.epoch += 1
             self.guard.unlock()
 
     def stats(self):

@@ -1,6 +1,6 @@
 """Numbers in the bytes of artifacts: 7 bits a byte, the lowest first, the top bit set in all but the last.
 
-Cost      about 1 ns for a number of one byte.
+Cost      a step for each byte.
 Threads   a reader belongs to its caller.
 """
 

@@ -5,8 +5,8 @@
                 for
     rules       rules that were looked for in the store, and handed to it
     patterns    the same of costly patterns
-    audits      how often loaded masks were made again, how many were compared, and how many
-                differed, which must stay 0
+    audits      how many of what was loaded were made again and compared, and how many differed,
+                which must stay 0
     time        in milliseconds: what masks and patterns from the store took to be made elsewhere,
                 beside what reading and loading them took here; what the masks took that were made
                 here
@@ -45,9 +45,10 @@ def cache_report(
         "rules": {what: stats.get(f"store_{what}", 0) for what in _COUNTED},
         "patterns": {what: stats.get(f"store_pattern_{what}", 0) for what in _COUNTED},
         "audits": {
-            "made": stats.get("store_audits", 0),
-            "compared": stats.get("store_audit_compared", 0),
-            "differing": stats.get("store_audit_divergence", 0),
+            "masks_compared": stats.get("store_audit_compared", 0),
+            "masks_differing": stats.get("store_audit_divergence", 0),
+            "patterns_compared": stats.get("store_pattern_audits", 0),
+            "patterns_differing": stats.get("store_pattern_audit_divergence", 0),
         },
         "time": {
             "saved_ms": _ms(stats, "store_saved_ns"),

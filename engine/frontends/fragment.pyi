@@ -1,1 +1,6 @@
 PATTERNS: str
+
+class Fragments:
+    def forget(self) -> None: ...
+
+TABLES: list[Fragments]

@@ -11,8 +11,10 @@ from threading import Lock
 
 from ..errors import InternalError
 
-#: under which name a grammar brings a ``PatternStore`` along (``Grammar.shared``)
+#: under which name a grammar brings along what is shared of patterns (patternstore)
 PATTERNS = "patterns"
+#: all ``Fragments`` of this process
+TABLES = []
 
 # what a key and its entry take without their texts
 cdef Py_ssize_t KEY_WORDS = 100
@@ -121,6 +123,7 @@ cdef class Fragments:
     def __init__(self, str name, Py_ssize_t most):
         """``most`` words of four bytes are kept."""
         self.name, self.known, self.guard, self.held, self.most = name, OrderedDict(), Lock(), 0, most
+        TABLES.append(self)
 
     cdef Fragment recall(self, tuple key):
         with self.guard:
@@ -128,6 +131,12 @@ cdef class Fragments:
             if found is not None:
                 self.known.move_to_end(key)
             return found
+
+    def forget(self):
+        """Lets go of all of them."""
+        with self.guard:
+            self.known.clear()
+            self.held = 0
 
     cdef Fragment find(self, Grammar grammar, tuple key):
         cdef Fragment found = self.recall(key)

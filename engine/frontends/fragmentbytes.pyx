@@ -15,6 +15,7 @@ from ..artifact import VERSION
 cdef bytes HEAD = b"SYP1" + int(VERSION).to_bytes(4, "little")
 
 cdef enum:
+    MOST_DEPTH = 2_000          # nodes within nodes; a pattern's groups are within limits far below
     LAST_CHAR = 0x10FFFF
     FIRST_SURROGATE = 0xD800
     LAST_SURROGATE = 0xDFFF
@@ -62,6 +63,7 @@ cdef void put_node(vector[uint8_t]* out, Fragment fragment, uint32_t j) noexcept
 cdef Fragment fragment_from(bytes data):
     cdef Fragment made = Fragment.__new__(Fragment)
     cdef ReaderC left
+    cdef vector[uint32_t] depths
     cdef const uint8_t* start = data
     cdef uint64_t n
     cdef uint32_t _j
@@ -71,9 +73,24 @@ cdef Fragment fragment_from(bytes data):
     if not take(&left, &n) or n == 0 or n > <uint64_t>(left.end - left.at):
         return None
     for _j in range(<uint32_t>n):
-        if not take_node(&left, made):
+        if not take_node(&left, made) or not add_depth(made, &depths):
             return None
     return made if left.at == left.end else None
+
+
+cdef bint add_depth(Fragment out, vector[uint32_t]* depths) noexcept nogil:
+    """Of the last node."""
+    cdef NodeC* node = &out.nodes.back()
+    cdef uint32_t k, step = 3 if node.kind == GRAPH else 1, depth = 0
+    if node.kind == REPEAT or node.kind == BOUNDED:
+        depth = depths[0][node.a]
+    elif node.kind == SEQ or node.kind == ALT or node.kind == GRAPH:
+        k = step >> 1
+        while k < node.n:
+            depth = max(depth, depths[0][out.pool[node.off + k]])
+            k += step
+    depths.push_back(depth + 1)
+    return depth < MOST_DEPTH
 
 
 cdef bint take_node(ReaderC* left, Fragment out) noexcept nogil:

@@ -1,6 +1,7 @@
 """When a compiler asks its store and tells it, and that nothing false from there stays in use."""
 
 import gc
+import itertools
 import threading
 import time
 import weakref
@@ -9,7 +10,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 import engine
-from engine import exchange
+from engine import audit, exchange
 from engine.audit import diverging
 from engine.errand import Errand
 from tests.engine.cases import CASES
@@ -96,6 +97,19 @@ def test_what_decoding_made_is_handed_over_by_a_thread(monkeypatch: pytest.Monke
     wait_for(lambda: compiler.stats()["store_puts"] > puts)
 
 
+def test_what_decoding_makes_of_a_known_grammar_is_handed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(exchange, "HAND_OVER_SECONDS", 0.01)
+    compiler = engine.Compiler(small_vocabulary(), store=DictStore())
+    compiler.compile_json_schema(MAIL)
+    known = compiler.compile_json_schema(MAIL)
+    time.sleep(0.1)  # the prompt is read
+    puts = compiler.stats()["store_puts"]
+    known.prepare(500)
+    wait_for(lambda: compiler.stats()["store_puts"] > puts)
+
+
 @pytest.mark.parametrize(
     ("known", "outcome"), [((MAIL, DATE), "perfect"), ((MAIL,), "partial"), ((), "none")]
 )
@@ -107,48 +121,71 @@ def test_compiles_are_counted_by_what_they_found(known: tuple[object, ...], outc
 
 
 # -- audits ----------------------------------------------------------------------------------------
-def audited(store: DictStore, monkeypatch: pytest.MonkeyPatch) -> engine.Compiler:
+def compile_until(compiler: engine.Compiler, condition: Callable[[dict[str, int]], bool]) -> None:
+    """Grammars that nobody has met, with the same rules."""
+    numbers = itertools.count()
+
+    def is_met() -> bool:
+        compiler.compile_json_schema({**members(MAIL, DATE), "title": str(next(numbers))})
+        return condition(compiler.stats())
+
+    wait_for(is_met)
+
+
+def auditing(store: DictStore, monkeypatch: pytest.MonkeyPatch) -> engine.Compiler:
     monkeypatch.setattr(exchange, "HAND_OVER_SECONDS", 0.01)
-    compiler = engine.Compiler(small_vocabulary(), store=store, audit_every=1)
-    # the masks that all grammars share came from there as well
-    wait_for(lambda: compiler.stats()["store_audits"] == 1)
-    compiler.compile_json_schema(members(MAIL, DATE))
-    wait_for(lambda: compiler.stats()["store_audits"] == 2)
-    return compiler
+    return engine.Compiler(small_vocabulary(), store=store, audit_every=1)
 
 
-def test_true_masks_pass_an_audit(monkeypatch: pytest.MonkeyPatch) -> None:
-    stats = audited(store_with(MAIL, DATE), monkeypatch).stats()
-    assert stats["store_audit_compared"] > 0
-    assert stats["store_audit_divergence"] == 0
+def wrong_masks(compiled: engine.Compiled) -> int:
+    matcher = engine.Matcher(compiled)
+    mask, right = new_mask(compiled.vocabulary), new_mask(compiled.vocabulary)
+    found = 0
+    for byte in b'{"p0": "a.b@c.de", "p1": "':
+        matcher.fill_bitmask(mask)
+        matcher.brute_force_bitmask(right)
+        found += not (mask == right).all()
+        assert matcher.accept_bytes(bytes([byte]))
+    return found
 
 
-def test_masks_of_another_rule_are_found_and_the_store_is_read_no_more(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("is_prefetched", [False, True])
+def test_true_masks_pass_an_audit(is_prefetched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = auditing(store_with(MAIL, DATE), monkeypatch)
+    if is_prefetched:
+        assert compiler.prefetch(60) > 0
+    compile_until(compiler, lambda stats: stats["store_audit_compared"] > 0)
+    assert compiler.stats()["store_audit_divergence"] == 0
+
+
+@pytest.mark.parametrize("is_prefetched", [False, True])
+def test_masks_of_another_rule_are_found_and_nothing_of_the_store_stays_in_use(
+    is_prefetched: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What only who has the key can do: a sound value under another rule's key."""
+    compiler = auditing(poisoned_store(), monkeypatch)
+    if is_prefetched:
+        compiler.prefetch(60)
+    before = compiler.compile_json_schema(members(MAIL, DATE))
+    assert wrong_masks(before) > 0
+    compile_until(compiler, lambda stats: stats["store_audit_divergence"] > 0)
+    assert wrong_masks(before) == 0, "of a grammar that somebody kept"
+    assert wrong_masks(compiler.compile_json_schema(members(MAIL, DATE))) == 0
+    hits = compiler.stats()["store_hits"]
+    compiler.compile_json_schema({"type": "string", "format": "uuid"})
+    assert compiler.prefetch(60) == 0 and compiler.stats()["store_hits"] == hits
+
+
+def poisoned_store() -> DictStore:
     mail, date = store_with(MAIL), store_with(DATE)
-    of_mail, of_date = set(mail.kept) - set(date.kept), set(date.kept) - set(mail.kept)
     poisoned = DictStore()
     poisoned.kept = {**mail.kept, **date.kept}
-    for key in of_mail:
-        for other in of_date:
-            if key.startswith(b"masks/") and other.startswith(b"masks/"):
-                poisoned.kept[key] = date.kept[other]
-    compiler = audited(poisoned, monkeypatch)
-    stats = compiler.stats()
-    assert stats["store_audit_divergence"] > 0
-    compiler.compile_json_schema({"type": "string", "format": "uuid"})
-    assert compiler.stats()["store_hits"] == stats["store_hits"]
-
-    plain = engine.Compiler(small_vocabulary()).compile_json_schema(MAIL)
-    ours, theirs = engine.Matcher(compiler.compile_json_schema(MAIL)), engine.Matcher(plain)
-    mine, other_mask = new_mask(compiler.vocabulary), new_mask(compiler.vocabulary)
-    for byte in b'"a.b@c.de"':
-        ours.fill_bitmask(mine)
-        theirs.fill_bitmask(other_mask)
-        assert (mine == other_mask).all()
-        assert ours.accept_bytes(bytes([byte])) and theirs.accept_bytes(bytes([byte]))
+    (of_mail,), (of_date,) = (
+        [key for key in one.kept.keys() - other.kept.keys() if key.startswith(b"masks/")]
+        for one, other in ((mail, date), (date, mail))
+    )
+    poisoned.kept[of_mail] = date.kept[of_date]
+    return poisoned
 
 
 def test_masks_are_the_same_however_they_came_to_be() -> None:
@@ -171,6 +208,17 @@ def test_of_so_many_rules_one_is_audited(monkeypatch: pytest.MonkeyPatch) -> Non
     prepared(compiler, MAIL, DATE, {"type": "string", "format": "uuid"})
     wait_for(lambda: compiler.stats()["store_puts"] > puts)
     assert compiler.stats()["store_audits"] == 0
+
+
+def test_an_audit_that_fails_keeps_nothing_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("an audit's own fault")
+
+    monkeypatch.setattr(audit, "diverging", fail)
+    compiler = auditing(store_with(MAIL, DATE), monkeypatch)
+    puts = compiler.stats()["store_puts"]
+    prepared(compiler, MAIL, {"type": "string", "format": "uuid"})
+    wait_for(lambda: compiler.stats()["store_puts"] > puts)
 
 
 # -- errands ---------------------------------------------------------------------------------------
@@ -206,6 +254,7 @@ def test_an_errand_comes_back_while_there_is_more() -> None:
 
 def test_no_thread_keeps_a_compiler_alive(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exchange, "HAND_OVER_SECONDS", 0.01)
+    monkeypatch.setattr(exchange, "LINGER_SECONDS", 0.05)
     compiler = engine.Compiler(small_vocabulary(), store=DictStore())
     prepared(compiler, MAIL)
     known = weakref.ref(compiler._exchange)  # type: ignore[arg-type]

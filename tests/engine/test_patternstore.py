@@ -1,6 +1,8 @@
 """Patterns that one process made serve another; what does not fit is refused."""
 
 import struct
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
@@ -11,6 +13,7 @@ import pytest
 
 import engine
 from engine import artifact
+from engine.frontends import fragment
 from engine.frontends.fragmentbytes import reread
 from engine.frontends.patternstore import key_of
 from tests.engine.cases import SCHEMAS, Case
@@ -117,6 +120,12 @@ CHARS, SEQ, ALT, REPEAT, GRAPH, BOUNDED = 4, 6, 7, 8, 11, 16
 LETTERS = bytes([CHARS, 1, 97, 25])
 
 
+def written(nodes: list[bytes]) -> bytes:
+    count = len(nodes)
+    number = bytes([count]) if count < 128 else bytes([count & 127 | 128, count >> 7])
+    return HEAD + number + b"".join(nodes)
+
+
 @pytest.mark.parametrize(
     ("name", "nodes"),
     [
@@ -139,17 +148,20 @@ LETTERS = bytes([CHARS, 1, 97, 25])
         ("a final that is no state", [LETTERS, bytes([GRAPH, 2, 1, 0, 1, 1, 1, 2])]),
         ("a graph without states", [LETTERS, bytes([GRAPH, 0, 0, 0])]),
         ("more edges than bytes", [LETTERS, bytes([GRAPH, 2, 0xFF, 0xFF, 0xFF, 0x7F])]),
+        ("nodes too deep", [LETTERS, *[bytes([REPEAT, 1, 0, 2])] * 2_000]),
         ("a count of no graph", [LETTERS, bytes([BOUNDED, 1, 0, 5])]),
     ],
 )
 def test_what_no_front_end_makes_is_refused(name: str, nodes: list[bytes]) -> None:
-    assert reread(HEAD + bytes([len(nodes)]) + b"".join(nodes)) is None
+    assert reread(written(nodes)) is None
 
 
 def test_what_a_front_end_makes_is_taken() -> None:
     nodes = [LETTERS, bytes([GRAPH, 2, 1, 0, 1, 1, 1, 1]), bytes([BOUNDED, 1, 0, 5])]
-    value = HEAD + bytes([len(nodes)]) + b"".join(nodes)
+    value = written(nodes)
     assert reread(value) == value
+    deep = written([LETTERS, *[bytes([REPEAT, 1, 0, 2])] * 1_999])
+    assert reread(deep) == deep
     assert reread(value.replace(b"SYP1", b"SYP2")) is None
     assert reread(HEAD[:4] + struct.pack("<I", artifact.VERSION + 1) + value[8:]) is None
 
@@ -174,3 +186,77 @@ def test_cheap_patterns_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = engine.Compiler(small_vocabulary(), store=store)
     compiler.compile_json_schema({"type": "string", "pattern": "^never met before$"})
     assert not patterns_of(store.kept)
+
+
+# -- audits ----------------------------------------------------------------------------------------
+ONE, OTHER = ({"type": "string", "pattern": f"^[{letters}]{{3}}x$"} for letters in ("a-f", "g-k"))
+
+
+@pytest.fixture
+def forgetful() -> Iterator[Callable[[], None]]:
+    """Makes this process one that has made nothing."""
+
+    def forget() -> None:
+        for table in fragment.TABLES:
+            table.forget()
+
+    yield forget
+    forget()
+
+
+def kept_of(schema: dict[str, Any], forget: Callable[[], None]) -> tuple[bytes, bytes]:
+    """The key and the value of its pattern."""
+    forget()
+    store = DictStore()
+    engine.Compiler(small_vocabulary(), store=store).compile_json_schema(schema)
+    ((key, value),) = patterns_of(store.kept).items()
+    return key, value
+
+
+def takes(compiler: engine.Compiler, text: bytes) -> bool:
+    return engine.Matcher(compiler.compile_json_schema(ONE)).accept_bytes(text)
+
+
+def test_a_true_pattern_passes_an_audit(forgetful: Callable[[], None]) -> None:
+    store = DictStore()
+    store.kept = dict([kept_of(ONE, forgetful)])
+    forgetful()
+    compiler = engine.Compiler(small_vocabulary(), store=store, audit_every=1)
+    assert takes(compiler, b'"abcx"') and not takes(compiler, b'"ghix"')
+    stats = compiler.stats()
+    assert stats["store_pattern_hits"] == stats["store_pattern_audits"] == 1
+    assert stats["store_pattern_audit_divergence"] == 0
+
+
+def test_another_patterns_value_is_found_and_what_came_from_the_store_forgotten(
+    forgetful: Callable[[], None],
+) -> None:
+    """What only who has the key can do; what it bends without an audit shows that it can."""
+    (key, _), (_, value) = kept_of(ONE, forgetful), kept_of(OTHER, forgetful)
+    store = DictStore()
+    store.kept = {key: value}
+    forgetful()
+    believing = engine.Compiler(small_vocabulary(), store=store)
+    assert takes(believing, b'"ghix"')
+    forgetful()
+    compiler = engine.Compiler(small_vocabulary(), store=store, audit_every=1)
+    assert takes(compiler, b'"abcx"') and not takes(compiler, b'"ghix"')
+    assert compiler.stats()["store_pattern_audit_divergence"] == 1
+    assert store.kept[key] != value, "it is written anew"
+    hits = compiler.stats()["store_pattern_hits"]
+    forgetful()
+    assert takes(compiler, b'"abcx"')
+    assert compiler.stats()["store_pattern_hits"] == hits
+
+
+def test_a_compile_waits_for_so_many_patterns_only() -> None:
+    class Slow(DictStore):
+        def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+            time.sleep(0.004)
+            return super().get_many(keys)
+
+    properties = {f"p{n}": {"type": "string", "pattern": f"^{n}[a-z]+never$"} for n in range(40)}
+    compiler = engine.Compiler(small_vocabulary(), store=Slow())
+    misses = compiler.stats()["store_pattern_misses"]
+    compiler.compile_json_schema({"type": "object", "properties": properties})
+    assert 0 < compiler.stats()["store_pattern_misses"] - misses <= 5

@@ -48,7 +48,7 @@ cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF
     cdef tuple key = (
         whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open,
         texts_of(numbers.multiples), texts_of(numbers.foreign), numbers.barred, numbers.is_plain,
-        text.grammar.most)
+        text.limits())
     made = text.kept.get(key)
     if made is None:
         fragment = KEPT.find(text.grammar, key)
