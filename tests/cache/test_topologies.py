@@ -150,6 +150,20 @@ def test_the_documented_user_may_do_all_that_a_store_does(
     assert stranger.stats()["failures"] > 0, "no other namespace is open to it"
 
 
+def test_in_a_cluster_the_documented_user_needs_one_right_more(
+    make: MakeStore, three_nodes: Cluster
+) -> None:
+    for admin in three_nodes.admins:
+        admin.execute_command(documented_user() + " +cluster|slots")
+        admin.acl_log_reset()
+    url = three_nodes.url.replace("//", "//switchyard:PASSWORD@")
+    store = filled(make(url, namespace="switchyard"))
+    until(lambda: store.get_many(KEYS) == VALUES)
+    assert store.flush(PATIENCE_SECONDS)
+    assert [admin.acl_log() for admin in three_nodes.admins] == [[], [], []]
+    assert store.stats()["write_failures"] == 0
+
+
 # -- a cluster ------------------------------------------------------------------------------------
 
 
