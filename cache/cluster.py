@@ -6,7 +6,8 @@ answers; its pipelines repeat what failed command by command, look for the new l
 meanwhile, all of it in the thread that asked: here a command that another node would have answered
 has simply failed.
 
-Invariants  I1 the layout is read by threads without a deadline only: in the background.
+Invariants  I1 who comes first reads the layout, within his deadline; it is read again only by
+               threads without one: in the background.
             I2 after a connection that failed, or a node that did not have a slot, it is read again
                before the next ``ping`` is answered.
             I3 a reading of it asks the nodes that were named and ``MOST_ASKED`` more, in turn, each
@@ -115,11 +116,9 @@ class ClusterClient:
 
     def _known_layout(self) -> ClusterLayout:
         layout = self._layout
-        if deadline.is_set() or (layout is not None and not self._is_old):
-            if layout is None:
-                raise ConnectionError("the cluster was not reached yet")
-            return layout
-        return self._read_layout()
+        if layout is None or (self._is_old and not deadline.is_set()):
+            return self._read_layout()
+        return layout
 
     def _read_layout(self) -> ClusterLayout:
         """From the first node that has one, of those that were named and of those known last."""

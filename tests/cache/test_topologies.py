@@ -85,13 +85,6 @@ def filled(store: RedisStore) -> RedisStore:
     return store
 
 
-def reached(store: RedisStore) -> RedisStore:
-    """A cluster is reached in the background."""
-    store.get_many([b"anything"])
-    until(lambda: not store.stats()["open"])
-    return store
-
-
 def ends_soon(store: RedisStore) -> None:
     start = time.monotonic()
     assert store.get_many(KEYS) == [None] * len(KEYS)
@@ -158,10 +151,11 @@ def test_in_a_cluster_the_documented_user_needs_one_right_more(
         admin.acl_log_reset()
     url = three_nodes.url.replace("//", "//switchyard:PASSWORD@")
     store = filled(make(url, namespace="switchyard"))
-    until(lambda: store.get_many(KEYS) == VALUES)
+    assert store.get_many(KEYS) == VALUES
     assert store.flush(PATIENCE_SECONDS)
     assert [admin.acl_log() for admin in three_nodes.admins] == [[], [], []]
-    assert store.stats()["write_failures"] == 0
+    stats = store.stats()
+    assert not any(stats[name] for name in ("failures", "write_failures", "invalid", "opened"))
 
 
 # -- a cluster ------------------------------------------------------------------------------------
@@ -171,19 +165,30 @@ def test_a_cluster_keeps_each_key_at_its_node(make: MakeStore, three_nodes: Clus
     store = filled(make(three_nodes.url))
     assert store.stats()["writes"] == len(PAIRS)
     assert all(int(admin.dbsize()) > 10 for admin in three_nodes.admins)
-    reader = reached(make(three_nodes.url))
+    reader = make(three_nodes.url)
     assert reader.get_many([*KEYS, b"x"]) == [*VALUES, None]
     assert set(reader.hottest(b"group", 1000)) == set(KEYS)
 
 
-def test_reading_waits_for_no_cluster_that_was_not_reached(
+def test_the_first_reading_of_a_cluster_finds_what_is_there(
     make: MakeStore, three_nodes: Cluster
 ) -> None:
+    filled(make(three_nodes.url))
     store = make(three_nodes.url)
-    assert store.get_many(KEYS) == [None] * len(KEYS)
-    assert (store.stats()["failures"], store.stats()["opened"]) == (1, 1)
-    until(lambda: not store.stats()["open"])
-    assert store.hottest(b"nothing", 10) == []
+    assert store.get_many(KEYS) == VALUES
+    assert (store.stats()["failures"], store.stats()["opened"]) == (0, 0)
+
+
+def test_the_first_reading_of_a_cluster_ends_at_its_deadline(
+    make: MakeStore, three_nodes: Cluster
+) -> None:
+    three_nodes.nodes[0].pause()
+    try:
+        store = make(three_nodes.url, bounds=HURRIED)
+        ends_soon(store)
+        assert store.stats()["failures"] == 1
+    finally:
+        three_nodes.nodes[0].resume()
 
 
 def test_a_node_that_hangs_ends_a_reading_at_its_deadline(
@@ -201,7 +206,7 @@ def test_a_node_that_hangs_ends_a_reading_at_its_deadline(
 
 
 def test_slots_that_move_are_found(make: MakeStore, three_nodes: Cluster) -> None:
-    reader = reached(make(three_nodes.url))
+    reader = make(three_nodes.url)
     writer = filled(make(three_nodes.url))
     assert reader.get_many(KEYS) == VALUES
     assert reader.flush(PATIENCE_SECONDS)
