@@ -236,6 +236,29 @@ def test_without_a_secret_a_file_guards_against_accidents(make: MakeStore) -> No
     assert Seal(None).stream()[0] == data[5] == 0
 
 
+@pytest.mark.parametrize("score", ["+inf", "-inf", "-1", "5e9"])
+def test_a_number_of_uses_that_is_none_counts_as_none(
+    make: MakeStore, raw: Redis, score: str
+) -> None:
+    store = filled(make())
+    raw.execute_command("ZADD", store._prefix + b"hot/" + GROUP, score, b"0042")
+    raw.execute_command("ZREMRANGEBYRANK", store._prefix + b"hot/order/1", 0, -1)
+    found = store.namespace().survey(PATIENCE_SECONDS).groups
+    assert [group.most_uses for group in found] == [0 if score in ("+inf", "5e9") else 1, 1, 0]
+    assert store.namespace().read([GROUP + b"/0042"])[0][0].uses == 0
+    assert exported(store)
+
+
+def test_a_list_of_uses_of_another_type_is_no_uses(make: MakeStore, raw: Redis) -> None:
+    store = filled(make())
+    raw.set(store._prefix + b"hot/" + GROUP, b"a string")
+    masks = store.namespace().survey(PATIENCE_SECONDS).groups[0]
+    assert (masks.entries, masks.used, masks.most_uses) == (100, 0, 0)
+    data = exported(store)
+    import_namespace(store, io.BytesIO(data))
+    assert held(store) == PAIRS
+
+
 # -- a Redis that does not do its part ------------------------------------------------------------
 
 
@@ -254,6 +277,54 @@ def test_a_redis_that_is_down_is_an_error_that_names_no_address(
             act()
         assert "hidden" not in str(caught.value)
         assert "127.0.0.1" not in str(caught.value)
+
+
+ACTS: dict[str, tuple[str, Callable[[RedisStore], object]]] = {
+    "sizes": ("memory|usage", lambda store: store.namespace().survey(PATIENCE_SECONDS)),
+    "times": ("ttl", lambda store: store.namespace().survey(PATIENCE_SECONDS)),
+    "uses": ("zcard", lambda store: store.namespace().survey(PATIENCE_SECONDS)),
+    "most uses": ("zrevrange", lambda store: store.namespace().survey(PATIENCE_SECONDS)),
+    "keys": ("scan", exported),
+    "values": ("getrange", exported),
+    "scores": ("zscore", exported),
+    "noting uses": ("zadd", lambda store: import_namespace(store, io.BytesIO(exported(store)))),
+}
+
+
+@pytest.mark.parametrize("what", ACTS)
+def test_what_is_not_permitted_is_an_error_and_not_an_empty_cache(
+    make: MakeStore, redis_server: RedisServer, what: str
+) -> None:
+    command, act = ACTS[what]
+    store = filled(make(redis_server.url))
+    with Redis.from_url(redis_server.url) as admin:
+        assert store.namespace().survey(PATIENCE_SECONDS).server
+        admin.execute_command("ACL", "SETUSER", "default", f"-{command}")
+        with pytest.raises(RedisUnusable, match="NoPermissionError"):
+            act(store)
+
+
+def test_without_the_right_to_info_a_survey_tells_of_entries_only(
+    make: MakeStore, redis_server: RedisServer
+) -> None:
+    store = filled(make(redis_server.url))
+    with Redis.from_url(redis_server.url) as admin:
+        admin.execute_command("ACL", "SETUSER", "default", "-info")
+        found = store.namespace().survey(PATIENCE_SECONDS)
+    assert (found.server, len(found.groups), found.is_whole) == ({}, 3, True)
+
+
+def test_a_mistake_of_ours_is_not_taken_for_a_redis_that_failed(
+    make: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = make()
+
+    def mistaken() -> None:
+        raise TypeError("ours")
+
+    monkeypatch.setattr(store._writer, "ping", mistaken)
+    with pytest.raises(TypeError):
+        store.namespace().check()
 
 
 def test_a_redis_without_room_is_an_error_of_the_import(

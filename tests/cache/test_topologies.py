@@ -2,6 +2,7 @@
 what failed over is found again.
 """
 
+import io
 import re
 import time
 import uuid
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from cache import RedisBounds, RedisStore
+from cache import RedisBounds, RedisStore, export_namespace
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
 
 from .deployments import (
@@ -189,6 +190,19 @@ def test_the_first_reading_of_a_cluster_ends_at_its_deadline(
         assert store.stats()["failures"] == 1
     finally:
         three_nodes.nodes[0].resume()
+
+
+def test_a_cluster_is_surveyed_and_exported_whole(make: MakeStore, three_nodes: Cluster) -> None:
+    pairs = [(b"masks/1/aa/%d" % number, b"value") for number in range(100)]
+    store = make(three_nodes.url)
+    store.put_many(pairs)
+    assert store.flush(PATIENCE_SECONDS)
+    found = store.namespace().survey(PATIENCE_SECONDS)
+    (group,) = found.groups
+    assert (group.entries, group.used, group.most_uses, found.is_whole) == (100, 100, 1, True)
+    assert found.server["redis_version"]
+    done = export_namespace(store, io.BytesIO(), seconds=PATIENCE_SECONDS)
+    assert (done.entries, done.left_out) == (100, 0)
 
 
 def test_a_node_that_hangs_ends_a_reading_at_its_deadline(
