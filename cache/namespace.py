@@ -2,7 +2,8 @@
 
 Representation   see entries.py; nothing is kept here.
 Invariants       I1 nothing takes longer than the seconds that it was given, nor lists more than
-                    ``MOST_ENTRIES``; whoever gets only a part is told.
+                    ``MOST_ENTRIES`` keys of at most ``MOST_KEY_BYTES``, or ``MOST_GROUPS``;
+                    whoever gets only a part is told. Longer keys are none that a store writes.
                  I2 an entry is handed out only if it was sealed for its key.
                  I3 what Redis does wrong is ``RedisUnusable``, without an address in it: these are
                     an operator's questions, and a cache that looks empty would be no answer.
@@ -19,11 +20,14 @@ from typing import Any, Final
 from redis.exceptions import RedisError
 
 from .connecting import primaries_of
+from .dump import MOST_KEY_BYTES
 from .entries import MOST_ENTRIES, MOST_USES, Entry, batches, is_entry
 from .seal import OVERHEAD, Seal
 
 #: keys that Redis looks at for one round trip: about a millisecond of its time
 SCANNED_AT_ONCE: Final = 1_000
+#: groups of a survey: versions times vocabularies, of which a site has some
+MOST_GROUPS: Final = 1_000
 #: facts of INFO that a survey names
 SERVER_FACTS: Final = (
     "redis_version",
@@ -66,7 +70,7 @@ class Group:
 
 @dataclass(slots=True)
 class Survey:
-    """What lies in a namespace; ``is_whole`` unless time or ``MOST_ENTRIES`` ran out."""
+    """What lies in a namespace; ``is_whole`` unless time or a bound ran out."""
 
     groups: list[Group] = field(default_factory=list)
     is_whole: bool = True
@@ -95,7 +99,7 @@ class Namespace:
         for found in self._scan(pattern):
             for key in found:
                 short = key.removeprefix(self._prefix) if isinstance(key, bytes) else b""
-                if is_entry(short) and short not in seen:
+                if len(short) <= MOST_KEY_BYTES and is_entry(short) and short not in seen:
                     seen.add(short)
                     yield short
             if len(seen) > MOST_ENTRIES:
@@ -153,17 +157,16 @@ class Namespace:
         until = monotonic() + seconds
         try:
             for keys in batches(self.keys(seconds), SCANNED_AT_ONCE):
-                self._measure(keys, groups)
-                if monotonic() > until:
-                    survey.is_whole = False
-                    break
+                self._measure(keys, groups, until)
         except ListingCut:
             survey.is_whole = False
         survey.groups = [groups[key] for key in sorted(groups)]
         return survey
 
-    def _measure(self, keys: Sequence[bytes], groups: dict[tuple[bytes, ...], Group]) -> None:
-        """One round trip."""
+    def _measure(
+        self, keys: Sequence[bytes], groups: dict[tuple[bytes, ...], Group], until: float
+    ) -> None:
+        """One round trip, and one for each group that is new. Raises ListingCut."""
         pipeline = self._client.pipeline(transaction=False)
         for key in keys:
             pipeline.memory_usage(self._prefix + key)
@@ -171,11 +174,17 @@ class Namespace:
         replies = self._replies(pipeline)
         for key, size, ttl in zip(keys, replies[::2], replies[1::2], strict=True):
             if isinstance(size, int) and isinstance(ttl, int):  # else it is gone by now
-                self._group_of(key, groups).add(size, ttl)
+                self._group_of(key, groups, until).add(size, ttl)
+        if monotonic() > until:
+            raise ListingCut("the survey took longer than it may")
 
-    def _group_of(self, key: bytes, groups: dict[tuple[bytes, ...], Group]) -> Group:
+    def _group_of(self, key: bytes, groups: dict[tuple[bytes, ...], Group], until: float) -> Group:
         parts = tuple(key.split(b"/")[:3])
         if parts not in groups:
+            if len(groups) == MOST_GROUPS:
+                raise ListingCut(f"there are more than {MOST_GROUPS:,} groups")
+            if monotonic() > until:
+                raise ListingCut("the survey took longer than it may")
             kind, version, vocabulary = (part.decode("utf-8", "replace") for part in parts)
             groups[parts] = Group(kind, version, vocabulary)
             self._measure_uses(groups[parts], self._place_of_use(key)[0])

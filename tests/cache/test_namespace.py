@@ -13,6 +13,7 @@ from cache import (
     RedisBounds,
     RedisStore,
     RedisUnusable,
+    dump,
     export_namespace,
     import_namespace,
     namespace,
@@ -123,6 +124,41 @@ def test_a_survey_counts_by_kind_version_and_vocabulary(make: MakeStore) -> None
     assert masks.most_ttl is not None
     assert 0 < masks.least_ttl <= masks.most_ttl <= 1_000
     assert "maxmemory_policy" in found.server
+
+
+def test_keys_longer_than_a_store_writes_are_no_entries(make: MakeStore, raw: Redis) -> None:
+    store = make()
+    longest = GROUP + b"/" + b"x" * (dump.MOST_KEY_BYTES - len(GROUP) - 1)
+    for key in (longest, longest + b"x"):
+        raw.set(store._prefix + key, b"planted", ex=60)
+    assert list(store.namespace().keys(PATIENCE_SECONDS)) == [longest]
+
+
+def test_a_survey_takes_so_many_groups_and_is_not_whole_beyond(
+    make: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = filled(make())
+    for most, is_whole in ((3, True), (2, False)):
+        monkeypatch.setattr(namespace, "MOST_GROUPS", most)
+        found = store.namespace().survey(PATIENCE_SECONDS)
+        assert (len(found.groups), found.is_whole) == (most, is_whole)
+
+
+def test_a_survey_looks_at_the_time_for_each_group(
+    make: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second passes with each round trip for a group."""
+    store, now = filled(make()), [1000.0]
+    measured = namespace.Namespace._measure_uses
+
+    def slow(self: namespace.Namespace, group: namespace.Group, hot_key: bytes) -> None:
+        now[0] += 1
+        measured(self, group, hot_key)
+
+    monkeypatch.setattr(namespace.Namespace, "_measure_uses", slow)
+    monkeypatch.setattr(namespace, "monotonic", lambda: now[0])
+    found = store.namespace().survey(1.5)
+    assert (len(found.groups), found.is_whole) == (2, False)
 
 
 def test_an_empty_namespace_is_a_whole_survey_of_nothing(make: MakeStore) -> None:
