@@ -120,6 +120,12 @@ def test_with_tls_only_a_server_that_the_authority_vouches_for_is_used(
             server.resume()
 
 
+def claimed_and_released(store: RedisStore) -> None:
+    assert store.claim(KEYS[:10], 60) == [True] * 10
+    store.release(KEYS[:10])
+    assert store.flush(PATIENCE_SECONDS)
+
+
 def documented_user() -> str:
     """The line of docs/cache.md that makes a user."""
     (found,) = re.findall(r"(?m)^    (ACL SETUSER .*)$", (ROOT / "docs/cache.md").read_text())
@@ -135,8 +141,9 @@ def test_the_documented_user_may_do_all_that_a_store_does(
         store = filled(make(url, namespace="switchyard"))
         assert store.get_many(KEYS) == VALUES
         assert set(store.hottest(b"group", 1000)) == set(KEYS)
-        assert store.flush(PATIENCE_SECONDS)
+        claimed_and_released(store)
         assert admin.acl_log() == []
+        assert not list(admin.scan_iter(b"switchyard:lease/*"))
         stats = store.stats()
     assert not any(stats[name] for name in ("failures", "write_failures", "invalid", "opened"))
     stranger = make(url, namespace="other")
@@ -153,7 +160,7 @@ def test_in_a_cluster_the_documented_user_needs_one_right_more(
     url = three_nodes.url.replace("//", "//switchyard:PASSWORD@")
     store = filled(make(url, namespace="switchyard"))
     assert store.get_many(KEYS) == VALUES
-    assert store.flush(PATIENCE_SECONDS)
+    claimed_and_released(store)
     assert [admin.acl_log() for admin in three_nodes.admins] == [[], [], []]
     stats = store.stats()
     assert not any(stats[name] for name in ("failures", "write_failures", "invalid", "opened"))
