@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from cache import RedisBounds, RedisStore, export_namespace
+from cache import RedisBounds, RedisStore, export_namespace, import_namespace
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
 
 from .deployments import (
@@ -149,6 +149,41 @@ def test_the_documented_user_may_do_all_that_a_store_does(
     stranger = make(url, namespace="other")
     assert stranger.get_many(KEYS) == [None] * len(KEYS)
     assert stranger.stats()["failures"] > 0, "no other namespace is open to it"
+
+
+def test_a_name_for_the_connections_takes_the_documented_right(
+    make: MakeStore, redis_server: RedisServer
+) -> None:
+    (right,) = re.findall(r"the option `client_name` `(\S+)`", (ROOT / "docs/cache.md").read_text())
+    with Redis.from_url(redis_server.url) as admin:
+        admin.execute_command(documented_user())
+        url = redis_server.url.replace("//", "//switchyard:PASSWORD@") + "?client_name=named"
+        without = make(url, namespace="switchyard", bounds=HURRIED)
+        assert without.get_many([b"a"]) == [None]
+        assert without.stats()["failures"] == 1
+        admin.execute_command(f"{documented_user()} {right}")
+        store = filled(make(url, namespace="switchyard"))
+        assert store.get_many(KEYS) == VALUES
+        assert store.stats()["failures"] == 0
+        assert "named" in {client["name"] for client in admin.client_list()}
+
+
+def test_with_the_documented_rights_an_operator_may_do_what_he_does(
+    make: MakeStore, redis_server: RedisServer
+) -> None:
+    (rights,) = re.findall(r"(?m)^    (\+scan .*)$", (ROOT / "docs/cache.md").read_text())
+    with Redis.from_url(redis_server.url) as admin:
+        admin.execute_command(f"{documented_user()} {rights}")
+        url = redis_server.url.replace("//", "//switchyard:PASSWORD@")
+        store = make(url, namespace="switchyard")
+        store.put_many([(b"masks/1/aa/1", b"value")])
+        assert store.flush(PATIENCE_SECONDS)
+        found = store.namespace().survey(PATIENCE_SECONDS)
+        assert (len(found.groups), found.is_whole, bool(found.server)) == (1, True, True)
+        file = io.BytesIO()
+        assert export_namespace(store, file, seconds=PATIENCE_SECONDS).entries == 1
+        assert import_namespace(store, io.BytesIO(file.getvalue())).entries == 1
+        assert admin.acl_log() == []
 
 
 def test_in_a_cluster_the_documented_user_needs_one_right_more(
