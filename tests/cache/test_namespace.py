@@ -19,6 +19,9 @@ from cache import (
     namespace,
 )
 from cache.seal import Seal
+from tests.cache.hostile_server import hostile_server
+from tests.cache.test_redis_store_hostile import ANSWERS
+from tests.cache.test_redis_store_hostile import BOUNDS as SHORT
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
 
 SECRET = b"a secret of the tests"
@@ -348,6 +351,15 @@ def test_without_the_right_to_info_a_survey_tells_of_entries_only(
         admin.execute_command("ACL", "SETUSER", "default", "-info")
         found = store.namespace().survey(PATIENCE_SECONDS)
     assert (found.server, len(found.groups), found.is_whole) == ({}, 3, True)
+
+
+@pytest.mark.parametrize("what", ["deep nesting", "no number", "huge number", "an error", "drip"])
+def test_what_is_no_reply_is_an_error(what: str) -> None:
+    with hostile_server(ANSWERS[what], polite=False) as server:
+        store = RedisStore(server.url, namespace="test", key=SECRET, bounds=SHORT)
+        with pytest.raises(RedisUnusable):
+            store.namespace().check()
+        store.close()
 
 
 def test_a_mistake_of_ours_is_not_taken_for_a_redis_that_failed(
