@@ -7,13 +7,15 @@
                                                       rediss+sentinel:// and rediss+cluster://, too
 
 User and password are Redis' own; a Sentinel has others, in the options ``sentinel_username`` and
-``sentinel_password``. What stands before the @ and in options is percent-encoded as in any URL.
+``sentinel_password``. What stands before the @ and in options is percent-encoded as in any URL; an
+@ further on is refused, since before it may stand a password in which that was forgotten.
 Options that would take our bounds away (time-outs, sizes, protocol) are not among those taken.
 
 Not here    connecting (connecting), and anything that redis-py would have to be there for: a
             setting is checked before it is known whether there is one.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, NoReturn
@@ -43,6 +45,9 @@ _TLS: Final = (
     "ssl_cert_reqs",
     "ssl_check_hostname",
 )
+#: a name or an address; anything else may be part of a password that was not encoded, or too much
+_HOST: Final = re.compile(r"[\w.:%-]+")
+_OPTION: Final = re.compile(r"[a-z_]+")
 _WORDS: Final = {
     "ssl_cert_reqs": ("required", "optional", "none"),
     "ssl_check_hostname": ("true", "false"),
@@ -72,6 +77,8 @@ class RedisAddress:
             ValueError: the URL means nothing. The message quotes neither user nor password.
         """
         kind, tls, rest = _scheme(url)
+        if "@" in "".join(re.split("[/?#]", rest, maxsplit=1)[1:]):
+            _refuse("there is an @ behind the host: encode /, ? and # in user and password")
         rest, _, query = rest.partition("#")[0].partition("?")
         netloc, _, path = rest.partition("/")
         login, at, places = netloc.rpartition("@")
@@ -142,7 +149,8 @@ def _options(query: str, kind: Kind, tls: bool) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in known:
-            _refuse(f"the option {name!r} is not one of {', '.join(known)}")
+            shown = f"the option {name!r}" if _OPTION.fullmatch(name) else "an option"
+            _refuse(f"{shown} is not one of {', '.join(known)}")
         if name in _WORDS and value.lower() not in _WORDS[name]:
             _refuse(f"the option {name!r} is one of {', '.join(_WORDS[name])}")
         found[name] = value.lower() if name in _WORDS else value
@@ -158,15 +166,17 @@ def _host(place: str, usual_port: int) -> tuple[str, int]:
     bracket, closed, rest = place.partition("]")
     host = bracket[1:] if closed and place.startswith("[") else place.partition(":")[0]
     port = rest if closed else place.partition(":")[2]
-    port = port.removeprefix(":")
+    port, host = port.removeprefix(":"), unquote(host)
     if not host:
         _refuse("a host is missing")
+    if not _HOST.fullmatch(host):
+        _refuse("a host is no name and no address: is there too much percent-encoded?")
     if not port and place.endswith(":"):
         _refuse(f"a port is missing after {host}")
     number = int(port) if port.isascii() and port.isdigit() else 0
     if port and not 0 < number < 1 << 16:
         _refuse(f"the port of {host} must be a number from 1 to 65535")
-    return unquote(host), number or usual_port
+    return host, number or usual_port
 
 
 def _db(text: str, kind: Kind) -> int:

@@ -23,6 +23,7 @@ from redis.connection import (
     SSLConnection,
     UnixDomainSocketConnection,
 )
+from redis.exceptions import InvalidResponse
 from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
 
 from . import deadline
@@ -139,6 +140,13 @@ class _Bounded:
     def send_packed_command(self, command: Any, check_health: bool = True) -> None:
         self._allowance.renew()
         super().send_packed_command(command, check_health)  # type: ignore[misc]
+
+    def read_response(self, *arguments: Any, **options: Any) -> Any:
+        """redis-py lets through what its parser meets in bytes that are no reply."""
+        try:
+            return super().read_response(*arguments, **options)  # type: ignore[misc]
+        except (ValueError, RecursionError) as error:
+            raise InvalidResponse(f"this is no reply ({type(error).__name__})") from None
 
 
 class BoundedConnection(_Bounded, Connection):

@@ -1,23 +1,26 @@
 """A Redis Cluster as one client: commands of one key each, and pipelines of such commands.
 
-redis-py knows which node has which slot (``RedisCluster``); what is sent goes to the nodes through
-connections of our own, which are bounded, one pipeline for each node. redis-py's own pipelines
-repeat what failed command by command, look for the new layout and sleep meanwhile, all of it in the
-thread that asked: here a command that another node would have answered has simply failed.
+One node tells which has which slot (cluster_layout); what is sent goes to the nodes in one pipeline
+for each. redis-py's ``RedisCluster`` bounds neither the bytes nor the seconds of what a node
+answers; its pipelines repeat what failed command by command, look for the new layout and sleep
+meanwhile, all of it in the thread that asked: here a command that another node would have answered
+has simply failed.
 
-Invariants  I1 the layout is read by threads without a deadline only: in the background.
+Invariants  I1 who comes first reads the layout, within his deadline; it is read again only by
+               threads without one: in the background.
             I2 after a connection that failed, or a node that did not have a slot, it is read again
                before the next ``ping`` is answered.
+            I3 a reading of it asks the nodes that were named and ``MOST_ASKED`` more, in turn, each
+               within the bounds of its connection.
 Cost        a pipeline: one round trip for each node that has one of its keys, in turn.
 Threads     any.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from redis import Redis
-from redis.cluster import ClusterNode, RedisCluster
 from redis.exceptions import (
     AskError,
     ClusterDownError,
@@ -28,8 +31,10 @@ from redis.exceptions import (
 )
 
 from . import deadline
+from .cluster_layout import ClusterLayout, Host
 
-Host = tuple[str, int]
+#: nodes that are asked for the layout beside those that were named
+MOST_ASKED: Final = 16
 #: what says that the layout changed, or that a node is gone; redis-py 5 leaves it at the words
 _ELSEWHERE = (AskError, ClusterDownError, ClusterError, ConnectionError, MovedError, TimeoutError)
 _WORDS = ("MOVED ", "ASK ", "CLUSTERDOWN ")
@@ -40,20 +45,20 @@ class ClusterClient:
 
     Args:
         hosts: some nodes, from which the others are found.
-        layout_of: asks some nodes for the layout of the cluster.
         client_of: a client of one node, which connects on first use.
+        asker_of: the same, to ask it for the layout once.
     """
 
     def __init__(
         self,
         hosts: Sequence[Host],
-        layout_of: Callable[[list[ClusterNode]], RedisCluster],
         client_of: Callable[[Host], Redis],
+        asker_of: Callable[[Host], Redis],
     ) -> None:
         self._hosts = tuple(hosts)
-        self._layout_of = layout_of
         self._client_of = client_of
-        self._layout: RedisCluster | None = None
+        self._asker_of = asker_of
+        self._layout: ClusterLayout | None = None
         self._is_old = True
         self._clients: dict[Host, Redis] = {}
         self._lock = Lock()
@@ -79,9 +84,9 @@ class ClusterClient:
 
     def ping(self) -> bool:
         """Every primary answers. Finds them first if something was not where it had been."""
-        for node in self._known_layout().get_primaries():
+        for host in self._known_layout().primaries:
             try:
-                self.client_at((node.host, node.port)).ping()
+                self.client_at(host).ping()
             except Exception:
                 self.note_change()
                 raise
@@ -89,17 +94,15 @@ class ClusterClient:
 
     def primaries(self) -> list[Redis]:
         """Clients of all nodes that have keys."""
-        return [
-            self.client_at((node.host, node.port)) for node in self._known_layout().get_primaries()
-        ]
+        return [self.client_at(host) for host in self._known_layout().primaries]
 
     def client_for(self, key: bytes) -> Redis:
         """Of the node that has the key."""
-        node = self._known_layout().get_node_from_key(key)
-        if node is None:
+        host = self._known_layout().host_of(key)
+        if host is None:
             self.note_change()
             raise ConnectionError("no node has this slot")
-        return self.client_at((node.host, node.port))
+        return self.client_at(host)
 
     def client_at(self, host: Host) -> Redis:
         with self._lock:
@@ -111,30 +114,39 @@ class ClusterClient:
         """Something was not where the layout says."""
         self._is_old = True
 
-    def _known_layout(self) -> RedisCluster:
+    def _known_layout(self) -> ClusterLayout:
         layout = self._layout
-        if deadline.is_set() or (layout is not None and not self._is_old):
-            if layout is None:
-                raise ConnectionError("the cluster was not reached yet")
-            return layout
-        return self._read_layout()
-
-    def _read_layout(self) -> RedisCluster:
-        """Of the nodes known last, and of those that were named at first."""
-        known = [] if self._layout is None else self._layout.get_primaries()
-        hosts = dict.fromkeys([*((node.host, node.port) for node in known), *self._hosts])
-        layout = self._layout_of([ClusterNode(host, port) for host, port in hosts])
-        places = {(node.host, node.port) for node in layout.get_nodes()}
-        with self._lock:
-            gone = [self._clients.pop(host) for host in set(self._clients) - places]
-            before, self._layout, self._is_old = self._layout, layout, False
-        _close([*gone, before])
+        if layout is None or (self._is_old and not deadline.is_set()):
+            return self._read_layout()
         return layout
+
+    def _read_layout(self) -> ClusterLayout:
+        """From the first node that has one, of those that were named and of those known last."""
+        known = () if self._layout is None else self._layout.primaries[:MOST_ASKED]
+        layout = self._ask_for_layout(dict.fromkeys([*self._hosts, *known]))
+        with self._lock:
+            gone = [self._clients.pop(host) for host in set(self._clients) - {*layout.primaries}]
+            self._layout, self._is_old = layout, False
+        _close(gone)
+        return layout
+
+    def _ask_for_layout(self, hosts: Iterable[Host]) -> ClusterLayout:
+        failed = "none was named"
+        for host in hosts:
+            client = self._asker_of(host)
+            try:
+                # as two words: redis-py would make something of the answer to "CLUSTER SLOTS"
+                return ClusterLayout(client.execute_command("CLUSTER", "SLOTS"), host)
+            except Exception as error:
+                failed = type(error).__name__
+            finally:
+                client.close()
+        raise ConnectionError(f"no node told the layout of the cluster ({failed})")
 
     def close(self) -> None:
         """Let go of all connections; they are made again if something is asked."""
         with self._lock:
-            open_ones = [*self._clients.values(), self._layout]
+            open_ones = list(self._clients.values())
         _close(open_ones)
 
 
@@ -144,10 +156,9 @@ def _is_elsewhere(reply: Any) -> bool:
     return isinstance(reply, _ELSEWHERE) or str(reply).startswith(_WORDS)
 
 
-def _close(clients: Sequence[Redis | RedisCluster | None]) -> None:
+def _close(clients: Sequence[Redis]) -> None:
     for client in clients:
-        if client is not None:
-            client.close()
+        client.close()
 
 
 class ClusterPipeline:

@@ -10,19 +10,20 @@ Representation   of one server and behind Sentinels a ``redis.Redis``, of a clus
 Not here         what is said on the connections (redis_store).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from redis import Redis
 from redis.backoff import NoBackoff
-from redis.cluster import ClusterNode, RedisCluster
 from redis.connection import ConnectionPool
 from redis.retry import Retry
 from redis.sentinel import Sentinel, SentinelConnectionPool
 
+from . import cluster_layout
 from .address import RedisAddress
 from .bounded_connection import connection_class, sentinel_connection_class
-from .cluster import ClusterClient, Host
+from .cluster import ClusterClient
+from .cluster_layout import Host
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,19 +81,14 @@ def _behind_sentinels(address: RedisAddress, bounds: ConnectionBounds) -> Redis:
 
 
 def _of_cluster(address: RedisAddress, bounds: ConnectionBounds) -> ClusterClient:
-    def layout_of(nodes: list[ClusterNode]) -> RedisCluster:
-        return RedisCluster(
-            startup_nodes=nodes,
-            ssl=address.tls,
-            socket_timeout=bounds.reply_seconds,
-            **_connected(address, bounds),
-            **_login(address),
-        )
-
     def node_at(host: Host) -> Redis:
         return _of_server(address, bounds, {**_login(address), **_place(host)})
 
-    return ClusterClient(address.hosts, layout_of, node_at)
+    def asker_of(host: Host) -> Redis:
+        of_layout = replace(bounds, reply_bytes=cluster_layout.MOST_BYTES)
+        return _of_server(address, of_layout, {**_login(address), **_place(host)})
+
+    return ClusterClient(address.hosts, node_at, asker_of)
 
 
 def _place(host: Host) -> dict[str, Any]:
@@ -104,17 +100,21 @@ def _login(address: RedisAddress) -> dict[str, Any]:
 
 
 def _bounded(address: RedisAddress, bounds: ConnectionBounds) -> dict[str, Any]:
-    """What our own connection classes take."""
+    """What our connection classes take."""
     return {
-        **_connected(address, bounds),
+        **_options(address),
         "reply_bytes": bounds.reply_bytes,
         "reply_seconds": bounds.reply_seconds,
         "socket_timeout": min(bounds.socket_seconds, bounds.reply_seconds),
+        "socket_connect_timeout": bounds.connect_seconds,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 2,
+        "decode_responses": False,
     }
 
 
-def _connected(address: RedisAddress, bounds: ConnectionBounds) -> dict[str, Any]:
-    """What all connections take."""
+def _options(address: RedisAddress) -> dict[str, Any]:
+    """Those of the URL that connections take."""
     options: dict[str, Any] = {
         name: value
         for name, value in address.options.items()
@@ -125,10 +125,4 @@ def _connected(address: RedisAddress, bounds: ConnectionBounds) -> dict[str, Any
         options["ssl_check_hostname"] = (
             verifies and address.options.get("ssl_check_hostname") != "false"
         )
-    return {
-        **options,
-        "socket_connect_timeout": bounds.connect_seconds,
-        "retry": Retry(NoBackoff(), 0),
-        "protocol": 2,
-        "decode_responses": False,
-    }
+    return options

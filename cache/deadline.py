@@ -24,10 +24,13 @@ _here = _Deadline()
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
     """What is waited for inside ends so many seconds from now, or twice as many if a connection
-    must be made: a first reading would else have less than all others.
+    must be made: a first reading would else have less than all others. Inside of another, never
+    later than that one.
     """
     before = _here.until, _here.grace
-    _here.until, _here.grace = monotonic() + seconds, seconds
+    until = monotonic() + seconds
+    grace = min(seconds, max(0.0, before[0] - until))
+    _here.until, _here.grace = min(until, before[0]), grace
     try:
         yield
     finally:

@@ -82,6 +82,7 @@ class RedisLeases:
     Args:
         reader, writer: Redis clients; the writer is the write-behind thread's.
         prefix: what all names of the namespace begin with.
+        refused: told how many commands of one round trip Redis refused.
     """
 
     def __init__(
@@ -90,12 +91,14 @@ class RedisLeases:
         writer: Any,
         seal: Seal,
         prefix: bytes,
+        refused: Callable[[int], None],
         clock: Callable[[], float] = time,
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._seal = seal
         self._prefix = prefix + PREFIX
+        self._refused = refused
         self._clock = clock
         self._process = Process()
 
@@ -110,7 +113,7 @@ class RedisLeases:
             name = self._prefix + key
             pipeline.set(name, self._wrap(name, milliseconds), nx=True, px=milliseconds)
             pipeline.getrange(name, 0, OVERHEAD + _BODY.size)
-        replies = pipeline.execute(raise_on_error=False)
+        replies = self._replies(pipeline)
         return [
             self._holder(self._prefix + key, reply) in (None, self._process.name)
             for key, reply in zip(keys, replies[1::2], strict=True)
@@ -122,12 +125,19 @@ class RedisLeases:
         names = [self._prefix + key for key in keys]
         for name in names:
             pipeline.getrange(name, 0, OVERHEAD + _BODY.size)
-        replies = pipeline.execute(raise_on_error=False)
+        replies = self._replies(pipeline)
         pipeline = self._writer.pipeline(transaction=False)
         for name, reply in zip(names, replies, strict=True):
             if self._holder(name, reply) == self._process.name:
                 pipeline.delete(name)
-        pipeline.execute(raise_on_error=False)
+        self._replies(pipeline)
+
+    def _replies(self, pipeline: Any) -> list[Any]:
+        """Of one round trip. A value of another type in a lease's place was not refused."""
+        replies: list[Any] = pipeline.execute(raise_on_error=False)
+        failed = [reply for reply in replies if isinstance(reply, Exception)]
+        self._refused(sum(not str(reply).startswith("WRONGTYPE") for reply in failed))
+        return replies
 
     def _wrap(self, name: bytes, milliseconds: int) -> bytes:
         until = int(1000 * self._clock()) + milliseconds

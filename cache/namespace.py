@@ -2,7 +2,8 @@
 
 Representation   see entries.py; nothing is kept here.
 Invariants       I1 nothing takes longer than the seconds that it was given, nor lists more than
-                    ``MOST_ENTRIES``; whoever gets only a part is told.
+                    ``MOST_ENTRIES`` keys of at most ``MOST_KEY_BYTES``, or ``MOST_GROUPS``;
+                    whoever gets only a part is told. Longer keys are none that a store writes.
                  I2 an entry is handed out only if it was sealed for its key.
                  I3 what Redis does wrong is ``RedisUnusable``, without an address in it: these are
                     an operator's questions, and a cache that looks empty would be no answer.
@@ -16,12 +17,17 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Final
 
+from redis.exceptions import RedisError
+
 from .connecting import primaries_of
+from .dump import MOST_KEY_BYTES
 from .entries import MOST_ENTRIES, MOST_USES, Entry, batches, is_entry
 from .seal import OVERHEAD, Seal
 
 #: keys that Redis looks at for one round trip: about a millisecond of its time
 SCANNED_AT_ONCE: Final = 1_000
+#: groups of a survey: versions times vocabularies, of which a site has some
+MOST_GROUPS: Final = 1_000
 #: facts of INFO that a survey names
 SERVER_FACTS: Final = (
     "redis_version",
@@ -64,11 +70,11 @@ class Group:
 
 @dataclass(slots=True)
 class Survey:
-    """What lies in a namespace; ``is_whole`` unless time or ``MOST_ENTRIES`` ran out."""
+    """What lies in a namespace; ``is_whole`` unless time or a bound ran out."""
 
     groups: list[Group] = field(default_factory=list)
     is_whole: bool = True
-    #: of the server as a whole
+    #: of the server as a whole; of a cluster, one node
     server: dict[str, str] = field(default_factory=dict)
 
 
@@ -93,7 +99,7 @@ class Namespace:
         for found in self._scan(pattern):
             for key in found:
                 short = key.removeprefix(self._prefix) if isinstance(key, bytes) else b""
-                if is_entry(short) and short not in seen:
+                if len(short) <= MOST_KEY_BYTES and is_entry(short) and short not in seen:
                     seen.add(short)
                     yield short
             if len(seen) > MOST_ENTRIES:
@@ -118,7 +124,7 @@ class Namespace:
         for key in keys:
             pipeline.getrange(self._prefix + key, 0, self.value_bytes + OVERHEAD)
             pipeline.zscore(*self._place_of_use(key))
-        replies = self._ask(pipeline.execute, raise_on_error=False)
+        replies = self._replies(pipeline)
         held = [
             self._entry(key, sealed, uses)
             for key, sealed, uses in zip(keys, replies[::2], replies[1::2], strict=True)
@@ -133,8 +139,7 @@ class Namespace:
         value = self.seal.unwrap(self._prefix + key, sealed)
         if value is None or len(value) > self.value_bytes:
             return None
-        count = int(uses) if isinstance(uses, float) and 0 <= uses <= MOST_USES else 0
-        return Entry(key, value, count)
+        return Entry(key, value, _count(uses))
 
     def note_uses(self, entries: Sequence[Entry]) -> None:
         """Raises what is remembered of uses to what the entries say; a hint, and sent as one."""
@@ -143,7 +148,7 @@ class Namespace:
             hot_key, name = self._place_of_use(entry.key)
             if entry.uses:
                 pipeline.zadd(hot_key, {name: entry.uses}, gt=True)
-        self._ask(pipeline.execute, raise_on_error=False)
+        self._replies(pipeline)
 
     def survey(self, seconds: float) -> Survey:
         """What lies here, looked at for so long at most. Raises RedisUnusable."""
@@ -152,41 +157,53 @@ class Namespace:
         until = monotonic() + seconds
         try:
             for keys in batches(self.keys(seconds), SCANNED_AT_ONCE):
-                self._measure(keys, groups)
-                if monotonic() > until:
-                    survey.is_whole = False
-                    break
+                self._measure(keys, groups, until)
         except ListingCut:
             survey.is_whole = False
         survey.groups = [groups[key] for key in sorted(groups)]
         return survey
 
-    def _measure(self, keys: Sequence[bytes], groups: dict[tuple[bytes, ...], Group]) -> None:
-        """One round trip."""
+    def _measure(
+        self, keys: Sequence[bytes], groups: dict[tuple[bytes, ...], Group], until: float
+    ) -> None:
+        """One round trip, and one for each group that is new. Raises ListingCut."""
         pipeline = self._client.pipeline(transaction=False)
         for key in keys:
             pipeline.memory_usage(self._prefix + key)
             pipeline.ttl(self._prefix + key)
-        replies = self._ask(pipeline.execute, raise_on_error=False)
+        replies = self._replies(pipeline)
         for key, size, ttl in zip(keys, replies[::2], replies[1::2], strict=True):
             if isinstance(size, int) and isinstance(ttl, int):  # else it is gone by now
-                self._group_of(key, groups).add(size, ttl)
+                self._group_of(key, groups, until).add(size, ttl)
+        if monotonic() > until:
+            raise ListingCut("the survey took longer than it may")
 
-    def _group_of(self, key: bytes, groups: dict[tuple[bytes, ...], Group]) -> Group:
+    def _group_of(self, key: bytes, groups: dict[tuple[bytes, ...], Group], until: float) -> Group:
         parts = tuple(key.split(b"/")[:3])
         if parts not in groups:
+            if len(groups) == MOST_GROUPS:
+                raise ListingCut(f"there are more than {MOST_GROUPS:,} groups")
+            if monotonic() > until:
+                raise ListingCut("the survey took longer than it may")
             kind, version, vocabulary = (part.decode("utf-8", "replace") for part in parts)
             groups[parts] = Group(kind, version, vocabulary)
-            hot, _ = self._place_of_use(key)
-            groups[parts].used = self._ask(self._client.zcard, hot)
-            best = self._ask(self._client.zrevrange, hot, 0, 0, withscores=True)
-            groups[parts].most_uses = int(best[0][1]) if best else 0
+            self._measure_uses(groups[parts], self._place_of_use(key)[0])
         return groups[parts]
 
+    def _measure_uses(self, group: Group, hot_key: bytes) -> None:
+        """One round trip; what is no sorted set tells of no uses."""
+        pipeline = self._client.pipeline(transaction=False)
+        pipeline.zcard(hot_key)
+        pipeline.zrevrange(hot_key, 0, 0, withscores=True)
+        used, best = self._replies(pipeline)
+        group.used = used if isinstance(used, int) else 0
+        group.most_uses = _count(best[0][1]) if isinstance(best, list) and best else 0
+
     def _server(self) -> dict[str, str]:
-        """Of the server as a whole, what sizing it needs; nothing where INFO is not permitted."""
+        """What sizing the server needs, or one node; nothing where INFO is not permitted."""
+        node = self._ask(primaries_of, self._client)[0]
         try:
-            found = self._ask(self._client.info)
+            found = self._ask(node.info)
         except RedisUnusable:
             self.check()
             return {}
@@ -197,9 +214,26 @@ class Namespace:
         group, _, name = key.rpartition(b"/")
         return self._prefix + b"hot/" + group, name
 
+    def _replies(self, pipeline: Any) -> list[Any]:
+        """Of one round trip. Only a value of another type is an answer that is an exception."""
+        replies: list[Any] = self._ask(pipeline.execute, raise_on_error=False)
+        for reply in replies:
+            if isinstance(reply, Exception) and not str(reply).startswith("WRONGTYPE"):
+                raise _unusable(reply)
+        return replies
+
     def _ask(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:
             return call(*arguments, **options)
-        except Exception as error:
-            # The type alone: a client library's messages may quote an address.
-            raise RedisUnusable(f"Redis failed ({type(error).__name__})") from None
+        except (RedisError, OSError) as error:
+            raise _unusable(error) from None
+
+
+def _unusable(error: Exception) -> RedisUnusable:
+    """The type alone: a client library's messages may quote an address."""
+    return RedisUnusable(f"Redis failed ({type(error).__name__})")
+
+
+def _count(uses: Any) -> int:
+    """A score as a number of uses; who can write to Redis can write any."""
+    return int(uses) if isinstance(uses, float) and 0 <= uses <= MOST_USES else 0

@@ -126,7 +126,9 @@ class RedisStore:
         address = RedisAddress.of(url)
         self._reader = client_of(address, _of_connections(bounds))
         self._writer = client_of(address, _of_connections(bounds))
-        self._leases = RedisLeases(self._reader, self._writer, self._seal, self._prefix)
+        self._leases = RedisLeases(
+            self._reader, self._writer, self._seal, self._prefix, self._lease_refused
+        )
         self._closed = False
         self._breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
         self._counts = Counters(*_COUNTERS)
@@ -272,6 +274,10 @@ class RedisStore:
             except Exception as error:
                 self._failed(error)
 
+    def _lease_refused(self, count: int) -> None:
+        """Commands; they say nothing against reading entries, so the breaker stays closed."""
+        self._counts.add(write_failures=count)
+
     def _write_entries(self, batch: list[Pair]) -> None:
         """One round trip."""
         written = [(key, value) for key, value in batch if value is not None]
@@ -374,7 +380,7 @@ _COUNTERS: Final = (
     "failures",  # time-outs, refused connections, errors of the server
     "writes",
     "written_bytes",
-    "write_failures",
+    "write_failures",  # entries and leases that could not be written, or not be given back
     "knocks",  # times a Redis that had failed was asked whether it is back
     "denied",  # claims of what another process makes now
     "dropped",  # not queued, because too much waits already

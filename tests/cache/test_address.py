@@ -22,6 +22,9 @@ MEANINGS: dict[str, dict[str, Any]] = {
         "options": {"ssl_ca_certs": "/ca.pem", "ssl_check_hostname": "false"}
     },
     "unix:///run/redis.sock": {"kind": "unix", "path": "/run/redis.sock", "hosts": ()},
+    "redis://[fe80::1%25eth0]:7": {"hosts": (("fe80::1%eth0", 7),)},
+    "redis://redis?client_name=me%40here": {"options": {"client_name": "me@here"}},
+    "unix:///a%40b": {"path": "/a@b"},
     "unix:///a%20b/c?db=3&username=u&password=p%26": {
         "path": "/a b/c",
         "db": 3,
@@ -74,6 +77,11 @@ REFUSED = {
     "redis://redis?ssl_ca_certs=/ca.pem": "'ssl_ca_certs' is not one of",
     "rediss://redis?ssl_cert_reqs=perhaps": "required, optional, none",
     "redis://redis?sentinel_password=s": "'sentinel_password' is not one of",
+    "redis://redis?Name=x": "an option is not one of",
+    "redis://redis/0@": "encode /",
+    "redis://redis?client_name=a@b": "encode /",
+    "redis://redis/#@": "encode /",
+    "redis://a%40b": "no name and no address",
     "unix://": "path",
     "unix://run/redis.sock": "unix:///path",
     "unix:///run/redis.sock?db=x": "database",
@@ -115,6 +123,7 @@ def test_what_is_shown_holds_no_secret(url: str) -> None:
         "redis://u:secret@redis/secretdb",
         "ftp://u:secret@redis",
         "rediss://u:secret@redis?ssl_cert_reqs=secret",
+        "rediss://u:secret@redis?SECRET",
     ],
 )
 def test_a_refusal_quotes_no_password(url: str) -> None:
@@ -122,3 +131,21 @@ def test_a_refusal_quotes_no_password(url: str) -> None:
         RedisAddress.of(url)
     assert "secret@" not in str(refused.value)
     assert "=secret" not in str(refused.value)
+    assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize("scheme", ["redis", "unix", "redis+sentinel", "redis+cluster"])
+@pytest.mark.parametrize("user", ["", "name"])
+@pytest.mark.parametrize("between", ["/", "?", "#", "/0?", "?x=", ":/", "@/", "@x/", ",/", "]/"])
+def test_no_part_of_a_password_that_was_not_encoded_is_quoted(
+    scheme: str, user: str, between: str
+) -> None:
+    """Nor of one after which even the @ was encoded."""
+    url = f"{scheme}://{user}:FIRST{between}SECOND@redis:6379/0"
+    for written in (url, url.replace(f"{between}SECOND@", "%2FSECOND%40"), url.replace(":F", "F")):
+        try:
+            shown = RedisAddress.of(written).shown()
+        except ValueError as refused:
+            shown = str(refused)
+        assert "FIRST" not in shown
+        assert "SECOND" not in shown

@@ -26,6 +26,19 @@ def test_it_holds_inside_and_what_held_before_holds_again() -> None:
     assert deadline.left() == math.inf
 
 
+def test_one_inside_of_another_ends_no_later_whether_connecting_or_not() -> None:
+    with deadline.within(HOUR):
+        with deadline.within(2 * HOUR):
+            deadline.connecting()
+            assert 0 < deadline.left() <= HOUR
+        with deadline.within(HOUR / 2):
+            assert deadline.left() <= HOUR / 2
+            deadline.connecting()
+            assert HOUR / 2 < deadline.left() <= HOUR
+        deadline.connecting()
+        assert HOUR < deadline.left() <= 2 * HOUR
+
+
 def test_connecting_adds_as_much_again_but_once() -> None:
     with deadline.within(HOUR):
         for _ in range(3):

@@ -268,6 +268,7 @@ def test_a_value_of_another_type_denies_nothing(make: MakeStore, redis_url: str)
     with Redis.from_url(redis_url) as raw:
         raw.rpush(lease_name(store, b"a"), "x")
         assert store.claim([b"a"], LONG) == [True]
+        assert store.stats()["write_failures"] == 0
         raw.expire(lease_name(store, b"a"), 60)
 
 
@@ -312,7 +313,20 @@ def test_a_full_redis_grants_all(make: MakeStore, redis_server: RedisServer) -> 
         admin.config_set("maxmemory", "1")
     for store in (make(redis_server.url), make(redis_server.url)):
         assert store.claim([b"a"], LONG) == [True]
-        assert store.stats()["open"] == 0
+        assert (store.stats()["open"], store.stats()["write_failures"]) == (0, 1)
+
+
+@pytest.mark.parametrize("command", ["set", "getrange", "del"])
+def test_what_redis_refuses_of_a_lease_is_counted(
+    make: MakeStore, redis_server: RedisServer, command: str
+) -> None:
+    store = make(redis_server.url)
+    with Redis.from_url(redis_server.url) as admin:
+        admin.execute_command("ACL", "SETUSER", "default", f"-{command}")
+        assert store.claim([b"a"], LONG) == [True]
+        store.release([b"a"])
+        assert store.flush(PATIENCE_SECONDS)
+    assert store.stats()["write_failures"] == {"set": 1, "getrange": 2, "del": 1}[command]
 
 
 def test_closed_it_grants_all(make: MakeStore) -> None:

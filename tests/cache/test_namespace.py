@@ -13,11 +13,15 @@ from cache import (
     RedisBounds,
     RedisStore,
     RedisUnusable,
+    dump,
     export_namespace,
     import_namespace,
     namespace,
 )
 from cache.seal import Seal
+from tests.cache.hostile_server import hostile_server
+from tests.cache.test_redis_store_hostile import ANSWERS
+from tests.cache.test_redis_store_hostile import BOUNDS as SHORT
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
 
 SECRET = b"a secret of the tests"
@@ -123,6 +127,41 @@ def test_a_survey_counts_by_kind_version_and_vocabulary(make: MakeStore) -> None
     assert masks.most_ttl is not None
     assert 0 < masks.least_ttl <= masks.most_ttl <= 1_000
     assert "maxmemory_policy" in found.server
+
+
+def test_keys_longer_than_a_store_writes_are_no_entries(make: MakeStore, raw: Redis) -> None:
+    store = make()
+    longest = GROUP + b"/" + b"x" * (dump.MOST_KEY_BYTES - len(GROUP) - 1)
+    for key in (longest, longest + b"x"):
+        raw.set(store._prefix + key, b"planted", ex=60)
+    assert list(store.namespace().keys(PATIENCE_SECONDS)) == [longest]
+
+
+def test_a_survey_takes_so_many_groups_and_is_not_whole_beyond(
+    make: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = filled(make())
+    for most, is_whole in ((3, True), (2, False)):
+        monkeypatch.setattr(namespace, "MOST_GROUPS", most)
+        found = store.namespace().survey(PATIENCE_SECONDS)
+        assert (len(found.groups), found.is_whole) == (most, is_whole)
+
+
+def test_a_survey_looks_at_the_time_for_each_group(
+    make: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second passes with each round trip for a group."""
+    store, now = filled(make()), [1000.0]
+    measured = namespace.Namespace._measure_uses
+
+    def slow(self: namespace.Namespace, group: namespace.Group, hot_key: bytes) -> None:
+        now[0] += 1
+        measured(self, group, hot_key)
+
+    monkeypatch.setattr(namespace.Namespace, "_measure_uses", slow)
+    monkeypatch.setattr(namespace, "monotonic", lambda: now[0])
+    found = store.namespace().survey(1.5)
+    assert (len(found.groups), found.is_whole) == (2, False)
 
 
 def test_an_empty_namespace_is_a_whole_survey_of_nothing(make: MakeStore) -> None:
@@ -236,6 +275,29 @@ def test_without_a_secret_a_file_guards_against_accidents(make: MakeStore) -> No
     assert Seal(None).stream()[0] == data[5] == 0
 
 
+@pytest.mark.parametrize("score", ["+inf", "-inf", "-1", "5e9"])
+def test_a_number_of_uses_that_is_none_counts_as_none(
+    make: MakeStore, raw: Redis, score: str
+) -> None:
+    store = filled(make())
+    raw.execute_command("ZADD", store._prefix + b"hot/" + GROUP, score, b"0042")
+    raw.execute_command("ZREMRANGEBYRANK", store._prefix + b"hot/order/1", 0, -1)
+    found = store.namespace().survey(PATIENCE_SECONDS).groups
+    assert [group.most_uses for group in found] == [0 if score in ("+inf", "5e9") else 1, 1, 0]
+    assert store.namespace().read([GROUP + b"/0042"])[0][0].uses == 0
+    assert exported(store)
+
+
+def test_a_list_of_uses_of_another_type_is_no_uses(make: MakeStore, raw: Redis) -> None:
+    store = filled(make())
+    raw.set(store._prefix + b"hot/" + GROUP, b"a string")
+    masks = store.namespace().survey(PATIENCE_SECONDS).groups[0]
+    assert (masks.entries, masks.used, masks.most_uses) == (100, 0, 0)
+    data = exported(store)
+    import_namespace(store, io.BytesIO(data))
+    assert held(store) == PAIRS
+
+
 # -- a Redis that does not do its part ------------------------------------------------------------
 
 
@@ -254,6 +316,63 @@ def test_a_redis_that_is_down_is_an_error_that_names_no_address(
             act()
         assert "hidden" not in str(caught.value)
         assert "127.0.0.1" not in str(caught.value)
+
+
+ACTS: dict[str, tuple[str, Callable[[RedisStore], object]]] = {
+    "sizes": ("memory|usage", lambda store: store.namespace().survey(PATIENCE_SECONDS)),
+    "times": ("ttl", lambda store: store.namespace().survey(PATIENCE_SECONDS)),
+    "uses": ("zcard", lambda store: store.namespace().survey(PATIENCE_SECONDS)),
+    "most uses": ("zrevrange", lambda store: store.namespace().survey(PATIENCE_SECONDS)),
+    "keys": ("scan", exported),
+    "values": ("getrange", exported),
+    "scores": ("zscore", exported),
+    "noting uses": ("zadd", lambda store: import_namespace(store, io.BytesIO(exported(store)))),
+}
+
+
+@pytest.mark.parametrize("what", ACTS)
+def test_what_is_not_permitted_is_an_error_and_not_an_empty_cache(
+    make: MakeStore, redis_server: RedisServer, what: str
+) -> None:
+    command, act = ACTS[what]
+    store = filled(make(redis_server.url))
+    with Redis.from_url(redis_server.url) as admin:
+        assert store.namespace().survey(PATIENCE_SECONDS).server
+        admin.execute_command("ACL", "SETUSER", "default", f"-{command}")
+        with pytest.raises(RedisUnusable, match="NoPermissionError"):
+            act(store)
+
+
+def test_without_the_right_to_info_a_survey_tells_of_entries_only(
+    make: MakeStore, redis_server: RedisServer
+) -> None:
+    store = filled(make(redis_server.url))
+    with Redis.from_url(redis_server.url) as admin:
+        admin.execute_command("ACL", "SETUSER", "default", "-info")
+        found = store.namespace().survey(PATIENCE_SECONDS)
+    assert (found.server, len(found.groups), found.is_whole) == ({}, 3, True)
+
+
+@pytest.mark.parametrize("what", ["deep nesting", "no number", "huge number", "an error", "drip"])
+def test_what_is_no_reply_is_an_error(what: str) -> None:
+    with hostile_server(ANSWERS[what], polite=False) as server:
+        store = RedisStore(server.url, namespace="test", key=SECRET, bounds=SHORT)
+        with pytest.raises(RedisUnusable):
+            store.namespace().check()
+        store.close()
+
+
+def test_a_mistake_of_ours_is_not_taken_for_a_redis_that_failed(
+    make: MakeStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = make()
+
+    def mistaken() -> None:
+        raise TypeError("ours")
+
+    monkeypatch.setattr(store._writer, "ping", mistaken)
+    with pytest.raises(TypeError):
+        store.namespace().check()
 
 
 def test_a_redis_without_room_is_an_error_of_the_import(

@@ -2,6 +2,7 @@
 what failed over is found again.
 """
 
+import io
 import re
 import time
 import uuid
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from cache import RedisBounds, RedisStore
+from cache import RedisBounds, RedisStore, export_namespace, import_namespace
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
 
 from .deployments import (
@@ -85,13 +86,6 @@ def filled(store: RedisStore) -> RedisStore:
     return store
 
 
-def reached(store: RedisStore) -> RedisStore:
-    """A cluster is reached in the background."""
-    store.get_many([b"anything"])
-    until(lambda: not store.stats()["open"])
-    return store
-
-
 def ends_soon(store: RedisStore) -> None:
     start = time.monotonic()
     assert store.get_many(KEYS) == [None] * len(KEYS)
@@ -126,6 +120,12 @@ def test_with_tls_only_a_server_that_the_authority_vouches_for_is_used(
             server.resume()
 
 
+def claimed_and_released(store: RedisStore) -> None:
+    assert store.claim(KEYS[:10], 60) == [True] * 10
+    store.release(KEYS[:10])
+    assert store.flush(PATIENCE_SECONDS)
+
+
 def documented_user() -> str:
     """The line of docs/cache.md that makes a user."""
     (found,) = re.findall(r"(?m)^    (ACL SETUSER .*)$", (ROOT / "docs/cache.md").read_text())
@@ -141,13 +141,64 @@ def test_the_documented_user_may_do_all_that_a_store_does(
         store = filled(make(url, namespace="switchyard"))
         assert store.get_many(KEYS) == VALUES
         assert set(store.hottest(b"group", 1000)) == set(KEYS)
-        assert store.flush(PATIENCE_SECONDS)
+        claimed_and_released(store)
         assert admin.acl_log() == []
+        assert not list(admin.scan_iter(b"switchyard:lease/*"))
         stats = store.stats()
     assert not any(stats[name] for name in ("failures", "write_failures", "invalid", "opened"))
     stranger = make(url, namespace="other")
     assert stranger.get_many(KEYS) == [None] * len(KEYS)
     assert stranger.stats()["failures"] > 0, "no other namespace is open to it"
+
+
+def test_a_name_for_the_connections_takes_the_documented_right(
+    make: MakeStore, redis_server: RedisServer
+) -> None:
+    (right,) = re.findall(r"the option `client_name` `(\S+)`", (ROOT / "docs/cache.md").read_text())
+    with Redis.from_url(redis_server.url) as admin:
+        admin.execute_command(documented_user())
+        url = redis_server.url.replace("//", "//switchyard:PASSWORD@") + "?client_name=named"
+        without = make(url, namespace="switchyard", bounds=HURRIED)
+        assert without.get_many([b"a"]) == [None]
+        assert without.stats()["failures"] == 1
+        admin.execute_command(f"{documented_user()} {right}")
+        store = filled(make(url, namespace="switchyard"))
+        assert store.get_many(KEYS) == VALUES
+        assert store.stats()["failures"] == 0
+        assert "named" in {client["name"] for client in admin.client_list()}
+
+
+def test_with_the_documented_rights_an_operator_may_do_what_he_does(
+    make: MakeStore, redis_server: RedisServer
+) -> None:
+    (rights,) = re.findall(r"(?m)^    (\+scan .*)$", (ROOT / "docs/cache.md").read_text())
+    with Redis.from_url(redis_server.url) as admin:
+        admin.execute_command(f"{documented_user()} {rights}")
+        url = redis_server.url.replace("//", "//switchyard:PASSWORD@")
+        store = make(url, namespace="switchyard")
+        store.put_many([(b"masks/1/aa/1", b"value")])
+        assert store.flush(PATIENCE_SECONDS)
+        found = store.namespace().survey(PATIENCE_SECONDS)
+        assert (len(found.groups), found.is_whole, bool(found.server)) == (1, True, True)
+        file = io.BytesIO()
+        assert export_namespace(store, file, seconds=PATIENCE_SECONDS).entries == 1
+        assert import_namespace(store, io.BytesIO(file.getvalue())).entries == 1
+        assert admin.acl_log() == []
+
+
+def test_in_a_cluster_the_documented_user_needs_one_right_more(
+    make: MakeStore, three_nodes: Cluster
+) -> None:
+    for admin in three_nodes.admins:
+        admin.execute_command(documented_user() + " +cluster|slots")
+        admin.acl_log_reset()
+    url = three_nodes.url.replace("//", "//switchyard:PASSWORD@")
+    store = filled(make(url, namespace="switchyard"))
+    assert store.get_many(KEYS) == VALUES
+    claimed_and_released(store)
+    assert [admin.acl_log() for admin in three_nodes.admins] == [[], [], []]
+    stats = store.stats()
+    assert not any(stats[name] for name in ("failures", "write_failures", "invalid", "opened"))
 
 
 # -- a cluster ------------------------------------------------------------------------------------
@@ -157,19 +208,43 @@ def test_a_cluster_keeps_each_key_at_its_node(make: MakeStore, three_nodes: Clus
     store = filled(make(three_nodes.url))
     assert store.stats()["writes"] == len(PAIRS)
     assert all(int(admin.dbsize()) > 10 for admin in three_nodes.admins)
-    reader = reached(make(three_nodes.url))
+    reader = make(three_nodes.url)
     assert reader.get_many([*KEYS, b"x"]) == [*VALUES, None]
     assert set(reader.hottest(b"group", 1000)) == set(KEYS)
 
 
-def test_reading_waits_for_no_cluster_that_was_not_reached(
+def test_the_first_reading_of_a_cluster_finds_what_is_there(
     make: MakeStore, three_nodes: Cluster
 ) -> None:
+    filled(make(three_nodes.url))
     store = make(three_nodes.url)
-    assert store.get_many(KEYS) == [None] * len(KEYS)
-    assert (store.stats()["failures"], store.stats()["opened"]) == (1, 1)
-    until(lambda: not store.stats()["open"])
-    assert store.hottest(b"nothing", 10) == []
+    assert store.get_many(KEYS) == VALUES
+    assert (store.stats()["failures"], store.stats()["opened"]) == (0, 0)
+
+
+def test_the_first_reading_of_a_cluster_ends_at_its_deadline(
+    make: MakeStore, three_nodes: Cluster
+) -> None:
+    three_nodes.nodes[0].pause()
+    try:
+        store = make(three_nodes.url, bounds=HURRIED)
+        ends_soon(store)
+        assert store.stats()["failures"] == 1
+    finally:
+        three_nodes.nodes[0].resume()
+
+
+def test_a_cluster_is_surveyed_and_exported_whole(make: MakeStore, three_nodes: Cluster) -> None:
+    pairs = [(b"masks/1/aa/%d" % number, b"value") for number in range(100)]
+    store = make(three_nodes.url)
+    store.put_many(pairs)
+    assert store.flush(PATIENCE_SECONDS)
+    found = store.namespace().survey(PATIENCE_SECONDS)
+    (group,) = found.groups
+    assert (group.entries, group.used, group.most_uses, found.is_whole) == (100, 100, 1, True)
+    assert found.server["redis_version"]
+    done = export_namespace(store, io.BytesIO(), seconds=PATIENCE_SECONDS)
+    assert (done.entries, done.left_out) == (100, 0)
 
 
 def test_a_node_that_hangs_ends_a_reading_at_its_deadline(
@@ -187,7 +262,7 @@ def test_a_node_that_hangs_ends_a_reading_at_its_deadline(
 
 
 def test_slots_that_move_are_found(make: MakeStore, three_nodes: Cluster) -> None:
-    reader = reached(make(three_nodes.url))
+    reader = make(three_nodes.url)
     writer = filled(make(three_nodes.url))
     assert reader.get_many(KEYS) == VALUES
     assert reader.flush(PATIENCE_SECONDS)
