@@ -9,7 +9,7 @@ import httpx
 
 from ..settings import Settings
 from .settings import Unusable
-from .table import table
+from .table import plain, table
 
 #: seconds that one gateway may take to answer
 ASKED_SECONDS = 10.0
@@ -56,7 +56,7 @@ def _ask(url: str, key: str) -> dict[str, Any]:
     except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
         raise NoAnswer(f"no answer ({type(error).__name__})") from None
     if response.status_code != 200:
-        raise NoAnswer(f"{response.status_code}: {_message(answer)}")
+        raise NoAnswer(f"{response.status_code}: {plain(_message(answer))}")
     if not isinstance(answer, dict) or answer.get("object") != "cache":
         raise NoAnswer("it is no gateway, or one of another version")
     return answer
@@ -64,7 +64,7 @@ def _ask(url: str, key: str) -> dict[str, Any]:
 
 def _message(answer: Any) -> str:
     error = answer.get("error") if isinstance(answer, dict) else None
-    return str(error.get("message"))[:200] if isinstance(error, dict) else "no error object"
+    return str(error.get("message")) if isinstance(error, dict) else "no error object"
 
 
 def _flat(answer: dict[str, Any]) -> Iterator[tuple[str, Any]]:

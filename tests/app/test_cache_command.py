@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from app.cli.table import table
+from app.cli.table import MOST_SHOWN, table
 from tests.app.command import switchyard
 from tests.app.examples import LIGHT, tool
 from tests.app.gateway import PATIENCE, Gateway
@@ -31,6 +31,13 @@ def test_a_table_has_numbers_on_the_right_and_dashes_for_nothing():
     assert table([("a", "n"), ("long", 1_234), ("b", None)]) == (
         "a         n\nlong  1,234\nb         -"
     )
+
+
+def test_a_cell_is_one_line_that_no_terminal_obeys():
+    forged = "a\x1b]0;title\x07\x1b[2J\r\nfake  1\u202e\x9b\ud800"
+    first, second = table([(forged,), ("a" * (MOST_SHOWN + 1),)]).splitlines()
+    assert first == "a?]0;title??[2J??fake  1???"
+    assert second == "a" * (MOST_SHOWN - 3) + "..."
 
 
 # -- gateways -------------------------------------------------------------------------------------
@@ -98,6 +105,8 @@ ANSWERS = {
     "no object": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]",
     "another object": b'HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n{"object":"x"}',
     "much": b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 2_000_000,
+    "escapes": b"HTTP/1.1 500 Oh\r\ncontent-length: 36\r\n\r\n"
+    b'{"error":{"message":"\\u001b[2J\\nx"}}',
     "an error": b"HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\n{}",
 }
 
@@ -109,6 +118,7 @@ def test_what_is_no_gateway_is_an_error(answer: bytes):
         done = switchyard("cache", "stats", "--url", url, admin_keys=KEY)
     assert (done.returncode, done.stdout) == (1, "")
     assert "Traceback" not in done.stderr
+    assert done.stderr.removesuffix("\n").isprintable()
 
 
 # -- Redis ----------------------------------------------------------------------------------------
@@ -143,6 +153,16 @@ def test_what_lies_in_redis_is_counted_by_kind_and_vocabulary(settings: dict[str
     assert ttl.startswith("604,")
     assert int(uses) >= 1
     assert "maxmemory_policy" in done.stdout
+
+
+def test_a_key_in_redis_is_shown_and_not_obeyed(redis_server: RedisServer):
+    with Redis.from_url(redis_server.url) as client:
+        client.set(b"switchyard:masks/\x1b]0;pwned\x07\x1b[2J/v\r\nfake 1/x", b"")
+    done = switchyard("cache", "stats", redis_url=redis_server.url, cache_key=CACHE_KEY)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.replace("\n", "").isprintable()
+    assert not any(line.startswith("fake") for line in done.stdout.splitlines())
+    assert "pwned" in done.stdout
 
 
 def test_an_export_comes_back_in_another_redis(
