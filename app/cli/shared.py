@@ -1,8 +1,11 @@
 """``switchyard cache stats``, ``export`` and ``import``: what lies in Redis itself."""
 
-import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import mkstemp
+from typing import BinaryIO
 
 from cache import (
     NAMESPACE,
@@ -93,17 +96,14 @@ def show_shared(settings: Settings) -> int:
 def export_shared(settings: Settings, file: Path) -> int:
     """Returns the exit status; a file appears whole or not at all. Raises Unusable."""
     store = open_redis(settings)
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
-        with part.open("xb") as out:
+        with _appearing(file) as out:
             done = export_namespace(store, out, seconds=EXPORT_SECONDS)
-        part.replace(file)
     except RedisUnusable as error:
         return _failed(error)
     except OSError as error:
         raise Unusable(f"{file} can't be written: {error.strerror}") from None
     finally:
-        part.unlink(missing_ok=True)
         store.close()
     print(f"exported {done.entries:,} entries, {done.bytes:,} bytes of values, to {file}")
     if done.left_out:
@@ -112,6 +112,21 @@ def export_shared(settings: Settings, file: Path) -> int:
             file=sys.stderr,
         )
     return 1 if done.left_out else 0
+
+
+@contextmanager
+def _appearing(file: Path) -> Iterator[BinaryIO]:
+    """A new file beside ``file``, whose place it takes at the end; it goes if that isn't reached.
+    Raises OSError.
+    """
+    handle, part = mkstemp(dir=file.parent, prefix=".switchyard-", suffix=".part")
+    try:
+        with open(handle, "wb") as out:
+            yield out
+        Path(part).replace(file)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
 
 
 def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:

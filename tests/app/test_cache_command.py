@@ -1,15 +1,19 @@
 """``switchyard cache``: tables of gateways and of a real Redis; a namespace to a file and back."""
 
 import json
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 from redis import Redis
 
 from app.cli.table import MOST_SHOWN, table
-from tests.app.command import switchyard
+from tests.app.command import PATIENCE as LONG
+from tests.app.command import arguments, environment, switchyard
 from tests.app.examples import LIGHT, tool
 from tests.app.gateway import PATIENCE, Gateway
 from tests.app.test_admin import BEARER, KEY, MAIL, warm
@@ -247,6 +251,8 @@ USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "no key": ({"cache_key": ""}, ["export", "f"], "SWITCHYARD_CACHE_KEY"),
     "no such file": ({}, ["import", "/no/such/file"], "/no/such/file can't be read"),
     "no such folder": ({}, ["export", "/no/such/file"], "/no/such/file can't be written"),
+    "a file as a folder": ({}, ["export", "/etc/passwd/x"], "/etc/passwd/x can't be written"),
+    "a folder that takes no file": ({}, ["export", "/proc/x"], "/proc/x can't be written"),
     "no such key": ({}, ["import", "f", "--key-file", "/no/key"], "/no/key can't be read"),
     "an empty key": ({}, ["import", "f", "--key-file", "/dev/null"], "16 bytes, got 0"),
     "nothing": ({}, [], "stats"),
@@ -261,6 +267,48 @@ def test_a_mistake_is_told(case: tuple[dict[str, str], list[str], str]):
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("letters", "status"), [(250, 0), (300, 2)])
+def test_a_file_may_have_as_long_a_name_as_the_system_takes(
+    settings: dict[str, Any], tmp_path: Path, letters: int, status: int
+):
+    done = switchyard("cache", "export", tmp_path / ("a" * letters), **settings)
+    assert done.returncode == status, done.stderr
+    assert len(done.stderr.splitlines()) == (1 if status else 0)
+    assert len(list(tmp_path.iterdir())) == (0 if status else 1)
+    assert "Traceback" not in done.stderr
+
+
+def test_an_export_that_is_stopped_leaves_no_file(
+    settings: dict[str, Any], redis_server: RedisServer, tmp_path: Path
+):
+    """The server stands still, so that the file is begun and not ended."""
+    redis_server.pause()
+    with subprocess.Popen(
+        arguments("cache", "export", tmp_path / "f"), env=environment(**settings)
+    ) as process:
+        until = monotonic() + LONG
+        while not list(tmp_path.iterdir()) and monotonic() < until:
+            sleep(0.01)
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(signal.SIGTERM)
+        redis_server.resume()
+        assert process.wait(LONG) == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_leaves_ends_a_command_quietly(settings: dict[str, Any]):
+    with subprocess.Popen(
+        arguments("cache", "stats"),
+        env=environment(**settings),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(LONG) == 141
 
 
 def test_the_report_is_json_that_nothing_of_a_key_is_in(pair: tuple[Gateway, Gateway]):
