@@ -5,13 +5,18 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from socket import socket
 from time import monotonic, sleep
 from typing import Any
 
 import pytest
 from redis import Redis
 
+from app.cli import gateways
+from app.cli.gateways import show_gateways
 from app.cli.table import MOST_SHOWN, table
+from app.settings import Settings
+from cache.entries import is_entry
 from tests.app.command import PATIENCE as LONG
 from tests.app.command import arguments, environment, switchyard
 from tests.app.examples import LIGHT, tool
@@ -93,6 +98,43 @@ def test_a_gateway_that_does_not_answer_is_told_beside_the_others(pair: tuple[Ga
     assert "hidden" not in done.stderr
 
 
+def test_gateways_behind_one_address_have_a_column_each(pair: tuple[Gateway, Gateway]):
+    url = pair[0].url
+    done = switchyard("cache", "stats", "--url", url, url, url + "/v2", admin_keys=KEY)
+    assert rows(done.stdout)["format"] == ["hermes", "hermes"]
+    assert f"{url.removeprefix('http://')}/v2: 404: " in done.stderr
+
+
+def test_what_is_no_address_is_told_without_its_password(pair: tuple[Gateway, Gateway]):
+    urls = ["http://user:hidden@[::1", "user:hidden@host", pair[0].url]
+    done = switchyard("cache", "stats", "--url", *urls, admin_keys=KEY)
+    assert done.returncode == 1
+    assert rows(done.stdout)["format"] == ["hermes"]
+    assert "[::1: no answer (" in done.stderr
+    assert "host: no answer (" in done.stderr
+    assert "hidden" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_gateway_that_goes_on_for_ever_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """It sends something again and again, in its head or in its body."""
+    monkeypatch.setattr(gateways, "ASKED_SECONDS", 1.0)
+    for head in (b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nx-head: "):
+
+        def trickle(connection: socket, head: bytes = head) -> None:
+            connection.sendall(head)
+            while True:
+                connection.sendall(b" ")
+                sleep(0.1)
+
+        with hostile_server(trickle, polite=False) as server:
+            url = server.url.replace("redis://", "http://").removesuffix("/0")
+            assert show_gateways(Settings(admin_keys=KEY), [url]) == 1
+        assert "no whole answer in 1 seconds" in capsys.readouterr().err
+
+
 def test_a_key_that_is_not_theirs_is_their_answer(pair: tuple[Gateway, Gateway]):
     done = switchyard("cache", "stats", "--url", pair[0].url, admin_keys="wrong-key")
     assert (done.returncode, done.stdout) == (1, "")
@@ -103,24 +145,34 @@ def test_a_key_that_is_not_theirs_is_their_answer(pair: tuple[Gateway, Gateway])
     assert "SWITCHYARD_ADMIN_KEYS" in done.stderr
 
 
-ANSWERS = {
-    "no HTTP": b"hello\r\n\r\n",
-    "no JSON": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{]",
-    "no object": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]",
-    "another object": b'HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n{"object":"x"}',
-    "much": b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 2_000_000,
-    "escapes": b"HTTP/1.1 500 Oh\r\ncontent-length: 36\r\n\r\n"
-    b'{"error":{"message":"\\u001b[2J\\nx"}}',
-    "an error": b"HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\n{}",
+def reply(status: int, body: bytes) -> bytes:
+    return b"HTTP/1.1 %d X\r\ncontent-length: %d\r\n\r\n%b" % (status, len(body), body)
+
+
+#: what comes -> what is said
+ANSWERS: dict[str, tuple[bytes, str]] = {
+    "no HTTP": (b"hello\r\n\r\n", "no answer (RemoteProtocolError)"),
+    "no JSON": (reply(200, b"{]"), "200: its answer is no JSON"),
+    "a proxy's page": (reply(502, b"<html>"), "502: its answer is no JSON"),
+    "no object": (reply(200, b"[]"), "it is no gateway"),
+    "another object": (reply(200, b'{"object":"x"}'), "it is no gateway"),
+    "much": (b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 2_000_000, "more than 1,048,576 bytes"),
+    "an error": (reply(500, b"{}"), "500: no error object"),
+    "escapes": (reply(500, b'{"error":{"message":"\\u001b[2J\\nx"}}'), "500: ?[2J?x"),
+    "depth": (reply(200, b"[" * 100_000), "200: its answer is nested too deeply"),
+    "tiers that are no objects": (reply(200, b'{"object":"cache","tiers":[5]}'), "it is no"),
+    "tiers that are no list": (reply(200, b'{"object":"cache","tiers":5}'), "it is no gateway"),
 }
 
 
-@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS.keys())
-def test_what_is_no_gateway_is_an_error(answer: bytes):
+@pytest.mark.parametrize("case", ANSWERS.values(), ids=ANSWERS.keys())
+def test_what_is_no_gateway_is_an_error(case: tuple[bytes, str]):
+    answer, words = case
     with hostile_server(lambda connection: connection.sendall(answer), polite=False) as server:
         url = server.url.replace("redis://", "http://").removesuffix("/0")
         done = switchyard("cache", "stats", "--url", url, admin_keys=KEY)
     assert (done.returncode, done.stdout) == (1, "")
+    assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stderr.removesuffix("\n").isprintable()
 
@@ -141,18 +193,20 @@ def filled(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def dumped(url: str) -> dict[bytes, bytes]:
-    """The entries as they lie in Redis."""
+def dumped(url: str, kind: bytes = b"") -> dict[bytes, bytes]:
+    """The entries as they lie in Redis, of all kinds or of one."""
     with Redis.from_url(url) as client:
-        return {key: client.get(key) for key in client.scan_iter(b"switchyard:masks/*")}
+        keys = client.scan_iter(b"switchyard:%b*" % kind)
+        return {key: client.get(key) for key in keys if is_entry(key.removeprefix(b"switchyard:"))}
 
 
 def test_what_lies_in_redis_is_counted_by_kind_and_vocabulary(settings: dict[str, Any]):
     done = switchyard("cache", "stats", **settings)
     assert done.returncode == 0, done.stderr
+    masks = dumped(settings["redis_url"], b"masks/")
     version, _vocabulary, entries, size, ttl, used, uses = rows(done.stdout)["masks"]
-    assert int(entries) == int(used) == len(dumped(settings["redis_url"])) > 0
-    assert int(size.replace(",", "")) > sum(map(len, dumped(settings["redis_url"]).values()))
+    assert int(entries) == int(used) == len(masks) > 0
+    assert int(size.replace(",", "")) > sum(map(len, masks.values()))
     assert int(version) > 0
     assert ttl.startswith("604,")
     assert int(uses) >= 1
