@@ -13,9 +13,9 @@ from cache import (
     RedisBounds,
     RedisStore,
     RedisUnusable,
-    Seal,
     export_namespace,
     import_namespace,
+    key_of,
     may_use_redis,
 )
 
@@ -38,28 +38,14 @@ def open_redis(settings: Settings) -> RedisStore:
     secret = None if settings.cache_key is None else settings.cache_key.get_secret_value().encode()
     if not may_use_redis(secret, settings.cache_trust):
         raise Unusable("Redis is not used: set SWITCHYARD_CACHE_KEY, or _CACHE_TRUST=network")
-    _check_key(secret, "SWITCHYARD_CACHE_KEY")
-    try:
-        return RedisStore(
-            settings.redis_url.get_secret_value(),
-            namespace=NAMESPACE,
-            key=secret,
-            ttl_s=settings.cache_ttl_seconds,
-            trust=settings.cache_trust,
-            bounds=PATIENT,
-        )
-    except ValueError:
-        # its words may quote a password that was taken for a port
-        raise Unusable(
-            "SWITCHYARD_REDIS_URL is no URL of a Redis: redis://, rediss:// or unix://"
-        ) from None
-
-
-def _check_key(secret: bytes | None, name: str) -> None:
-    try:
-        Seal(secret)
-    except ValueError as error:
-        raise Unusable(f"{name}: {error}") from None
+    return RedisStore(
+        settings.redis_url.get_secret_value(),
+        namespace=NAMESPACE,
+        key=secret,
+        ttl_s=settings.cache_ttl_seconds,
+        trust=settings.cache_trust,
+        bounds=PATIENT,
+    )
 
 
 def show_shared(settings: Settings) -> int:
@@ -148,11 +134,11 @@ def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:
 
 def _read_key(key_file: Path) -> bytes:
     try:
-        key = key_file.read_bytes().strip()
-    except OSError as error:
-        raise Unusable(f"{key_file} can't be read: {error.strerror}") from None
-    _check_key(key, str(key_file))
-    return key
+        key = key_of(None, key_file)
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    assert key is not None
+    return key.encode()
 
 
 def _failed(error: Exception) -> int:

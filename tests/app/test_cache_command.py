@@ -308,7 +308,8 @@ USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "a file as a folder": ({}, ["export", "/etc/passwd/x"], "/etc/passwd/x can't be written"),
     "a folder that takes no file": ({}, ["export", "/proc/x"], "/proc/x can't be written"),
     "no such key": ({}, ["import", "f", "--key-file", "/no/key"], "/no/key can't be read"),
-    "an empty key": ({}, ["import", "f", "--key-file", "/dev/null"], "16 bytes, got 0"),
+    "an empty key": ({}, ["import", "f", "--key-file", "/dev/null"], "16 bytes or more, got 0"),
+    "a key without an end": ({}, ["import", "f", "--key-file", "/dev/zero"], "is larger than"),
     "nothing": ({}, [], "stats"),
 }
 
