@@ -121,6 +121,8 @@ def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:
     store = open_redis(settings)
     try:
         with file.open("rb") as data:
+            if not data.seekable():
+                raise Unusable(f"{file} must be a file: it is read twice")
             done = import_namespace(store, data, file_key=file_key)
     except (RedisUnusable, DumpRefused) as error:
         return _failed(error)

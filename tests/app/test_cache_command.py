@@ -309,6 +309,7 @@ USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "a folder that takes no file": ({}, ["export", "/proc/x"], "/proc/x can't be written"),
     "no such key": ({}, ["import", "f", "--key-file", "/no/key"], "/no/key can't be read"),
     "an empty key": ({}, ["import", "f", "--key-file", "/dev/null"], "16 bytes or more, got 0"),
+    "no file": ({}, ["import", "/dev/stdin"], "/dev/stdin must be a file"),
     "a key without an end": ({}, ["import", "f", "--key-file", "/dev/zero"], "is larger than"),
     "nothing": ({}, [], "stats"),
 }
