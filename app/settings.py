@@ -101,7 +101,8 @@ class Settings(BaseSettings):
 
     redis_url: SecretStr | None = Field(
         default=None,
-        description="the cache shared by replicas, see [cache.md](cache.md); none: memory only",
+        description="the cache shared by replicas, see [cache.md](cache.md); none: memory, "
+        "and CACHE_HOST_FILE where that is set",
     )
     cache_key_file: Path | None = Field(
         default=None, description="file with CACHE_KEY, for example a mounted secret"

@@ -13,9 +13,12 @@ What a command needs is imported when it runs, so that a mistake is told at once
 """
 
 import argparse
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
 from ..version import version
 from .settings import Unusable, read_settings
@@ -24,11 +27,23 @@ from .settings import Unusable, read_settings
 WAIT_SECONDS = 30.0
 #: exit status after SIGINT, as shells have it
 INTERRUPTED = 130
+#: exit status where nobody reads what is printed, as after SIGPIPE
+UNREAD = 141
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Returns the exit status."""
     given = _parser().parse_args(arguments)
+    try:
+        status = _run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _print_no_more()
+        return UNREAD
+    return status
+
+
+def _run(given: argparse.Namespace) -> int:
     try:
         status: int = given.run(given)
     except Unusable as error:
@@ -37,6 +52,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return status
+
+
+def _print_no_more() -> None:
+    """What is still held back would be written, and fail, when the interpreter ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        os.dup2(nowhere, stream.fileno())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -126,6 +148,7 @@ def _stats(given: argparse.Namespace) -> int:
 def _export(given: argparse.Namespace) -> int:
     from .shared import export_shared
 
+    signal.signal(signal.SIGTERM, _leave)  # whose default leaves what was begun of the file
     return export_shared(read_settings(), given.file)
 
 
@@ -133,3 +156,7 @@ def _import(given: argparse.Namespace) -> int:
     from .shared import import_shared
 
     return import_shared(read_settings(), given.file, given.key_file)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

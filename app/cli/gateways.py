@@ -1,5 +1,7 @@
 """``switchyard cache stats --url``: what running gateways say of their cache, a column each."""
 
+import asyncio
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -9,12 +11,15 @@ import httpx
 
 from ..settings import Settings
 from .settings import Unusable
-from .table import table
+from .table import plain, table
 
-#: seconds that one gateway may take to answer
+#: seconds that one gateway may take for its whole answer
 ASKED_SECONDS = 10.0
 #: bytes of an answer; it has some thousand
 MOST_ANSWER_BYTES = 1 << 20
+
+#: a gateway's name, and its rows
+Column = tuple[str, dict[str, Any]]
 
 
 class NoAnswer(Exception):
@@ -26,45 +31,79 @@ def show_gateways(settings: Settings, urls: Sequence[str]) -> int:
     if not settings.admin_keys:
         raise Unusable("SWITCHYARD_ADMIN_KEYS must hold a key of the gateways")
     key = settings.admin_keys[0].get_secret_value()
-    columns: dict[str, dict[str, Any]] = {}
-    status = 0
+    columns: list[Column] = []
     for url in urls:
-        name = urlsplit(url).netloc.rpartition("@")[2] or url
+        name = _name(url)
         try:
-            columns[name] = dict(_flat(_ask(url, key)))
+            columns.append((name, _column(*asyncio.run(_ask(url, key)))))
         except NoAnswer as error:
-            print(f"switchyard: {name}: {error}", file=sys.stderr)
-            status = 1
+            print(f"switchyard: {plain(name)}: {plain(str(error))}", file=sys.stderr)
     if columns:
         print(table(_rows(columns)))
-    return status
+    return 0 if len(columns) == len(urls) else 1
 
 
-def _ask(url: str, key: str) -> dict[str, Any]:
-    """Raises NoAnswer."""
-    headers = {"authorization": f"Bearer {key}"}
+def _name(url: str) -> str:
+    """Host, port and path, without a password."""
     try:
-        with httpx.stream(
-            "GET", f"{url.rstrip('/')}/v1/cache", headers=headers, timeout=ASKED_SECONDS
-        ) as response:
-            body = b""
-            for part in response.iter_bytes():
+        parts = urlsplit(url)
+        found = parts.netloc + parts.path
+    except ValueError:
+        found = url
+    return found.rpartition("@")[2].rstrip("/")
+
+
+async def _ask(url: str, key: str) -> tuple[int, bytes]:
+    """Status and body. Raises NoAnswer."""
+    headers = {"authorization": f"Bearer {key}"}
+    address = f"{url.rstrip('/')}/v1/cache"
+    body = b""
+    try:
+        async with (
+            asyncio.timeout(ASKED_SECONDS),  # httpx's own would begin anew with every byte
+            httpx.AsyncClient(timeout=None) as client,
+            client.stream("GET", address, headers=headers) as response,
+        ):
+            async for part in response.aiter_bytes():
                 body += part
                 if len(body) > MOST_ANSWER_BYTES:
                     raise NoAnswer(f"its answer has more than {MOST_ANSWER_BYTES:,} bytes")
-            answer = httpx.Response(response.status_code, content=body).json()
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+    except TimeoutError:
+        raise NoAnswer(f"no whole answer in {ASKED_SECONDS:g} seconds") from None
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError, OSError) as error:
         raise NoAnswer(f"no answer ({type(error).__name__})") from None
-    if response.status_code != 200:
-        raise NoAnswer(f"{response.status_code}: {_message(answer)}")
+    return response.status_code, body
+
+
+def _column(status: int, body: bytes) -> dict[str, Any]:
+    """Raises NoAnswer."""
+    try:
+        answer = json.loads(body)
+        if status != 200:
+            raise NoAnswer(f"{status}: {_message(answer)}")
+        if not _is_report(answer):
+            raise NoAnswer("it is no gateway, or one of another version")
+        return {name: _cell(value) for name, value in _flat(answer)}
+    except ValueError:
+        raise NoAnswer(f"{status}: its answer is no JSON") from None
+    except RecursionError:
+        raise NoAnswer(f"{status}: its answer is nested too deeply") from None
+
+
+def _is_report(answer: Any) -> bool:
     if not isinstance(answer, dict) or answer.get("object") != "cache":
-        raise NoAnswer("it is no gateway, or one of another version")
-    return answer
+        return False
+    tiers = answer.get("tiers", [])
+    return isinstance(tiers, list) and all(isinstance(tier, dict) for tier in tiers)
+
+
+def _cell(value: Any) -> Any:
+    return value if value is None or isinstance(value, int | float) else str(value)
 
 
 def _message(answer: Any) -> str:
     error = answer.get("error") if isinstance(answer, dict) else None
-    return str(error.get("message"))[:200] if isinstance(error, dict) else "no error object"
+    return str(error.get("message")) if isinstance(error, dict) else "no error object"
 
 
 def _flat(answer: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -87,7 +126,7 @@ def _nested(name: str, value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield f"{name} {inner}".replace("_", " "), each
 
 
-def _rows(columns: dict[str, dict[str, Any]]) -> list[list[Any]]:
-    names = list(dict.fromkeys(name for column in columns.values() for name in column))
-    head: list[Any] = ["", *columns]
-    return [head, *([name, *(column.get(name) for column in columns.values())] for name in names)]
+def _rows(columns: Sequence[Column]) -> list[list[Any]]:
+    names = dict.fromkeys(name for _, column in columns for name in column)
+    head: list[Any] = ["", *(name for name, _ in columns)]
+    return [head, *([name, *(column.get(name) for _, column in columns)] for name in names)]

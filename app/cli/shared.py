@@ -1,8 +1,11 @@
 """``switchyard cache stats``, ``export`` and ``import``: what lies in Redis itself."""
 
-import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import mkstemp
+from typing import BinaryIO
 
 from cache import (
     NAMESPACE,
@@ -10,9 +13,9 @@ from cache import (
     RedisBounds,
     RedisStore,
     RedisUnusable,
-    Seal,
     export_namespace,
     import_namespace,
+    key_of,
     may_use_redis,
 )
 
@@ -35,28 +38,14 @@ def open_redis(settings: Settings) -> RedisStore:
     secret = None if settings.cache_key is None else settings.cache_key.get_secret_value().encode()
     if not may_use_redis(secret, settings.cache_trust):
         raise Unusable("Redis is not used: set SWITCHYARD_CACHE_KEY, or _CACHE_TRUST=network")
-    _check_key(secret, "SWITCHYARD_CACHE_KEY")
-    try:
-        return RedisStore(
-            settings.redis_url.get_secret_value(),
-            namespace=NAMESPACE,
-            key=secret,
-            ttl_s=settings.cache_ttl_seconds,
-            trust=settings.cache_trust,
-            bounds=PATIENT,
-        )
-    except ValueError:
-        # its words may quote a password that was taken for a port
-        raise Unusable(
-            "SWITCHYARD_REDIS_URL is no URL of a Redis: redis://, rediss:// or unix://"
-        ) from None
-
-
-def _check_key(secret: bytes | None, name: str) -> None:
-    try:
-        Seal(secret)
-    except ValueError as error:
-        raise Unusable(f"{name}: {error}") from None
+    return RedisStore(
+        settings.redis_url.get_secret_value(),
+        namespace=NAMESPACE,
+        key=secret,
+        ttl_s=settings.cache_ttl_seconds,
+        trust=settings.cache_trust,
+        bounds=PATIENT,
+    )
 
 
 def show_shared(settings: Settings) -> int:
@@ -93,17 +82,14 @@ def show_shared(settings: Settings) -> int:
 def export_shared(settings: Settings, file: Path) -> int:
     """Returns the exit status; a file appears whole or not at all. Raises Unusable."""
     store = open_redis(settings)
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
-        with part.open("xb") as out:
+        with _appearing(file) as out:
             done = export_namespace(store, out, seconds=EXPORT_SECONDS)
-        part.replace(file)
     except RedisUnusable as error:
         return _failed(error)
     except OSError as error:
         raise Unusable(f"{file} can't be written: {error.strerror}") from None
     finally:
-        part.unlink(missing_ok=True)
         store.close()
     print(f"exported {done.entries:,} entries, {done.bytes:,} bytes of values, to {file}")
     if done.left_out:
@@ -114,12 +100,29 @@ def export_shared(settings: Settings, file: Path) -> int:
     return 1 if done.left_out else 0
 
 
+@contextmanager
+def _appearing(file: Path) -> Iterator[BinaryIO]:
+    """A new file beside ``file``, whose place it takes at the end; it goes if that isn't reached.
+    Raises OSError.
+    """
+    handle, part = mkstemp(dir=file.parent, prefix=".switchyard-", suffix=".part")
+    try:
+        with open(handle, "wb") as out:
+            yield out
+        Path(part).replace(file)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+
+
 def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:
     """Returns the exit status. Raises Unusable."""
     file_key = None if key_file is None else _read_key(key_file)
     store = open_redis(settings)
     try:
         with file.open("rb") as data:
+            if not data.seekable():
+                raise Unusable(f"{file} must be a file: it is read twice")
             done = import_namespace(store, data, file_key=file_key)
     except (RedisUnusable, DumpRefused) as error:
         return _failed(error)
@@ -133,11 +136,11 @@ def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:
 
 def _read_key(key_file: Path) -> bytes:
     try:
-        key = key_file.read_bytes().strip()
-    except OSError as error:
-        raise Unusable(f"{key_file} can't be read: {error.strerror}") from None
-    _check_key(key, str(key_file))
-    return key
+        key = key_of(None, key_file)
+    except ValueError as error:
+        raise Unusable(str(error)) from None
+    assert key is not None
+    return key.encode()
 
 
 def _failed(error: Exception) -> int:

@@ -62,11 +62,21 @@ def read_specs(file: Path) -> list[Spec]:
 
 
 def _texts(data: bytes) -> list[tuple[int, bytes]]:
-    """JSON texts with the line where each begins: the lines, if the first alone is one."""
+    """JSON texts with the line where each begins."""
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
-    if len(lines) > 1 and _is_json(lines[0][1]):
+    if len(lines) > 1 and _are_texts([line for _, line in lines], data):
         return lines
     return [(lines[0][0], data.strip())] if lines else []
+
+
+def _are_texts(lines: list[bytes], data: bytes) -> bool:
+    """If the first alone is one; or if all together are none, and a line that is not indented is.
+
+    A text that is broken and spread over lines has what is whole in it indented.
+    """
+    if _is_json(lines[0]):
+        return True
+    return not _is_json(data) and any(_is_json(line) for line in lines if line[:1] in b"{[")
 
 
 def _is_json(text: bytes) -> bool:

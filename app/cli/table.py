@@ -1,7 +1,12 @@
-"""Text in columns, for terminals and logs alike."""
+"""Text in columns, for terminals and logs alike. What others chose, keys in Redis for instance, is
+shown without what a terminal would obey.
+"""
 
 from collections.abc import Sequence
 from typing import Any
+
+#: characters of one cell: a reason with its place, not a table that one key makes unreadable
+MOST_SHOWN = 300
 
 
 def table(rows: Sequence[Sequence[Any]]) -> str:
@@ -24,4 +29,10 @@ def shown(cell: Any) -> str:
     """Numbers with separators; nothing as a dash."""
     if cell is None:
         return "-"
-    return f"{cell:,}" if isinstance(cell, int | float) else str(cell)
+    return plain(f"{cell:,}" if isinstance(cell, int | float) else str(cell))
+
+
+def plain(text: str) -> str:
+    """One line of at most ``MOST_SHOWN`` characters; those that print nothing become ``?``."""
+    cut = text if len(text) <= MOST_SHOWN else f"{text[: MOST_SHOWN - 3]}..."
+    return "".join(letter if letter.isprintable() else "?" for letter in cut)

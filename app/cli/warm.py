@@ -2,7 +2,7 @@
 
 It is put together as a gateway is, from the same settings, so that it finds and leaves what
 gateways look for: the same vocabulary, the same keys, the same seal. No gateway need run, and no
-model is loaded.
+model is loaded. What is filled is Redis, the host's file, or both: whatever the settings name.
 """
 
 import asyncio
@@ -65,18 +65,32 @@ def warm(settings: Settings, files: Sequence[Path], *, wait_s: float) -> int:
 
 
 def _build(settings: Settings) -> Core:
-    if settings.redis_url is not None:
-        open_redis(settings).close()  # which connects to nothing, but says what is wrong
+    _check_stores(settings)
     patient = {"cache_read_seconds": max(READ_SECONDS, settings.cache_read_seconds)}
     chosen = settings.model_copy(update=patient)
     try:
-        core = build_core(chosen, Metrics(), make_logger("error", sys.stderr))
+        return build_core(chosen, Metrics(), make_logger("error", sys.stderr))
     except (ValueError, OSError) as error:
         raise Unusable(f"the tokenizer can't be used: {error}") from None
-    if len(core.store.tiers()) < 2:
-        core.store.close()
-        raise Unusable("there is no store to fill: set SWITCHYARD_REDIS_URL")
-    return core
+
+
+def _check_stores(settings: Settings) -> None:
+    """Connects to nothing, but says what is wrong before anything is compiled. Raises Unusable."""
+    host_file = settings.cache_host_file
+    if host_file is not None and not Path(host_file).absolute().parent.is_dir():
+        raise Unusable(f"SWITCHYARD_CACHE_HOST_FILE: {host_file} is in no folder that is there")
+    if settings.redis_url is None and host_file is None:
+        raise Unusable(
+            "there is no store to fill: set SWITCHYARD_REDIS_URL or SWITCHYARD_CACHE_HOST_FILE"
+        )
+    if settings.redis_url is None:
+        return
+    try:
+        open_redis(settings).close()
+    except Unusable as error:
+        if host_file is None:
+            raise
+        print(error, file=sys.stderr)  # as in a gateway, which goes on with the file
 
 
 async def _warm_all(core: Core, specs: Sequence[Spec], wait_s: float) -> list[Warmed]:

@@ -7,15 +7,16 @@ the store, where other replicas find it.
 Invariants       I1 what is refused is refused as a chat completion would be, in the same words; the
                     others are compiled all the same.
                  I2 one warm-up at a time, of ``seconds`` at most: it shares the processor with
-                    people's requests. What it could not begin is told as skipped.
+                    people's requests. What it could not begin is told as skipped. One that nobody
+                    waits for any more is over when its thread is.
 Threads          the event loop; compiling and making masks run in threads.
 """
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from cache import TieredStore
 from engine import Compiled, Compiler
@@ -25,6 +26,8 @@ from ..settings import Settings
 from ..warmup import GrammarRequest
 from .asking import make_asking
 from .planning import Planner
+
+Result = TypeVar("Result")
 
 #: masks that are made of one request, those that cost most first, shared by its grammars; and of
 #: one grammar at least. Of thirty tools with five patterns each, with llama3's vocabulary, 64 masks
@@ -121,7 +124,7 @@ class WarmService:
                     reasons=self._settings.reasons,
                 )
                 start = time.perf_counter()
-                planned = await self._planner.plan(asking)
+                planned = await _to_its_end(self._planner.plan(asking))
                 warmed.compile_seconds += time.perf_counter() - start
                 warmed.grammars += 1
                 warmed.relaxed = [place.fragment for place in planned.relaxed]
@@ -132,13 +135,25 @@ class WarmService:
 
     async def _make_masks(self, compiled: Compiled, budget: int, warmed: Warmed) -> None:
         start = time.perf_counter()
-        warmed.masks += await asyncio.to_thread(self._compiler.prepare, compiled, budget)
+        made = asyncio.to_thread(self._compiler.prepare, compiled, budget)
+        warmed.masks += await _to_its_end(made)
         warmed.mask_seconds += time.perf_counter() - start
 
     async def hand_over(self, seconds: float) -> bool:
         """Gives the store what was learnt; whether it was done with it within the seconds."""
-        await asyncio.to_thread(self._compiler.flush)
-        return await asyncio.to_thread(self._store.flush, seconds)
+        await _to_its_end(asyncio.to_thread(self._compiler.flush))
+        return await _to_its_end(asyncio.to_thread(self._store.flush, seconds))
+
+
+async def _to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
+    """Its result. Who is cancelled meanwhile waits for it all the same, as a thread can't be."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task})
+        task.exception()
+        raise
 
 
 def totals(warmed: Sequence[Warmed]) -> dict[str, Any]:

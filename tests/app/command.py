@@ -23,12 +23,14 @@ def environment(**settings: object) -> dict[str, str]:
     return {**kept, **chosen, "PYTHONPATH": str(ROOT)}
 
 
-def switchyard(*given: object, **settings: object) -> "subprocess.CompletedProcess[str]":
-    """Runs it to its end."""
+def switchyard(
+    *given: object, piped: str = "", **settings: object
+) -> "subprocess.CompletedProcess[str]":
+    """Runs it to its end, with a pipe that holds ``piped`` as its input."""
     return subprocess.run(
         arguments(*given),
         env=environment(**settings),
-        stdin=subprocess.DEVNULL,
+        input=piped,
         capture_output=True,
         text=True,
         timeout=PATIENCE,

@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 from collections.abc import Iterator
+from threading import Event
 from typing import Any
 
 import httpx
@@ -209,6 +210,31 @@ async def test_a_second_warm_up_is_told_to_wait_until_the_first_is_over(service:
         await service.warm(requests)
     assert (await first)["totals"]["compiled"] == 3
     assert (await service.warm(requests))["totals"]["compiled"] == 3
+
+
+async def test_a_warm_up_that_nobody_waits_for_runs_until_its_thread_is_done(
+    service: WarmService, monkeypatch: pytest.MonkeyPatch
+):
+    begun, may_end = Event(), Event()
+    prepare = service._compiler.prepare
+
+    def prepare_slowly(*given: Any) -> int:
+        begun.set()
+        may_end.wait(PATIENCE)
+        return prepare(*given)
+
+    monkeypatch.setattr(service._compiler, "prepare", prepare_slowly)
+    requests = [("", GrammarRequest.model_validate({"tools": TOOLS}))]
+    task = asyncio.create_task(service.warm(requests))
+    assert await asyncio.to_thread(begun.wait, PATIENCE)
+    task.cancel()
+    await asyncio.wait({task}, timeout=0.05)
+    with pytest.raises(ApiError, match="running already"):
+        await service.warm(requests)
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert (await service.warm(requests))["totals"]["compiled"] == 1
 
 
 async def test_a_warm_up_that_nobody_waits_for_ends(service: WarmService):

@@ -1,15 +1,24 @@
 """``switchyard cache``: tables of gateways and of a real Redis; a namespace to a file and back."""
 
 import json
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from socket import socket
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
 from redis import Redis
 
-from app.cli.table import table
-from tests.app.command import switchyard
+from app.cli import gateways
+from app.cli.gateways import show_gateways
+from app.cli.table import MOST_SHOWN, table
+from app.settings import Settings
+from cache.entries import is_entry
+from tests.app.command import PATIENCE as LONG
+from tests.app.command import arguments, environment, switchyard
 from tests.app.examples import LIGHT, tool
 from tests.app.gateway import PATIENCE, Gateway
 from tests.app.test_admin import BEARER, KEY, MAIL, warm
@@ -31,6 +40,13 @@ def test_a_table_has_numbers_on_the_right_and_dashes_for_nothing():
     assert table([("a", "n"), ("long", 1_234), ("b", None)]) == (
         "a         n\nlong  1,234\nb         -"
     )
+
+
+def test_a_cell_is_one_line_that_no_terminal_obeys():
+    forged = "a\x1b]0;title\x07\x1b[2J\r\nfake  1\u202e\x9b\ud800"
+    first, second = table([(forged,), ("a" * (MOST_SHOWN + 1),)]).splitlines()
+    assert first == "a?]0;title??[2J??fake  1???"
+    assert second == "a" * (MOST_SHOWN - 3) + "..."
 
 
 # -- gateways -------------------------------------------------------------------------------------
@@ -82,6 +98,43 @@ def test_a_gateway_that_does_not_answer_is_told_beside_the_others(pair: tuple[Ga
     assert "hidden" not in done.stderr
 
 
+def test_gateways_behind_one_address_have_a_column_each(pair: tuple[Gateway, Gateway]):
+    url = pair[0].url
+    done = switchyard("cache", "stats", "--url", url, url, url + "/v2", admin_keys=KEY)
+    assert rows(done.stdout)["format"] == ["hermes", "hermes"]
+    assert f"{url.removeprefix('http://')}/v2: 404: " in done.stderr
+
+
+def test_what_is_no_address_is_told_without_its_password(pair: tuple[Gateway, Gateway]):
+    urls = ["http://user:hidden@[::1", "user:hidden@host", pair[0].url]
+    done = switchyard("cache", "stats", "--url", *urls, admin_keys=KEY)
+    assert done.returncode == 1
+    assert rows(done.stdout)["format"] == ["hermes"]
+    assert "[::1: no answer (" in done.stderr
+    assert "host: no answer (" in done.stderr
+    assert "hidden" not in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_gateway_that_goes_on_for_ever_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """It sends something again and again, in its head or in its body."""
+    monkeypatch.setattr(gateways, "ASKED_SECONDS", 1.0)
+    for head in (b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nx-head: "):
+
+        def trickle(connection: socket, head: bytes = head) -> None:
+            connection.sendall(head)
+            while True:
+                connection.sendall(b" ")
+                sleep(0.1)
+
+        with hostile_server(trickle, polite=False) as server:
+            url = server.url.replace("redis://", "http://").removesuffix("/0")
+            assert show_gateways(Settings(admin_keys=KEY), [url]) == 1
+        assert "no whole answer in 1 seconds" in capsys.readouterr().err
+
+
 def test_a_key_that_is_not_theirs_is_their_answer(pair: tuple[Gateway, Gateway]):
     done = switchyard("cache", "stats", "--url", pair[0].url, admin_keys="wrong-key")
     assert (done.returncode, done.stdout) == (1, "")
@@ -92,23 +145,36 @@ def test_a_key_that_is_not_theirs_is_their_answer(pair: tuple[Gateway, Gateway])
     assert "SWITCHYARD_ADMIN_KEYS" in done.stderr
 
 
-ANSWERS = {
-    "no HTTP": b"hello\r\n\r\n",
-    "no JSON": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{]",
-    "no object": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]",
-    "another object": b'HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n{"object":"x"}',
-    "much": b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 2_000_000,
-    "an error": b"HTTP/1.1 500 Oh\r\ncontent-length: 2\r\n\r\n{}",
+def reply(status: int, body: bytes) -> bytes:
+    return b"HTTP/1.1 %d X\r\ncontent-length: %d\r\n\r\n%b" % (status, len(body), body)
+
+
+#: what comes -> what is said
+ANSWERS: dict[str, tuple[bytes, str]] = {
+    "no HTTP": (b"hello\r\n\r\n", "no answer (RemoteProtocolError)"),
+    "no JSON": (reply(200, b"{]"), "200: its answer is no JSON"),
+    "a proxy's page": (reply(502, b"<html>"), "502: its answer is no JSON"),
+    "no object": (reply(200, b"[]"), "it is no gateway"),
+    "another object": (reply(200, b'{"object":"x"}'), "it is no gateway"),
+    "much": (b"HTTP/1.1 200 OK\r\n\r\n" + b" " * 2_000_000, "more than 1,048,576 bytes"),
+    "an error": (reply(500, b"{}"), "500: no error object"),
+    "escapes": (reply(500, b'{"error":{"message":"\\u001b[2J\\nx"}}'), "500: ?[2J?x"),
+    "depth": (reply(200, b"[" * 100_000), "200: its answer is nested too deeply"),
+    "tiers that are no objects": (reply(200, b'{"object":"cache","tiers":[5]}'), "it is no"),
+    "tiers that are no list": (reply(200, b'{"object":"cache","tiers":5}'), "it is no gateway"),
 }
 
 
-@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS.keys())
-def test_what_is_no_gateway_is_an_error(answer: bytes):
+@pytest.mark.parametrize("case", ANSWERS.values(), ids=ANSWERS.keys())
+def test_what_is_no_gateway_is_an_error(case: tuple[bytes, str]):
+    answer, words = case
     with hostile_server(lambda connection: connection.sendall(answer), polite=False) as server:
         url = server.url.replace("redis://", "http://").removesuffix("/0")
         done = switchyard("cache", "stats", "--url", url, admin_keys=KEY)
     assert (done.returncode, done.stdout) == (1, "")
+    assert words in done.stderr
     assert "Traceback" not in done.stderr
+    assert done.stderr.removesuffix("\n").isprintable()
 
 
 # -- Redis ----------------------------------------------------------------------------------------
@@ -127,22 +193,34 @@ def filled(settings: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def dumped(url: str) -> dict[bytes, bytes]:
-    """The entries as they lie in Redis."""
+def dumped(url: str, kind: bytes = b"") -> dict[bytes, bytes]:
+    """The entries as they lie in Redis, of all kinds or of one."""
     with Redis.from_url(url) as client:
-        return {key: client.get(key) for key in client.scan_iter(b"switchyard:masks/*")}
+        keys = client.scan_iter(b"switchyard:%b*" % kind)
+        return {key: client.get(key) for key in keys if is_entry(key.removeprefix(b"switchyard:"))}
 
 
 def test_what_lies_in_redis_is_counted_by_kind_and_vocabulary(settings: dict[str, Any]):
     done = switchyard("cache", "stats", **settings)
     assert done.returncode == 0, done.stderr
+    masks = dumped(settings["redis_url"], b"masks/")
     version, _vocabulary, entries, size, ttl, used, uses = rows(done.stdout)["masks"]
-    assert int(entries) == int(used) == len(dumped(settings["redis_url"])) > 0
-    assert int(size.replace(",", "")) > sum(map(len, dumped(settings["redis_url"]).values()))
+    assert int(entries) == int(used) == len(masks) > 0
+    assert int(size.replace(",", "")) > sum(map(len, masks.values()))
     assert int(version) > 0
     assert ttl.startswith("604,")
     assert int(uses) >= 1
     assert "maxmemory_policy" in done.stdout
+
+
+def test_a_key_in_redis_is_shown_and_not_obeyed(redis_server: RedisServer):
+    with Redis.from_url(redis_server.url) as client:
+        client.set(b"switchyard:masks/\x1b]0;pwned\x07\x1b[2J/v\r\nfake 1/x", b"")
+    done = switchyard("cache", "stats", redis_url=redis_server.url, cache_key=CACHE_KEY)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.replace("\n", "").isprintable()
+    assert not any(line.startswith("fake") for line in done.stdout.splitlines())
+    assert "pwned" in done.stdout
 
 
 def test_an_export_comes_back_in_another_redis(
@@ -227,8 +305,12 @@ USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "no key": ({"cache_key": ""}, ["export", "f"], "SWITCHYARD_CACHE_KEY"),
     "no such file": ({}, ["import", "/no/such/file"], "/no/such/file can't be read"),
     "no such folder": ({}, ["export", "/no/such/file"], "/no/such/file can't be written"),
+    "a file as a folder": ({}, ["export", "/etc/passwd/x"], "/etc/passwd/x can't be written"),
+    "a folder that takes no file": ({}, ["export", "/proc/x"], "/proc/x can't be written"),
     "no such key": ({}, ["import", "f", "--key-file", "/no/key"], "/no/key can't be read"),
-    "an empty key": ({}, ["import", "f", "--key-file", "/dev/null"], "16 bytes, got 0"),
+    "an empty key": ({}, ["import", "f", "--key-file", "/dev/null"], "16 bytes or more, got 0"),
+    "no file": ({}, ["import", "/dev/stdin"], "/dev/stdin must be a file"),
+    "a key without an end": ({}, ["import", "f", "--key-file", "/dev/zero"], "is larger than"),
     "nothing": ({}, [], "stats"),
 }
 
@@ -241,6 +323,48 @@ def test_a_mistake_is_told(case: tuple[dict[str, str], list[str], str]):
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("letters", "status"), [(250, 0), (300, 2)])
+def test_a_file_may_have_as_long_a_name_as_the_system_takes(
+    settings: dict[str, Any], tmp_path: Path, letters: int, status: int
+):
+    done = switchyard("cache", "export", tmp_path / ("a" * letters), **settings)
+    assert done.returncode == status, done.stderr
+    assert len(done.stderr.splitlines()) == (1 if status else 0)
+    assert len(list(tmp_path.iterdir())) == (0 if status else 1)
+    assert "Traceback" not in done.stderr
+
+
+def test_an_export_that_is_stopped_leaves_no_file(
+    settings: dict[str, Any], redis_server: RedisServer, tmp_path: Path
+):
+    """The server stands still, so that the file is begun and not ended."""
+    redis_server.pause()
+    with subprocess.Popen(
+        arguments("cache", "export", tmp_path / "f"), env=environment(**settings)
+    ) as process:
+        until = monotonic() + LONG
+        while not list(tmp_path.iterdir()) and monotonic() < until:
+            sleep(0.01)
+        assert len(list(tmp_path.iterdir())) == 1
+        process.send_signal(signal.SIGTERM)
+        redis_server.resume()
+        assert process.wait(LONG) == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_leaves_ends_a_command_quietly(settings: dict[str, Any]):
+    with subprocess.Popen(
+        arguments("cache", "stats"),
+        env=environment(**settings),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(LONG) == 141
 
 
 def test_the_report_is_json_that_nothing_of_a_key_is_in(pair: tuple[Gateway, Gateway]):

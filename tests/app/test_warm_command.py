@@ -89,6 +89,15 @@ FILES: dict[str, tuple[str, list[tuple[int, str, str]]]] = {
             (5, "", "refused: tools[0].function.name"),
         ],
     ),
+    "lines of which the first is wrong": (
+        f'{{"a"\n5\n{ALARMS}\n',
+        [(1, "", "refused: None"), (2, "", "refused: None"), (3, "", "response_format")],
+    ),
+    "JSON that is broken, with lines that are not": (
+        '{\n  "a": [\n    1,\n    {}\n  ]\n',
+        [(1, "", "refused: None")],
+    ),
+    "an array with a line that is JSON": ('[\n{"type": "null"}\n]', [(1, "/0", "response_format")]),
     "JSON that is broken": ('{\n"a": 1,\n}', [(1, "", "refused: None")]),
     "a number that is none": ('{"maximum": 1e999}', [(1, "", "refused: None")]),
     "nothing": ("\n", []),
@@ -168,6 +177,22 @@ def test_what_it_compiled_a_gateway_finds(
         assert gateway.post(sent).status_code == 200
         assert gateway.metric("switchyard_compiler", what="store_hits") > 0
         assert gateway.metric("switchyard_compiler", what="store_rejected") == 0
+
+
+def test_a_file_of_the_host_is_filled_where_there_is_no_redis(file: Path, tmp_path: Path):
+    """Or one that may not be used."""
+    for number, redis in enumerate(({}, {"redis_url": "redis://127.0.0.1:1"})):
+        settings = {"cache_host_file": str(tmp_path / f"host{number}"), "cache_prefetch_seconds": 0}
+        done = switchyard("warm", file, **settings, **redis)
+        assert done.returncode == 0, done.stderr
+        assert ("Redis is not used: set SWITCHYARD_CACHE_KEY" in done.stderr) == bool(redis)
+        found = numbers(done.stdout)
+        assert int(found["writes to host"]) > 0
+        assert "writes to redis" not in found
+        with Gateway(**settings, cache_read_seconds=PATIENCE) as gateway:
+            sent = body(tools=[tool("send", MAIL), tool("b", LIGHT)], max_completion_tokens=1)
+            assert gateway.post(sent).status_code == 200
+            assert gateway.metric("switchyard_compiler", what="store_hits") > 0
 
 
 def test_of_a_model_only_the_tokenizer_is_needed(
@@ -251,6 +276,11 @@ def test_it_does_not_end_before_redis_has_all(
 USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "no store": ({"redis_url": ""}, ["FILE"], "SWITCHYARD_REDIS_URL"),
     "no key": ({"cache_key": ""}, ["FILE"], "SWITCHYARD_CACHE_KEY"),
+    "a host's file in no folder": (
+        {"cache_host_file": "/no/such/file"},
+        ["FILE"],
+        "SWITCHYARD_CACHE_HOST_FILE: /no/such/file",
+    ),
     "a short key": ({"cache_key": "hidden"}, ["FILE"], "16 bytes or more, got 6"),
     "no URL": ({"redis_url": "redis://:hid/den@host:x"}, ["FILE"], "SWITCHYARD_REDIS_URL"),
     "another server": ({"redis_url": "http://:hidden@host"}, ["FILE"], "SWITCHYARD_REDIS_URL"),
