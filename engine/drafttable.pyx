@@ -4,7 +4,6 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from .draft cimport ByteEdgeC, DraftC
 from .hashing cimport MISSING, map_clear, map_get, map_put, mix
-from .pool cimport vector
 
 
 cdef inline uint64_t key_hash(uint64_t high, uint64_t low) noexcept nogil:

@@ -15,7 +15,8 @@
 
 Invariants   I1 what is taken is a fragment as a front end could have made it: children stand before
                 their parents and no deeper than ``MOST_DEPTH``, SEQ and ALT are flat, ranges ascend,
-                every index lies where it may. It may still be another pattern's: that it is not is the business of the store's MAC.
+                every index lies where it may. It may still be another pattern's: that it is not is the
+                business of the store's MAC.
 Cost         linear in the nodes and their operands.
 Not here     which fragments are worth it (fragment).
 """
