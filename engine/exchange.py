@@ -58,6 +58,7 @@ _COUNTERS = (
     "misses",
     "rejected",
     "puts",
+    "joined",  # rules of which others had masks that this process, which had some, had not
     *_OUTCOMES,
     "saved_ns",
     "read_ns",
@@ -190,12 +191,7 @@ class Exchange:
         start = time.perf_counter_ns()
         values = get([self._key(digest) for digest in digests])
         read = time.perf_counter_ns()
-        found = [
-            (digest, value)
-            for digest, value in zip(digests, values, strict=True)
-            if value is not None
-        ]
-        took = self._add(found)
+        took = self._add(digests, values)
         hits = sum(each >= 0 for each in took)
         self._count(
             hits=hits,
@@ -207,15 +203,20 @@ class Exchange:
         )
         return hits
 
-    def _add(self, found: list[tuple[bytes, bytes]]) -> list[int]:
-        """What making each took in nanoseconds; -1 where it is refused."""
+    def _add(self, digests: list[bytes], values: list[bytes | None]) -> list[int]:
+        """Of each value that there is, the nanoseconds that making what is new in it took; -1 where
+        it is refused.
+        """
+        found = [each for each in zip(digests, values, strict=True) if each[1] is not None]
         with self._adding:
             if not self._is_trusted:
                 return [-1] * len(found)
-            took = [artifact.load(self._triples, *each, self._vocabulary) for each in found]
-        self._auditor.note(
-            [digest for (digest, _), each in zip(found, took, strict=True) if each >= 0]
-        )
+            took = [
+                artifact.load(self._triples, digest, value or b"", self._vocabulary)
+                for digest, value in found
+            ]
+        added = zip(found, took, strict=True)
+        self._auditor.note([digest for (digest, _), each in added if each > 0])
         return took
 
     def _key(self, digest: bytes) -> bytes:
@@ -249,7 +250,7 @@ class Exchange:
             if not fresh:
                 return False
             for start in range(0, len(fresh), MOST_ASKED):
-                self._load(self._store.get_newest, fresh[start : start + MOST_ASKED])
+                self._join(fresh[start : start + MOST_ASKED])
             items = [
                 (self._key(digest), value)
                 for digest, value in artifact.take_fresh(self._triples, self._vocabulary)
@@ -258,6 +259,16 @@ class Exchange:
                 self._count(puts=len(items))
                 self._store.put_many(items)
             return True
+
+    def _join(self, digests: list[bytes]) -> None:
+        """Adds what others have of rules that this process has something of as well."""
+        if not self._is_trusted:
+            return
+        values = self._store.get_newest([self._key(digest) for digest in digests])
+        took = self._add(digests, values)
+        self._count(
+            joined=sum(each > 0 for each in took), saved_ns=sum(each for each in took if each > 0)
+        )
 
     def _run_errand(self) -> bool:
         try:
