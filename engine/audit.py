@@ -51,7 +51,7 @@ class Auditor:
 
     def offer(self, compiled: Compiled) -> None:
         """Takes the grammar, if it is time for one and it has a rule that was loaded."""
-        if not self._every or self._left > 0 or self._waiting is not None:
+        if not self._loaded or self._left > 0 or self._waiting is not None:
             return
         digests = self._loaded.intersection(compiled.costly_digests())
         with self._guard:

@@ -9,7 +9,8 @@ Invariants   I1 a compile reads at most once for its rules, and asks for no rule
                 (patternstore).
              I2 nothing touches the store while tokens are decoded, but for that thread.
              I3 once an audit found a difference nothing that came from the store is used by any
-                matcher that begins, and nothing is read any more.
+                matcher that begins, and nothing is read any more; but a compile that is under way
+                in another thread may end with a pattern that it has loaded.
 Threads      any.
 Not here     bytes, and what is worth them (artifact); waiting and failing (the store); whether
              what was loaded is true (audit).

@@ -5,14 +5,14 @@ Each is there for the length of a with block.
 
 import shutil
 import subprocess
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from redis import Redis
 
+from tests.cache.stores import until
 from tests.redis_server import (
     PATIENCE_SECONDS,
     RedisServer,
@@ -24,14 +24,6 @@ from tests.redis_server import (
 #: what the Sentinel calls its primary
 NAME = "ours"
 SLOTS = 16_384
-
-
-def until(happened: Callable[[], object]) -> None:
-    """Wait for something that others bring about."""
-    end = time.monotonic() + 2 * PATIENCE_SECONDS
-    while not happened():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.02)
 
 
 @contextmanager

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cache import HostStore, Layer, MemoryStore, RedisStore, TieredStore
+from tests.cache.stores import BOUNDS, SECRET
 from tests.cache.test_host import BOUNDS as HOST_BOUNDS
-from tests.cache.test_redis_store import BOUNDS, SECRET
 from tests.redis_server import PATIENCE_SECONDS
 
 #: a face onto what one process sees; made twice over the same place, two processes

@@ -19,9 +19,9 @@ import pytest
 
 from cache import HostBounds, HostStore
 from cache.host import LEAST_BYTES
+from tests.cache.stores import SECRET, until
 from tests.redis_server import PATIENCE_SECONDS
 
-SECRET = b"a secret of the tests"
 #: generous waits, so that a busy machine fails no test, and short pauses, so that recovery is soon
 BOUNDS = HostBounds(
     read_seconds=PATIENCE_SECONDS,
@@ -34,14 +34,6 @@ BOUNDS = HostBounds(
 
 MakeStore = Callable[..., HostStore]
 spawning = multiprocessing.get_context("spawn")
-
-
-def until(happened: Callable[[], bool]) -> None:
-    """Wait for something that another thread or process brings about."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not happened():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.01)
 
 
 @pytest.fixture

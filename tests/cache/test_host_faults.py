@@ -19,7 +19,8 @@ import pytest
 from cache import HostStore
 from cache.host import LEAST_BYTES
 from cache.host_rows import APPLICATION, LAYOUT
-from tests.cache.test_host import BOUNDS, SECRET, MakeStore, make, path, sql, stored, until
+from tests.cache.stores import SECRET, until
+from tests.cache.test_host import BOUNDS, MakeStore, make, path, sql, stored
 from tests.redis_server import PATIENCE_SECONDS
 
 __all__ = ["make", "path"]  # fixtures

@@ -5,8 +5,7 @@ import os
 import signal
 import socket
 import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
@@ -18,7 +17,7 @@ from cache import MemoryStore, RedisStore, TieredStore
 from cache.leases import MOST_LEASES, MOST_SECONDS, ThreadLeases
 from cache.seal import OVERHEAD, Seal
 from tests.cache.hostile_server import hostile_server
-from tests.cache.test_redis_store import BOUNDS, SECRET, until
+from tests.cache.stores import BOUNDS, SECRET, MakeStore, until
 from tests.cache.test_redis_store_hostile import ANSWERS
 from tests.cache.test_redis_store_hostile import BOUNDS as SHORT
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
@@ -123,25 +122,6 @@ def test_a_far_layer_is_not_asked_for_what_a_near_one_denies() -> None:
 
 
 # -- Redis -----------------------------------------------------------------------------------------
-
-
-MakeStore = Callable[..., RedisStore]
-
-
-@pytest.fixture
-def make(redis_url: str) -> Iterator[MakeStore]:
-    """Makes stores of one fresh namespace; each stands for a process of its own."""
-    namespace = uuid.uuid4().hex
-    made: list[RedisStore] = []
-
-    def make_store(url: str = redis_url, **options: object) -> RedisStore:
-        chosen = {"namespace": namespace, "key": SECRET, "bounds": BOUNDS, **options}
-        made.append(RedisStore(url, **chosen))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield make_store
-    for store in made:
-        store.close()
 
 
 def lease_name(store: RedisStore, key: bytes) -> bytes:

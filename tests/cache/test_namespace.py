@@ -20,11 +20,11 @@ from cache import (
 )
 from cache.seal import Seal
 from tests.cache.hostile_server import hostile_server
+from tests.cache.stores import SECRET, MakeStore
 from tests.cache.test_redis_store_hostile import ANSWERS
 from tests.cache.test_redis_store_hostile import BOUNDS as SHORT
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
 
-SECRET = b"a secret of the tests"
 OTHER_SECRET = b"the other site's secret"
 BOUNDS = RedisBounds(
     connect_seconds=PATIENCE_SECONDS,
@@ -41,8 +41,6 @@ PAIRS = {
     b"masks/6/bb/0001": b"",
 }
 
-MakeStore = Callable[..., RedisStore]
-
 
 @pytest.fixture
 def make(redis_url: str) -> Iterator[MakeStore]:
@@ -57,13 +55,6 @@ def make(redis_url: str) -> Iterator[MakeStore]:
     yield make_store
     for store in made:
         store.close()
-
-
-@pytest.fixture
-def raw(redis_url: str) -> Iterator[Redis]:
-    """The hand of somebody else who can write to the same Redis."""
-    with Redis.from_url(redis_url) as client:
-        yield client
 
 
 def filled(store: RedisStore, pairs: dict[bytes, bytes] = PAIRS) -> RedisStore:

@@ -2,64 +2,17 @@
 
 import logging
 import time
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 from redis import Redis
 
-from cache import MemoryStore, RedisBounds, RedisStore, TieredStore
+from cache import MemoryStore, RedisStore, TieredStore
 from cache.seal import OVERHEAD, Seal
+from tests.cache.stores import BOUNDS, SECRET, MakeStore, until
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
-
-SECRET = b"a secret of the tests"
-
-#: generous waits, so that a busy machine fails no test, and short pauses, so that recovery is soon
-BOUNDS = RedisBounds(
-    connect_seconds=PATIENCE_SECONDS,
-    socket_seconds=PATIENCE_SECONDS,
-    reply_seconds=PATIENCE_SECONDS,
-    read_seconds=PATIENCE_SECONDS,
-    map_seconds=0,
-    close_seconds=PATIENCE_SECONDS,
-    pause_seconds=0.01,
-    max_pause_seconds=0.05,
-)
-
-MakeStore = Callable[..., RedisStore]
-
-
-def until(happened: Callable[[], bool]) -> None:
-    """Wait for something that another thread brings about."""
-    end = time.monotonic() + PATIENCE_SECONDS
-    while not happened():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.01)
-
-
-@pytest.fixture
-def make(redis_url: str) -> Iterator[MakeStore]:
-    """Makes stores of one fresh namespace; closes them."""
-    namespace = uuid.uuid4().hex
-    made: list[RedisStore] = []
-
-    def make_store(url: str = redis_url, **options: object) -> RedisStore:
-        chosen = {"namespace": namespace, "key": SECRET, "bounds": BOUNDS, **options}
-        made.append(RedisStore(url, **chosen))  # type: ignore[arg-type]
-        return made[-1]
-
-    yield make_store
-    for store in made:
-        store.close()
-
-
-@pytest.fixture
-def raw(redis_url: str) -> Iterator[Redis]:
-    """The hand of somebody else who can write to the same Redis."""
-    with Redis.from_url(redis_url) as client:
-        yield client
 
 
 def full_key(store: RedisStore, key: bytes) -> bytes:

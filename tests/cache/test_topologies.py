@@ -14,6 +14,7 @@ import pytest
 from redis import Redis
 
 from cache import RedisBounds, RedisStore, export_namespace, import_namespace
+from tests.cache.stores import until
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
 
 from .deployments import (
@@ -23,7 +24,6 @@ from .deployments import (
     cluster,
     lacks_tls,
     tls_server,
-    until,
     watched,
 )
 
