@@ -195,6 +195,10 @@ class HostStore:
             self._failed(error, door)
         return nothing
 
+    def may_have(self, key: bytes) -> bool:
+        """Whether it is worth looking: True unless the file is left alone."""
+        return not self._closed and not self._breaker.is_open
+
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Queue each pair for writing; returns at once."""
         bounds = self._bounds
@@ -206,7 +210,7 @@ class HostStore:
         dropped = self._queue.put(pairs)
         self._counts.add(oversized=len(items) - len(pairs), dropped=dropped)
 
-    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+    def claim(self, keys: Sequence[bytes], seconds: float, *, urgent: bool = False) -> list[bool]:
         """False for each key that another process makes now, of the first ``batch_keys``.
 
         True also where nobody can tell, as when a writer is slow to let go of the file.

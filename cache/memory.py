@@ -55,6 +55,10 @@ class MemoryStore:
         """Nothing: nobody else writes here."""
         return [None] * len(keys)
 
+    def may_have(self, key: bytes) -> bool:
+        """Whether it is held."""
+        return key in self._entries
+
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Keep each pair, the last as the most recent; one larger than the store is not kept."""
         with self._lock:
@@ -83,7 +87,7 @@ class MemoryStore:
         """None: what lies here is near already."""
         return []
 
-    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+    def claim(self, keys: Sequence[bytes], seconds: float, *, urgent: bool = False) -> list[bool]:
         """True for each key that no other thread of this process makes now."""
         granted = self._leases.claim(keys, seconds)
         with self._lock:

@@ -146,9 +146,16 @@ class RedisStore:
 
         None stands for what is not there, does not verify or can't be had now.
         """
-        asked = list(keys)
-        if not self._map.is_old():
-            asked = [key for key in keys if self._map.may_have(key)]
+        if self._map.is_old():
+            return self._get(keys, keys)
+        return self._get(keys, [key for key in keys if self._map.may_have(key)])
+
+    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """As ``get_many``, and whatever the map says: it may be some seconds old."""
+        return self._get(keys, keys)
+
+    def _get(self, keys: Sequence[bytes], asked: Sequence[bytes]) -> list[bytes | None]:
+        """The values of ``keys``, of which only some are asked for."""
         found: dict[bytes, bytes | None] = {}
         step = self._bounds.batch_keys
         with deadline.within(self._bounds.read_seconds):
@@ -169,10 +176,6 @@ class RedisStore:
             read_bytes=sum(len(value) for value in found.values() if value is not None),
         )
         return values
-
-    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """As ``get_many``: others write here, and of two the last has written."""
-        return self.get_many(keys)
 
     def _read(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """One round trip."""
@@ -227,6 +230,12 @@ class RedisStore:
     def _hot_key(self, group: bytes) -> bytes:
         return self._prefix + b"hot/" + group
 
+    def may_have(self, key: bytes) -> bool:
+        """False where the map has it not, or Redis is left alone."""
+        if self._closed or self._breaker.is_open:
+            return False
+        return self._map.is_old() or self._map.may_have(key)
+
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Queue each pair for writing; returns at once."""
         bounds = self._bounds
@@ -238,23 +247,21 @@ class RedisStore:
         dropped = self._queue.put(pairs)
         self._counts.add(oversized=len(items) - len(pairs), dropped=dropped)
 
-    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+    def claim(self, keys: Sequence[bytes], seconds: float, *, urgent: bool = False) -> list[bool]:
         """False for each key that another process makes now, of the first ``batch_keys``.
 
-        True also where nobody can tell. A reading after a denial asks Redis, whatever the map says.
+        True also where nobody can tell.
         """
-        asked = list(keys[: self._bounds.batch_keys])
+        bounds = self._bounds
+        asked = list(keys[: bounds.batch_keys])
         if self._closed or self._breaker.is_open or not asked:
             return [True] * len(keys)
         try:
-            with deadline.within(self._bounds.claim_seconds):
+            with deadline.within(bounds.read_seconds if urgent else bounds.claim_seconds):
                 granted = self._leases.claim(asked, seconds)
         except Exception as error:
             self._failed(error)
             return [True] * len(keys)
-        for key, may in zip(asked, granted, strict=True):
-            if not may:
-                self._map.add(key_map.bit_of(key))
         self._counts.add(denied=granted.count(False))
         return granted + [True] * (len(keys) - len(asked))
 

@@ -20,9 +20,12 @@ class Layer(Protocol):
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
     def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
+    def may_have(self, key: bytes) -> bool: ...
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None: ...
     def hottest(self, group: bytes, most: int) -> list[bytes]: ...
-    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]: ...
+    def claim(
+        self, keys: Sequence[bytes], seconds: float, *, urgent: bool = False
+    ) -> list[bool]: ...
     def release(self, keys: Sequence[bytes]) -> None: ...
     def stats(self) -> dict[str, int]: ...
     def flush(self, timeout_s: float) -> bool: ...
@@ -67,6 +70,10 @@ class TieredStore:
             found.update(zip(missing, layer.get_newest(missing), strict=True))
         return [found[key] for key in keys]
 
+    def may_have(self, key: bytes) -> bool:
+        """Whether any layer may have it."""
+        return any(layer.may_have(key) for layer in self._layers)
+
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Put every pair into every layer."""
         for layer in self._layers:
@@ -82,14 +89,14 @@ class TieredStore:
                 found.update(dict.fromkeys(layer.hottest(group, most)))
         return list(found)[:most]
 
-    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+    def claim(self, keys: Sequence[bytes], seconds: float, *, urgent: bool = False) -> list[bool]:
         """True for each key that every layer grants; see ``leases``."""
         granted = dict.fromkeys(keys, True)
         for depth, layer in enumerate(self._layers):
             asked = [key for key, may in granted.items() if may]
             if not asked:
                 break
-            answers = zip(asked, layer.claim(asked, seconds), strict=True)
+            answers = zip(asked, layer.claim(asked, seconds, urgent=urgent), strict=True)
             denied = [key for key, may in answers if not may]
             for nearer in self._layers[:depth] if denied else ():
                 nearer.release(denied)

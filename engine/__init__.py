@@ -9,6 +9,7 @@ It is usable on its own.
     matcher.accept_token(token)          # one of them came
 """
 
+from .artifact_version import ARTIFACT_VERSION
 from .batch import fill_bitmask_batch
 from .bitmask import Bitmask
 from .compiled import Compiled
@@ -32,9 +33,6 @@ from .schemas import Relaxation, Relaxed, Report, check_json_schema, relax
 from .spec_version import SPEC_VERSION
 from .store import Store
 from .vocabulary import Vocabulary
-
-# last: digests import it, and are imported by it
-from .artifact import VERSION as ARTIFACT_VERSION  # isort: skip
 
 __all__ = [
     "ARTIFACT_VERSION",

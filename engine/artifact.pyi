@@ -1,7 +1,6 @@
 from .triples import TripleTable
 from .vocabulary import Vocabulary
 
-VERSION: int
 LEAST_GAIN: int
 
 def store_group(fingerprint: str) -> bytes: ...

@@ -26,9 +26,8 @@ from .triples cimport EntryC, TripleKeyC, TriplePtr, TripleTable
 from .varint cimport ReaderC
 from .vocabulary cimport Vocabulary
 
-#: part of every key; raised whenever rules are named, automata numbered, triples or patterns made
-#: differently
-VERSION = 7
+from .artifact_version import ARTIFACT_VERSION
+
 #: what making must take, in fetches, to be shared; 0: everything is
 LEAST_GAIN = 2
 
@@ -43,7 +42,7 @@ cdef size_t MOST_BYTES = 1 << 27
 cdef size_t MOST_VALUE_BYTES = 1_000_000
 cdef size_t HEAD_BYTES = 24
 
-cdef uint32_t VERSION_C = VERSION
+cdef uint32_t VERSION_C = ARTIFACT_VERSION
 cdef uint32_t MAGIC = int.from_bytes(b"SYM1", "little")
 
 cdef enum:
@@ -61,7 +60,7 @@ cdef struct HeadC:
 
 def store_group(str fingerprint):
     """What the keys of a vocabulary's rules begin with."""
-    return b"masks/%d/%s" % (VERSION, fingerprint.encode())
+    return b"masks/%d/%s" % (ARTIFACT_VERSION, fingerprint.encode())
 
 
 def store_key(str fingerprint, bytes digest):

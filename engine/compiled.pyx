@@ -110,9 +110,13 @@ cdef class Compiled:
                 else "mask_items" if error == MASK_ITEMS_EXCEEDED else "rows")
         raise LimitExceeded(name, getattr(self.limits, name), got)
 
-    def costly_digests(self, *, bint only_unknown=False):
+    def costly_digests(self, *, bint only_unknown=False, bint but_common=False):
         """The digests of the rules whose masks may cost more to make than to fetch, 16 bytes each,
-        the heaviest first, ``MOST_COSTLY`` of them; ``only_unknown``: of which this process has none.
+        the heaviest first, ``MOST_COSTLY`` of them.
+
+        Args:
+            only_unknown: those of which this process has no mask.
+            but_common: without the rules of most grammars, whose digests are not worked out.
         """
         cdef Generation generation = self.generation
         cdef vector[uint32_t] rules
@@ -121,7 +125,7 @@ cdef class Compiled:
         cdef DigestC digest
         if self.table is None:
             return []
-        for rule in self.ir.costly_rules(MOST_COSTLY):
+        for rule in self.ir.costly_rules(MOST_COSTLY, but_common=but_common):
             rules.push_back(rule)
         if rules.size() == 0:
             return []

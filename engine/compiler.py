@@ -3,8 +3,8 @@
 One compiler per vocabulary and process. It owns the triples of all its grammars (by rule digest),
 an LRU of compiled grammars (by spec digest), and the way to the store (exchange).
 
-Threads   `compile_*` may be called from many threads; two of them may compile the same spec twice,
-          which is only time.
+Threads   `compile_*` may be called from many threads; of those that want the same spec at once one
+          compiles it.
 Not here  front ends (frontends), digests (digests), bytes (artifact).
 """
 
@@ -20,6 +20,7 @@ from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
 from .exchange import Exchange
 from .features import Features
+from .flights import Flights
 from .frontends.choice import build_choice
 from .frontends.fragment import PATTERNS
 from .frontends.grammar_text import SYNTAXES, build_grammar
@@ -98,6 +99,7 @@ class Compiler:
         self._measured: deque[bytes] = deque()
         self._sizes: dict[bytes, int] = {}
         self._held = 0
+        self._flights = Flights()
         self._guard = threading.Lock()
         self._counts = dict.fromkeys(("compiles", "grammar_hits", "grammar_evictions"), 0)
 
@@ -118,7 +120,7 @@ class Compiler:
         self._forget_grammars()
         self._counts["compiles"] = 0
         if self._exchange is not None:
-            self._exchange.forget_outcomes()
+            self._exchange.end_warming()
 
     def _forget_grammars(self) -> None:
         with self._guard:
@@ -215,25 +217,53 @@ class Compiler:
     # -- compiling ---------------------------------------------------------------------------------
     def _compile(self, kind: str, spec: Any, build: Callable[[Grammar, Any], Node]) -> Compiled:
         key = self._digest.of(kind, spec)
+        found = self._kept(key)
+        if found is not None:
+            return found
+        mine = self._flights.begin(key)
+        try:
+            return self._kept(key) or self._compile_anew(key, spec, build)
+        finally:
+            self._flights.end(key, mine)
+
+    def _kept(self, key: bytes) -> Compiled | None:
         with self._guard:
             found = self._compiled.get(key)
-            if found is not None:
-                self._compiled.move_to_end(key)
-                self._counts["grammar_hits"] += 1
-        if found is not None:
-            if self._exchange is not None:
-                self._exchange.wake()
-            return found
+            if found is None:
+                return None
+            self._compiled.move_to_end(key)
+            self._counts["grammar_hits"] += 1
+        if self._exchange is not None:
+            self._exchange.wake()
+        return found
+
+    def _compile_anew(
+        self, key: bytes, spec: Any, build: Callable[[Grammar, Any], Node]
+    ) -> Compiled:
+        """A grammar that is kept has nothing of a store that is not trusted any more: one that was
+        built of it meanwhile is built again.
+        """
+        while True:
+            trusted = self._trusts_store()
+            compiled = self._build(spec, build)
+            with self._guard:
+                if trusted == self._trusts_store():
+                    self._counts["compiles"] += 1
+                    self._keep(key, compiled)
+                    break
+        pool.keep_ready()
+        return compiled
+
+    def _trusts_store(self) -> bool:
+        return self._exchange is not None and self._exchange.is_trusted
+
+    def _build(self, spec: Any, build: Callable[[Grammar, Any], Node]) -> Compiled:
+        """Spec -> IR -> automata."""
         grammar = Grammar(self.limits)
         if self._exchange is not None:
             grammar.shared[PATTERNS] = self._exchange.patterns.for_one()
         grammar.root = grammar.rule("root", build(grammar, spec))
-        compiled = self._finish(grammar)
-        with self._guard:
-            self._counts["compiles"] += 1
-            self._keep(key, compiled)
-        pool.keep_ready()
-        return compiled
+        return self._finish(grammar)
 
     def _keep(self, key: bytes, compiled: Compiled) -> None:
         """Into the LRU, which is bounded in bytes; grammars that are used grow, so a few of the
@@ -258,7 +288,6 @@ class Compiler:
             self._counts["grammar_evictions"] += 1
 
     def _finish(self, grammar: Grammar) -> Compiled:
-        """IR -> automata."""
         check_stops(grammar, self.vocabulary.stop_token_ids)
         compiled = Compiled(
             self.vocabulary,

@@ -35,14 +35,14 @@ cdef class Digests:
     # by the node that a unit begins with: its digest, and 0 not begun, 1 begun, 2 done
     cdef vector[DigestC] digests
     cdef vector[uint8_t] progress
-    # by node within large units: its digest, once it is hashed
+    # by node within large units, once there is one: its digest, once it is hashed
     cdef vector[DigestC] inner
     cdef vector[uint8_t] is_hashed
     # of the unit under construction: its nodes, and by node its place among them; and all that has one
     cdef vector[uint32_t] nodes
     cdef vector[uint32_t] places
     cdef vector[uint32_t] met
-    cdef vector[uint32_t] text            # of the digest under construction
+    cdef vector[uint8_t] text             # of the digest under construction: numbers as in varint
     cdef vector[uint32_t] todo, below     # scratch
     cdef DigestC rule(self, uint32_t number) noexcept nogil
     cdef DigestC unit(self, uint32_t number) noexcept nogil
@@ -50,6 +50,7 @@ cdef class Digests:
     cdef uint32_t other(self, uint32_t number) noexcept nogil
     cdef void list_inner(self, uint32_t number, uint32_t unit, vector[uint32_t]* below) noexcept nogil
     cdef bint order(self, uint32_t unit, uint32_t most, bint only_new) noexcept nogil
+    cdef void order_large(self, uint32_t unit) noexcept nogil
     cdef void forget_order(self) noexcept nogil
     cdef bint add_others(self, uint32_t unit, vector[uint32_t]* todo) noexcept nogil
     cdef void add_other(self, uint32_t number, vector[uint32_t]* todo) noexcept nogil
@@ -61,7 +62,9 @@ cdef class Digests:
     cdef void write_patterns(self, uint32_t number) noexcept nogil
     cdef void write_tokens(self, uint32_t number) noexcept nogil
     cdef void begin(self, uint32_t kind) noexcept nogil
+    cdef void open(self) noexcept nogil
     cdef void write(self, uint32_t value) noexcept nogil
+    cdef void write_all(self, const uint32_t* values, uint32_t n) noexcept nogil
     cdef void write_pool(self, uint32_t off, uint32_t n) noexcept nogil
     cdef bint write_digest(self, DigestC digest) noexcept nogil
     cdef DigestC finish(self) noexcept nogil

@@ -8,16 +8,19 @@ from .flat cimport (
     ArmC, DispatchC, FlatIR, NodeC, RuleC, TokenSetC, dispatch_of, list_below,
 )
 from .pool cimport vector
+from .varint cimport put
 
-from .artifact import VERSION
+from .artifact_version import ARTIFACT_VERSION
 
 cdef extern from "blake2b.h" namespace "blake2b":
     void blake2b_digest "blake2b::digest"(const void* data, size_t n, uint64_t* out) noexcept nogil
 
-cdef uint32_t ARTIFACT_VERSION = VERSION
+cdef uint32_t VERSION = ARTIFACT_VERSION
 # Nodes of a unit that are hashed at once. Rules may have large parts in common: hashing these again for
 # each rule took seconds for a few thousand.
 cdef uint32_t MOST_AT_ONCE = 128
+# What one of these may take; most units are smaller.
+cdef size_t TEXT_BYTES = 2048
 cdef uint8_t NOT_BEGUN = 0
 cdef uint8_t BEGUN = 1
 cdef uint8_t DONE = 2
@@ -67,11 +70,7 @@ cdef class Digests:
         cdef uint32_t at
         cdef bint at_once
         if self.progress.size() == 0:
-            self.digests.resize(self.ir.n_nodes)
-            self.inner.resize(self.ir.n_nodes)
-            self.progress.assign(self.ir.n_nodes, NOT_BEGUN)
-            self.is_hashed.assign(self.ir.n_nodes, 0)
-            self.places.assign(self.ir.n_nodes, 0)
+            self.open()
         todo.push_back(number)
         while todo.size():
             at = todo.back()
@@ -80,7 +79,7 @@ cdef class Digests:
                 continue
             at_once = self.order(at, MOST_AT_ONCE, False)
             if not at_once:
-                self.order(at, <uint32_t>-1, True)
+                self.order_large(at)
             if self.progress[at] == BEGUN or not self.add_others(at, &todo):
                 # what is not done yet leads back here: its digest is still none
                 self.digests[at] = self.make(at) if at_once else self.make_large(at)
@@ -89,6 +88,17 @@ cdef class Digests:
                 self.progress[at] = BEGUN
             self.forget_order()
         return self.digests[number]
+
+    cdef void open(self) noexcept nogil:
+        """Makes room: growing bit by bit would take as long as hashing."""
+        self.digests.resize(self.ir.n_nodes)
+        self.progress.assign(self.ir.n_nodes, NOT_BEGUN)
+        self.places.assign(self.ir.n_nodes, 0)
+        self.text.reserve(TEXT_BYTES)
+        self.nodes.reserve(MOST_AT_ONCE)
+        self.met.reserve(MOST_AT_ONCE)
+        self.todo.reserve(2 * MOST_AT_ONCE)
+        self.below.reserve(MOST_AT_ONCE)
 
     cdef bint is_other(self, uint32_t number, uint32_t unit) noexcept nogil:
         """Whether a node below a unit is another rule: its automaton has an edge there, and not what it is
@@ -143,6 +153,12 @@ cdef class Digests:
                 self.places[at] = <uint32_t>self.nodes.size() + 2
                 self.nodes.push_back(at)
         return True
+
+    cdef void order_large(self, uint32_t unit) noexcept nogil:
+        if self.inner.size() == 0:
+            self.inner.resize(self.ir.n_nodes)
+            self.is_hashed.assign(self.ir.n_nodes, 0)
+        self.order(unit, <uint32_t>-1, True)
 
     cdef void forget_order(self) noexcept nogil:
         cdef uint32_t k
@@ -278,32 +294,37 @@ cdef class Digests:
     cdef void write_tokens(self, uint32_t number) noexcept nogil:
         cdef TokenSetC* tokens = &self.ir.token_sets[number]
         self.write(tokens.n)
-        self.text.insert(self.text.end(), tokens.ids, tokens.ids + tokens.n)
+        self.write_all(tokens.ids, tokens.n)
 
     cdef void begin(self, uint32_t kind) noexcept nogil:
         self.text.clear()
-        self.write(ARTIFACT_VERSION)
+        self.write(VERSION)
         self.write(self.count_registers)
         self.write(kind)
 
     cdef void write(self, uint32_t value) noexcept nogil:
-        self.text.push_back(value)
+        put(&self.text, value)
+
+    cdef void write_all(self, const uint32_t* values, uint32_t n) noexcept nogil:
+        cdef uint32_t k
+        for k in range(n):
+            put(&self.text, values[k])
 
     cdef void write_pool(self, uint32_t off, uint32_t n) noexcept nogil:
         """A length and that many words, so that nothing can run into what follows."""
         self.write(n)
-        self.text.insert(self.text.end(), self.ir.pool + off, self.ir.pool + off + n)
+        self.write_all(self.ir.pool + off, n)
 
     cdef bint write_digest(self, DigestC digest) noexcept nogil:
         """False if it is none."""
-        cdef const uint32_t* words = <const uint32_t*>&digest
-        self.text.insert(self.text.end(), words, words + sizeof(DigestC) // sizeof(uint32_t))
+        cdef const uint8_t* data = <const uint8_t*>&digest
+        self.text.insert(self.text.end(), data, data + sizeof(DigestC))
         return not is_none(digest)
 
     cdef DigestC finish(self) noexcept nogil:
         cdef uint64_t out[2]
         cdef DigestC digest
-        blake2b_digest(self.text.data(), sizeof(uint32_t) * self.text.size(), out)
+        blake2b_digest(self.text.data(), self.text.size(), out)
         digest.high, digest.low = out[0], out[1]
         return digest
 

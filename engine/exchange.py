@@ -9,8 +9,7 @@ Invariants   I1 a compile reads at most once for its rules, and asks for no rule
                 (patternstore).
              I2 nothing touches the store while tokens are decoded, but for that thread.
              I3 once an audit found a difference nothing that came from the store is used by any
-                matcher that begins, and nothing is read any more; but a compile that is under way
-                in another thread may end with a pattern that it has loaded.
+                matcher that begins, and nothing is read any more.
 Threads      any.
 Not here     bytes, and what is worth them (artifact); waiting and failing (the store); whether
              what was loaded is true (audit).
@@ -98,7 +97,9 @@ class Exchange:
         self._limits = limits
         self._distrusted = distrusted
         self._auditor = Auditor(triples, every=audit_every)
-        self._is_trusted = True
+        #: whether what lies in the store is believed; never again once it is not
+        self.is_trusted = True
+        self._is_warm = False
         self._linger_until = 0.0
         self._ask_again: OrderedDict[bytes, float] = OrderedDict()  # when, by digest
         self._counts = dict.fromkeys(_COUNTERS, 0)
@@ -113,15 +114,25 @@ class Exchange:
 
     # -- reading -----------------------------------------------------------------------------------
     def ask(self, compiled: Compiled) -> None:
-        """Loads the costly rules of a grammar that nothing is known of here."""
-        wanted = compiled.costly_digests(only_unknown=True)
-        asked = self._due(wanted) if wanted else []
-        hits = self._load(self._store.get_many, asked)
-        if asked and self._is_trusted:
+        """Loads the costly rules of a grammar that nothing is known of here. Those of most grammars
+        were looked for while warming up.
+        """
+        wanted = compiled.costly_digests(only_unknown=True, but_common=self._is_warm)
+        asked = self._due(wanted) if wanted and self.is_trusted else []
+        if asked:
+            hits = self._load_present(asked)
             outcome = "none" if not hits else "perfect" if hits == len(asked) else "partial"
             self._count(**{outcome: 1})
         self._auditor.offer(compiled)
         self.wake()
+
+    def _load_present(self, digests: list[bytes]) -> int:
+        """Reads for those that may be there. Returns how many were."""
+        present = [each for each in digests if self._store.may_have(self._key(each))]
+        if len(present) < len(digests):
+            self._note_asked(digests)
+            self._count(misses=len(digests) - len(present))
+        return self._load(self._store.get_many, present)
 
     def wake(self) -> None:
         """A grammar is used: what its decoding makes will be handed over."""
@@ -131,6 +142,7 @@ class Exchange:
     def prefetch(self, seconds: float) -> int:
         """See ``Compiler.prefetch``."""
         end = time.monotonic() + seconds
+        self.patterns.prefetch(time.monotonic() + seconds / 2)
         group = artifact.store_group(self._vocabulary.fingerprint)
         found = map(artifact.digest_of, self._store.hottest(group, MOST_PREFETCHED))
         wanted = [digest for digest in found if digest and not self._triples.knows(digest)]
@@ -160,9 +172,12 @@ class Exchange:
         """Leases on the costly rules that nothing is known of. Who has the heaviest one's makes
         them all; everybody else waits for him, and then has none.
         """
-        missing = compiled.costly_digests(only_unknown=True)[:MOST_ASKED]
+        if self.is_trusted:
+            # what others are done with since the compile has asked
+            self._load(self._store.get_newest, self._missing(compiled))
+        missing = self._missing(compiled)
         keys = [self._key(digest) for digest in missing]
-        if not keys or not self._is_trusted:
+        if not keys or not self.is_trusted:
             return []
         granted = self._store.claim(keys, LEASE_SECONDS)
         mine = [key for key, may in zip(keys, granted, strict=True) if may]
@@ -172,6 +187,9 @@ class Exchange:
         self._wait(keys[0], wait_seconds)
         self._load(self._store.get_newest, missing)
         return []
+
+    def _missing(self, compiled: Compiled) -> list[bytes]:
+        return compiled.costly_digests(only_unknown=True)[:MOST_ASKED]
 
     def _wait(self, key: bytes, seconds: float) -> None:
         """Until whoever has the lease gave it back."""
@@ -186,7 +204,7 @@ class Exchange:
         self, get: Callable[[Sequence[bytes]], list[bytes | None]], digests: list[bytes]
     ) -> int:
         """In one go. Returns how many rules there were."""
-        if not digests or not self._is_trusted:
+        if not digests or not self.is_trusted:
             return 0
         self._note_asked(digests)
         start = time.perf_counter_ns()
@@ -210,7 +228,7 @@ class Exchange:
         """
         found = [each for each in zip(digests, values, strict=True) if each[1] is not None]
         with self._adding:
-            if not self._is_trusted:
+            if not self.is_trusted:
                 return [-1] * len(found)
             took = [
                 artifact.load(self._triples, digest, value or b"", self._vocabulary)
@@ -263,7 +281,7 @@ class Exchange:
 
     def _join(self, digests: list[bytes]) -> None:
         """Adds what others have of rules that this process has something of as well."""
-        if not self._is_trusted:
+        if not self.is_trusted:
             return
         values = self._store.get_newest([self._key(digest) for digest in digests])
         took = self._add(digests, values)
@@ -294,15 +312,17 @@ class Exchange:
 
     def _distrust(self, why: str) -> None:
         with self._adding:
-            self._is_trusted = self.patterns.is_trusted = False
+            self.is_trusted = False
+            self.patterns.forget()
             self._triples.drop_all()
         for table in fragment.TABLES:
             table.forget()
         self._distrusted()
         _log.error("%s: it is not read any more, and what came from it is dropped", why)
 
-    def forget_outcomes(self) -> None:
-        """Counts compiles anew: those before were the compiler's own."""
+    def end_warming(self) -> None:
+        """The compiles until now were the compiler's own, and had the rules of most grammars."""
+        self._is_warm = True
         with self._guard:
             self._counts.update(dict.fromkeys(_OUTCOMES, 0))
 

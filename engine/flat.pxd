@@ -109,6 +109,7 @@ cdef struct RuleC:
     uint8_t kind, role, nullable, productive
     uint8_t counted           # registers hold a count: COUNTED_RULE, BOUNDED_RULE, and free text with bounds
     uint8_t iterates          # the count is of iterations or characters, not of tokens alone
+    uint8_t common            # the same in most grammars
     uint8_t differs           # its words must differ within the JSON array that they stand in
 
 cdef struct ArmC:

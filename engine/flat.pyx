@@ -42,6 +42,8 @@ cdef class FlatIR:
         self.rules.reserve(2 * self.own_rules)
         for i in g.rule_nodes:
             self.rules.push_back(_rule(i, PLAIN_RULE))
+        for i in g.common:
+            self.rules[i].common = True
         self.rule_of_node.assign(self.n_nodes, NO_RULE)
         self.has_differing = False
         for i in range(256):
@@ -111,12 +113,14 @@ cdef class FlatIR:
                 if widest > WIDE_CHARS:
                     rule.weight = max(rule.weight, <uint32_t>COSTLY_EDGES)
 
-    def costly_rules(self, most):
-        """The rules whose masks may cost more to make than to fetch, so many of the heaviest."""
+    def costly_rules(self, most, *, bint but_common=False):
+        """The rules whose masks may cost more to make than to fetch, so many of the heaviest;
+        ``but_common``: without those of most grammars.
+        """
         cdef uint32_t r
         found = []
         for r in range(<uint32_t>self.rules.size()):
-            if self.rules[r].weight >= COSTLY_EDGES:
+            if self.rules[r].weight >= COSTLY_EDGES and not (but_common and self.rules[r].common):
                 found.append((-int(self.rules[r].weight), r))
         return [rule for _, rule in sorted(found)[:most]]
 
@@ -614,5 +618,5 @@ cdef RuleC _rule(uint32_t node, uint8_t kind) noexcept:
     rule.label = rule.dispatch = rule.weight = 0
     rule.kind = kind
     rule.role = ROLE_NONE
-    rule.nullable = rule.productive = rule.counted = rule.iterates = rule.differs = 0
+    rule.nullable = rule.productive = rule.counted = rule.iterates = rule.common = rule.differs = 0
     return rule

@@ -13,13 +13,17 @@ class Store(Protocol):
     def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """As ``get_many``, but what others wrote last: never what this process has put."""
 
+    def may_have(self, key: bytes) -> bool:
+        """False where a reading would find nothing, so far as this process knows by itself."""
+
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Keeps the pairs, now or later or not at all."""
 
-    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+    def claim(self, keys: Sequence[bytes], seconds: float, *, urgent: bool = False) -> list[bool]:
         """For each key whether the caller may make its value: False where another thread or process
         said so before and has not put it, for at most as many seconds. True where nobody can tell.
         Who was denied reads again, and makes the value himself when that took too long.
+        ``urgent``: a request waits, so this takes no longer than a reading may.
         """
 
     def release(self, keys: Sequence[bytes]) -> None:

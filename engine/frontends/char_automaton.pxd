@@ -58,6 +58,8 @@ cdef class Bound:
     """``limits.pattern_states`` at one place of a spec."""
     cdef readonly uint64_t limit, looks
     cdef readonly str pointer
+    cdef object making      # what it is for, as in ``making``, or None
+    cdef uint64_t told_at   # of how many states that is told next
 
     cdef int look(self, uint64_t looks) except -1
     cdef int check(self, uint64_t states) except -1

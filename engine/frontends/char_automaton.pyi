@@ -2,6 +2,7 @@ from collections.abc import Iterable
 
 from ..ir import Grammar, Node, Ranges
 
+COSTLY_STATES: int
 Edges = list[tuple[Ranges, int]]
 
 class Bound:

@@ -13,6 +13,7 @@ from ..wordtable cimport WordTableC, table_clear, table_number, table_size
 from ..errors import LimitExceeded
 from ..ir import ANY_CHAR
 from .charset import complement, normalise
+from .making import COSTLY_STATES, UNDER_WAY
 
 cdef uint64_t LOOKS = 64    # of it count as one state
 # ranges looked at to make an automaton minimal, which is never needed; formats take up to 100,000
@@ -21,14 +22,19 @@ cdef uint64_t MINIMAL_LOOKS = 250_000
 cdef class Bound:
     def __init__(self, limit, str pointer):
         self.limit, self.pointer, self.looks = limit, pointer, 0
+        self.making = UNDER_WAY.get()
+        self.told_at = self.limit if self.making is None else min(self.limit, <uint64_t>COSTLY_STATES)
 
     cdef int look(self, uint64_t looks) except -1:
         self.looks += looks
         return self.check(self.looks // LOOKS)
 
     cdef int check(self, uint64_t states) except -1:
-        if states > self.limit:
-            raise LimitExceeded("pattern_states", self.limit, states, self.pointer)
+        if states > self.told_at:
+            if states > self.limit:
+                raise LimitExceeded("pattern_states", self.limit, states, self.pointer)
+            self.told_at = self.limit
+            self.making.is_costly()
         return 0
 
 

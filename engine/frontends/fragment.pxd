@@ -9,11 +9,11 @@ Invariants       I1 no references to rules, no captures, no dispatch, no token s
 Cost             putting it into a grammar: linear in its nodes and edges.
 
 ``Fragments`` is a bounded table of them by what they were made from, the least recently used going
-first. Behind it may lie a store, which grammars bring along: what took long to make is there for other
-processes as well.
+first. Behind it may lie a store, which grammars bring along (patternstore): what took long to make is
+there for other processes as well.
 """
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
 from ..flat cimport NodeC
 from ..ir cimport Grammar
@@ -31,19 +31,23 @@ cdef class Fragment:
     cdef Py_ssize_t words(self)
 
 
+cdef class Recipe:
+    """What makes one fragment."""
+    cdef Fragment make(self)
+
+
 cdef class Fragments:
-    cdef str name           # of what they are made from, part of their keys in a store
+    cdef readonly str name  # of what they are made from, part of their keys in a store
     cdef object known       # OrderedDict
     cdef object guard
+    cdef object flights     # of what is being made
     cdef Py_ssize_t held, most
 
     # what is here, None if nothing is
     cdef Fragment recall(self, tuple key)
-    # the same, and what is in the grammar's store
-    cdef Fragment find(self, Grammar grammar, tuple key)
+    # what is here, or in the grammar's store, or is made; two threads do not make the same
+    cdef Fragment get(self, Grammar grammar, tuple key, Recipe recipe)
     cdef int keep(self, tuple key, Fragment fragment) except -1
-    # keeps it, and gives it to the grammar's store if it took long to make
-    cdef int learn(self, Grammar grammar, tuple key, Fragment fragment, uint64_t took_ns) except -1
 
 
 cdef Fragment fragment_of(Grammar grammar, uint32_t node)

@@ -1,6 +1,6 @@
 """Fragments: see the header file."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
 from ..flat cimport ALT, BOUNDED, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
 from ..ir cimport NO_NODE, Grammar
@@ -10,6 +10,7 @@ from collections import OrderedDict
 from threading import Lock
 
 from ..errors import InternalError
+from ..flights import Flights
 
 #: under which name a grammar brings along what is shared of patterns (patternstore)
 PATTERNS = "patterns"
@@ -119,10 +120,16 @@ cdef inline uint32_t child_step(uint32_t kind) noexcept nogil:
     return 3 if kind == GRAPH else 1 if kind == SEQ or kind == ALT else 0
 
 
+cdef class Recipe:
+    cdef Fragment make(self):
+        raise NotImplementedError
+
+
 cdef class Fragments:
     def __init__(self, str name, Py_ssize_t most):
         """``most`` words of four bytes are kept."""
         self.name, self.known, self.guard, self.held, self.most = name, OrderedDict(), Lock(), 0, most
+        self.flights = Flights()
         TABLES.append(self)
 
     cdef Fragment recall(self, tuple key):
@@ -138,14 +145,22 @@ cdef class Fragments:
             self.known.clear()
             self.held = 0
 
-    cdef Fragment find(self, Grammar grammar, tuple key):
+    cdef Fragment get(self, Grammar grammar, tuple key, Recipe recipe):
         cdef Fragment found = self.recall(key)
-        if found is None:
-            patterns = grammar.shared.get(PATTERNS)
-            if patterns is not None:
-                found = patterns.load(self.name, key)
-                if found is not None:
+        if found is not None:
+            return found
+        mine = self.flights.begin(key)
+        try:
+            found = self.recall(key)
+            if found is None:
+                patterns = grammar.shared.get(PATTERNS)
+                if patterns is None:
+                    found = recipe.make()
                     self.keep(key, found)
+                else:
+                    found = patterns.get(self, key, recipe)
+        finally:
+            self.flights.end(key, mine)
         return found
 
     cdef int keep(self, tuple key, Fragment fragment) except -1:
@@ -159,13 +174,6 @@ cdef class Fragments:
                 self.held += fragment.words()
             while self.held > self.most:
                 self.held -= (<Fragment>self.known.popitem(last=False)[1]).words()
-        return 0
-
-    cdef int learn(self, Grammar grammar, tuple key, Fragment fragment, uint64_t took_ns) except -1:
-        self.keep(key, fragment)
-        patterns = grammar.shared.get(PATTERNS)
-        if patterns is not None:
-            patterns.offer(self.name, key, fragment, took_ns)
         return 0
 
 

@@ -10,9 +10,9 @@ from ..pool cimport vector
 from ..varint cimport ReaderC, put, take
 from .fragment cimport Fragment
 
-from ..artifact import VERSION
+from ..artifact_version import ARTIFACT_VERSION
 
-cdef bytes HEAD = b"SYP1" + int(VERSION).to_bytes(4, "little")
+cdef bytes HEAD = b"SYP1" + int(ARTIFACT_VERSION).to_bytes(4, "little")
 
 cdef enum:
     MOST_DEPTH = 2_000          # nodes within nodes; a pattern's groups are within limits far below

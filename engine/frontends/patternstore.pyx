@@ -1,23 +1,24 @@
 """Patterns, formats and multiples that took milliseconds to make, shared through a store.
 
-A front end asks for one when it needs it and this process has not made it: a reading of its own, but
-only of what lies there, for stores know what they lack (a map of keys in Redis). So a grammar with two
-costly patterns waits for two round trips and not for two times ten milliseconds.
+A front end asks for one when this process has not made it. Most were loaded ahead, or are in no store,
+which costs nothing to know; so a compile reads for those alone that take longer than the way there.
+Whoever finds that one is costly while making it says so to the others, who wait for it (leases).
 
-Representation   key: "patterns/<version>/any/<hash of what it is made from>", for any vocabulary. What it
-                 is made from holds whatever its maker reads, limits included; the hash adds the version
-                 of Unicode's tables, which are the interpreter's.
+Representation   key: "patterns/<version>/<class>/<hash of what it is made from>", for any vocabulary.
+                 What it is made from holds whatever its maker reads, limits included; the hash adds the
+                 version of Unicode's tables, which are the interpreter's.
+                 class: "slow" where a reading by itself is worth it; "quick" is only loaded ahead.
                  value: nanoseconds that making it took u64 | fragmentbytes.
 Invariants       I1 what can't be written down exactly is not shared.
                  I2 no text of a pattern lies in the store's keys.
-                 I3 while something is expected of an audit it is one pattern.
+                 I3 once the store is not trusted nothing that came from it is kept.
 Threads          any.
-Not here         keeping them in this process (fragment).
+Not here         keeping them in this process (fragment); what is costly (making).
 """
 
 from libc.stdint cimport uint64_t
 
-from .fragment cimport Fragment
+from .fragment cimport Fragment, Fragments, Recipe
 from .fragmentbytes cimport bytes_of_fragment, fragment_from
 
 import threading
@@ -27,18 +28,40 @@ from decimal import Decimal
 from fractions import Fraction
 from hashlib import blake2b
 
-from .. import artifact
+from ..artifact_version import ARTIFACT_VERSION
+from .making import UNDER_WAY, Delivered
 
-#: nanoseconds of a fetch: a round trip that nothing shares, and reading a byte
-READ_NS = 200_000
-BYTE_NS = 10
-#: nanoseconds that one compile waits for patterns; the last reading may end later, by a store's own bound
-MOST_WAIT_NS = 20_000_000
+#: what making must take, in fetches, to be shared; 0: everything is
+LEAST_GAIN = 5
+#: nanoseconds of a fetch by itself, of one among many that are loaded ahead, and of a byte: a client's
+#: code, rarely run, takes more than its round trip
+READ_NS, AHEAD_NS, BYTE_NS = 600_000, 60_000, 10
+#: nanoseconds that one compile waits for readings; the last may end later, by a store's own bound
+MOST_READ_NS = 20_000_000
+#: seconds that one compile waits for what others are making, between two looks, and that they have for it
+MOST_WAIT_SECONDS, LOOK_AGAIN_SECONDS, LEASE_SECONDS = 0.5, 0.005, 5.0
 #: nanoseconds that making one is believed to have taken
 MOST_TOOK_NS = 60_000_000_000
 #: bytes of a value; stores take a little more
 MOST_BYTES = 1_000_000
+#: patterns that are loaded ahead, their bytes, and how many in one round trip
+MOST_AHEAD, MOST_AHEAD_BYTES, AHEAD_AT_ONCE = 4096, 8 << 20, 64
 
+SLOW = b"patterns/%d/slow" % ARTIFACT_VERSION
+QUICK = b"patterns/%d/quick" % ARTIFACT_VERSION
+
+_COUNTERS = (
+    "hits",
+    "misses",       # readings in vain
+    "rejected",
+    "puts",
+    "ahead",        # loaded before anything asked for them
+    "waited",       # left to somebody who was making them
+    "saved_ns",
+    "read_ns",
+    "audits",
+    "audit_divergence",
+)
 _EXACT = (type(None), bool, int, float, str, Decimal, Fraction)
 
 
@@ -52,13 +75,12 @@ class PatternStore:
     """
 
     def __init__(self, store, *, audit_every, distrust):
-        self._store = store
+        self.store = store
         self._audit_every = self._until_audit = audit_every
-        self._distrust = distrust
-        self._expected = {}
+        self.distrust = distrust
+        self._ahead = {}
         self._guard = threading.Lock()
-        self._counts = dict.fromkeys(
-            ("hits", "misses", "rejected", "puts", "saved_ns", "read_ns", "audits", "audit_divergence"), 0)
+        self._counts = dict.fromkeys(_COUNTERS, 0)
         #: whether what lies there is believed
         self.is_trusted = True
 
@@ -66,57 +88,51 @@ class PatternStore:
         """What one grammar brings along."""
         return GrammarPatterns(self)
 
-    def load(self, str name, tuple key):
-        """The fragment, or None."""
-        cdef Fragment found = None
-        store_key = key_of(name, key) if self.is_trusted else None
-        if store_key is None:
-            return None
-        start = time.perf_counter_ns()
-        value = self._store.get_many([store_key])[0]
-        took_ns = 0
-        if value is not None and len(value) > 8:
-            took_ns = min(int.from_bytes(value[:8], "little"), MOST_TOOK_NS)
-            found = fragment_from(value[8:])
-        self._count(
-            hits=found is not None,
-            misses=value is None,
-            rejected=value is not None and found is None,
-            saved_ns=took_ns if found is not None else 0,
-            read_ns=time.perf_counter_ns() - start,
-        )
-        return None if found is None or self._is_audited(store_key, value) else found
+    def prefetch(self, double until):
+        """Loads those that others used most.
 
-    def _is_audited(self, store_key, value):
-        """Whether it is this one's turn: then it is made, and ``offer`` compares."""
+        Args:
+            until: when to stop, as ``time.monotonic`` tells it.
+        """
+        keys = [key for group in (SLOW, QUICK) for key in self.store.hottest(group, MOST_AHEAD)]
+        held = 0
+        for start in range(0, len(keys), AHEAD_AT_ONCE):
+            if held > MOST_AHEAD_BYTES or time.monotonic() > until:
+                break
+            some = keys[start : start + AHEAD_AT_ONCE]
+            begun = time.perf_counter_ns()
+            found = [each for each in zip(some, self.store.get_many(some)) if each[1] is not None]
+            held += sum([len(value) for _, value in found])
+            with self._guard:
+                if self.is_trusted:
+                    self._ahead.update([(key.rpartition(b"/")[2], value) for key, value in found])
+            self.count(ahead=len(found), read_ns=time.perf_counter_ns() - begun)
+
+    def take_ahead(self, bytes name):
+        """What was loaded ahead, once; or None."""
+        if not self._ahead:
+            return None
+        with self._guard:
+            return self._ahead.pop(name, None)
+
+    def forget(self):
+        """Lets go of what came from the store, and of all that is still to come."""
+        self.is_trusted = False
+        with self._guard:
+            self._ahead.clear()
+
+    def is_audited(self):
+        """Whether it is the turn of the one that was loaded now."""
+        if not self._audit_every:
+            return False
         with self._guard:
             self._until_audit -= 1
-            if not self._audit_every or self._until_audit > 0:
+            if self._until_audit > 0:
                 return False
             self._until_audit = self._audit_every
-            self._expected = {store_key: value[8:]}
             return True
 
-    def offer(self, str name, tuple key, Fragment fragment, uint64_t took_ns):
-        """Puts it there if that is worth it."""
-        if not self._expected and took_ns < artifact.LEAST_GAIN * READ_NS:
-            return
-        store_key = None if fragment.is_nothing() else key_of(name, key)
-        if store_key is None:
-            return
-        data = bytes_of_fragment(fragment)
-        with self._guard:
-            expected = self._expected.pop(store_key, None)
-        if expected is not None:
-            self._count(audits=1, audit_divergence=expected != data)
-            if expected != data:
-                self._distrust("a pattern from the store is not the one made here")
-        value = int(took_ns).to_bytes(8, "little") + data
-        if len(value) <= MOST_BYTES and took_ns >= artifact.LEAST_GAIN * (READ_NS + BYTE_NS * len(value)):
-            self._store.put_many([(store_key, value)])
-            self._count(puts=1)
-
-    def _count(self, **amounts):
+    def count(self, **amounts):
         with self._guard:
             for name, amount in amounts.items():
                 self._counts[name] += amount
@@ -128,33 +144,160 @@ class PatternStore:
 
 
 class GrammarPatterns:
-    """A compiler's ``PatternStore`` for one grammar, whose compile waits ``MOST_WAIT_NS`` at most."""
+    """A compiler's ``PatternStore`` for one grammar, whose compile waits so long and no longer."""
 
     def __init__(self, patterns):
         self._patterns = patterns
-        self._left_ns = MOST_WAIT_NS
+        self._store = patterns.store
+        self._left_ns = MOST_READ_NS
+        self._left_seconds = MOST_WAIT_SECONDS
 
-    def load(self, str name, tuple key):
-        """As of ``PatternStore``; nothing when too much time went by."""
-        if self._left_ns <= 0:
-            return None
-        start = time.perf_counter_ns()
-        found = self._patterns.load(name, key)
-        self._left_ns -= time.perf_counter_ns() - start
+    def get(self, Fragments table, tuple key, Recipe recipe):
+        """The fragment, from the store or from the recipe; ``table`` keeps it."""
+        cdef Fragment found = None
+        name = name_of(table.name, key) if self._patterns.is_trusted else None
+        value = None if name is None else self._load(name)
+        if value is not None:
+            found = self._fragment(value)
+            if found is not None and not self._patterns.is_audited():
+                return self._kept(table, key, found)
+        making = Making(self, name, None if found is None else value[8:])
+        under_way = UNDER_WAY.set(making)
+        try:
+            found = making.run(recipe)
+        except Delivered:
+            return self._kept(table, key, making.delivered)
+        finally:
+            UNDER_WAY.reset(under_way)
+            making.give_back()
+        table.keep(key, found)
         return found
 
-    def offer(self, str name, tuple key, Fragment fragment, uint64_t took_ns):
-        """As of ``PatternStore``."""
-        self._patterns.offer(name, key, fragment, took_ns)
+    def _kept(self, Fragments table, tuple key, Fragment found):
+        table.keep(key, found)
+        if not self._patterns.is_trusted:
+            # an audit may have emptied the table just before
+            table.forget()
+        return found
+
+    def _load(self, bytes name):
+        """A value that was loaded ahead, or that may be in the store."""
+        value = self._patterns.take_ahead(name)
+        if value is None and self._left_ns > 0 and self._store.may_have(SLOW + b"/" + name):
+            start = time.perf_counter_ns()
+            value = self._store.get_many([SLOW + b"/" + name])[0]
+            took_ns = time.perf_counter_ns() - start
+            self._left_ns -= took_ns
+            self._patterns.count(misses=value is None, read_ns=took_ns)
+        return value
+
+    def _fragment(self, bytes value):
+        cdef Fragment found = fragment_from(value[8:]) if len(value) > 8 else None
+        saved_ns = 0 if found is None else min(int.from_bytes(value[:8], "little"), MOST_TOOK_NS)
+        self._patterns.count(hits=found is not None, rejected=found is None, saved_ns=saved_ns)
+        return found
+
+    def from_others(self, bytes name):
+        """Of a costly one the fragment, and whether this thread has the lease to make it."""
+        if self._left_ns <= 0:
+            return None, False
+        start = time.perf_counter_ns()
+        found, may_make = self._read_or_claim(name)
+        took_ns = time.perf_counter_ns() - start
+        self._left_ns -= took_ns
+        self._patterns.count(waited=found is None and not may_make, read_ns=took_ns)
+        begun = time.monotonic()
+        while found is None and not may_make and time.monotonic() - begun < self._left_seconds:
+            time.sleep(LOOK_AGAIN_SECONDS)
+            found, may_make = self._read_or_claim(name)
+        self._left_seconds -= time.monotonic() - begun
+        return found, may_make
+
+    def _read_or_claim(self, bytes name):
+        """What lies there by now, and whether it is this thread's to make."""
+        key = SLOW + b"/" + name
+        value = self._store.get_newest([key])[0] if self._patterns.is_trusted else None
+        found = None if value is None else self._fragment(value)
+        return found, found is None and self._store.claim([key], LEASE_SECONDS, urgent=True)[0]
+
+    def offer(self, bytes name, value, took_ns, *, bint is_awaited):
+        """Puts it there if that is worth it, or others wait for it."""
+        size_ns = BYTE_NS * len(value)
+        if len(value) > MOST_BYTES or not (is_awaited or took_ns >= LEAST_GAIN * (AHEAD_NS + size_ns)):
+            return
+        is_slow = is_awaited or took_ns >= LEAST_GAIN * (READ_NS + size_ns)
+        self._store.put_many([((SLOW if is_slow else QUICK) + b"/" + name, value)])
+        self._patterns.count(puts=1)
+
+    def give_back(self, bytes name):
+        """The lease on making it."""
+        self._store.release([SLOW + b"/" + name])
+
+    def audited(self, bint is_same):
+        """Of one that was in the store, whether it is the one that was made."""
+        self._patterns.count(audits=1, audit_divergence=not is_same)
+        if not is_same:
+            self._patterns.distrust("a pattern from the store is not the one made here")
 
 
-def key_of(str name, tuple key):
-    """The key in the store of what is made from ``key``, None if that can't be told apart exactly."""
+class Making:
+    """A fragment that is made.
+
+    Args:
+        patterns: the grammar's.
+        name: None: it is not shared.
+        expected: the bytes that the store has, where these are to be audited, or None.
+    """
+
+    def __init__(self, patterns, name, expected):
+        self._patterns, self._name, self._expected = patterns, name, expected
+        self._is_asked = name is None or expected is not None
+        self._has_lease = False
+        self._others_ns = 0
+        self.delivered = None
+
+    def run(self, Recipe recipe):
+        """Makes it, and shares it."""
+        cdef uint64_t took_ns, start = time.perf_counter_ns()
+        cdef Fragment fragment = recipe.make()
+        took_ns = time.perf_counter_ns() - start - self._others_ns
+        least_ns = LEAST_GAIN * AHEAD_NS
+        if self._name is None or fragment.is_nothing():
+            return fragment
+        if self._has_lease or self._expected is not None or took_ns >= least_ns:
+            self._share(bytes_of_fragment(fragment), took_ns)
+        return fragment
+
+    def _share(self, bytes data, took_ns):
+        if self._expected is not None:
+            self._patterns.audited(data == self._expected)
+        value = int(took_ns).to_bytes(8, "little") + data
+        self._patterns.offer(self._name, value, took_ns, is_awaited=self._has_lease)
+
+    def is_costly(self):
+        """As of ``making.Making``: takes what others have made, or tells them that it is made here."""
+        if self._is_asked:
+            return
+        self._is_asked = True
+        start = time.perf_counter_ns()
+        self.delivered, self._has_lease = self._patterns.from_others(self._name)
+        self._others_ns = time.perf_counter_ns() - start
+        if self.delivered is not None:
+            raise Delivered
+
+    def give_back(self):
+        """The lease, if there is one."""
+        if self._has_lease:
+            self._patterns.give_back(self._name)
+
+
+def name_of(str name, tuple key):
+    """In the store, of what is made from ``key``; None if that can't be told apart exactly."""
     if not is_exact(key):
         return None
     text = repr((name, unicodedata.unidata_version, key))
     digest = blake2b(text.encode("utf-8", "backslashreplace"), digest_size=16)
-    return b"patterns/%d/any/%s" % (artifact.VERSION, digest.hexdigest().encode())
+    return digest.hexdigest().encode()
 
 
 cdef bint is_exact(value) except -1:

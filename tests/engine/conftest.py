@@ -5,11 +5,15 @@ from collections.abc import Iterator
 import pytest
 
 from engine import artifact
+from engine.frontends import patternstore
 
 
 @pytest.fixture(scope="session", autouse=True)
 def all_is_worth_it() -> Iterator[None]:
-    """The triples of a small vocabulary are cheap; here they are shared all the same."""
+    """Masks of a small vocabulary and most patterns are cheap; here they are shared all the
+    same.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(artifact, "LEAST_GAIN", 0)
+        patch.setattr(patternstore, "LEAST_GAIN", 0)
         yield

@@ -59,7 +59,10 @@ class DictStore:
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         self.kept.update(items)
 
-    def claim(self, keys: Sequence[bytes], seconds: float) -> list[bool]:
+    def may_have(self, key: bytes) -> bool:
+        return key in self.kept
+
+    def claim(self, keys: Sequence[bytes], seconds: float, *, urgent: bool = False) -> list[bool]:
         return [True] * len(keys)
 
     def release(self, keys: Sequence[bytes]) -> None:

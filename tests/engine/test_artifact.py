@@ -337,7 +337,7 @@ def damages(value: bytes, vocabulary: engine.Vocabulary) -> Iterator[tuple[str, 
     yield "a byte less", value[:-1]
     yield "a byte more", value + b"\0"
     yield "other magic", b"XXXX" + value[4:]
-    yield "another version", value[:4] + struct.pack("<I", artifact.VERSION + 1) + value[8:]
+    yield "another version", value[:4] + struct.pack("<I", engine.ARTIFACT_VERSION + 1) + value[8:]
     yield "another width", value[:8] + struct.pack("<I", vocabulary.words + 1) + value[12:]
     yield "another trie", value[:12] + struct.pack("<I", vocabulary.trie_nodes + 1) + value[16:]
     yield "more triples", value[:16] + b"\xff" * 4 + value[20:]

@@ -1,13 +1,16 @@
 """Many processes that need the same masks at once make them once, with a real Redis."""
 
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from threading import Barrier
+from typing import TypeVar
 
 import engine
 from cache import RedisStore
 from cache.redis_store import RedisBounds
 from engine import artifact
+from engine.frontends import patternstore
 from tests.engine.harness import new_mask
 from tests.engine.test_exchange import DATE, MAIL, members
 from tests.redis_server import RedisServer
@@ -15,7 +18,11 @@ from tests.vocabularies import small_vocabulary
 
 PROCESSES = 6
 SCHEMA = members(MAIL, DATE, {"type": "string", "pattern": "^[a-z]{2,40}[0-9]+$"})
+#: an automaton of some thousand states
+COSTLY = {"type": "string", "pattern": "^[ab]*a[ab]{10}$", "not": {"pattern": "bbb"}}
 TEXT = b'{"p0": "a.b@c.de", "p1": "2020-02-'
+
+Result = TypeVar("Result")
 
 _barrier: Barrier
 
@@ -46,7 +53,8 @@ def one_of_many(url: str) -> tuple[list[bytes], int]:
     return found, made
 
 
-def test_masks_that_many_need_at_once_are_made_once_or_twice() -> None:
+def together(work: Callable[[str], Result]) -> list[Result]:
+    """What each process gets out of ``work`` with one Redis, all begun at once."""
     context = get_context("spawn")
     server = RedisServer()
     server.start()
@@ -54,15 +62,41 @@ def test_masks_that_many_need_at_once_are_made_once_or_twice() -> None:
         with ProcessPoolExecutor(
             PROCESSES, context, initializer=begin, initargs=(context.Barrier(PROCESSES),)
         ) as pool:
-            found = [
-                each.result()
-                for each in [pool.submit(one_of_many, server.url) for _ in range(PROCESSES)]
+            return [
+                each.result() for each in [pool.submit(work, server.url) for _ in range(PROCESSES)]
             ]
     finally:
         server.close()
+
+
+def test_masks_that_many_need_at_once_are_made_once_or_twice() -> None:
+    found = together(one_of_many)
     assert all(masks == found[0][0] for masks, _ in found)
     made = sorted(made for _, made in found)
     assert made[-1] > 10 and sum(made) <= 2 * made[-1], made
+
+
+def compiles_a_costly_pattern(url: str) -> tuple[bytes, dict[str, int]]:
+    """A mask of a schema with a pattern that many compile at once, and what is counted."""
+    bounds = RedisBounds(read_seconds=20.0)
+    with_redis = RedisStore(url, namespace="together", key=None, trust="network", bounds=bounds)
+    patternstore.MOST_WAIT_SECONDS = 60.0
+    compiler = engine.Compiler(small_vocabulary(), store=with_redis)
+    _barrier.wait()
+    matcher = engine.Matcher(compiler.compile_json_schema(COSTLY))
+    mask = new_mask(compiler.vocabulary)
+    assert matcher.accept_bytes(b'"bab')
+    matcher.fill_bitmask(mask)
+    with_redis.flush(20.0)
+    with_redis.close()
+    return mask.tobytes(), compiler.stats()
+
+
+def test_a_pattern_that_many_need_at_once_is_made_once_or_twice() -> None:
+    found = together(compiles_a_costly_pattern)
+    assert all(mask == found[0][0] for mask, _ in found)
+    assert 1 <= sum(stats["store_pattern_puts"] for _, stats in found) <= 2
+    assert sum(stats["store_pattern_hits"] for _, stats in found) >= PROCESSES - 2
 
 
 def test_who_waits_for_somebody_who_is_gone_makes_them_himself() -> None:

@@ -8,7 +8,8 @@ import sys
 
 from app.cli import main
 from engine import artifact
+from engine.frontends import patternstore
 
 if __name__ == "__main__":
-    artifact.LEAST_GAIN = 0
+    artifact.LEAST_GAIN = patternstore.LEAST_GAIN = 0
     sys.exit(main(["serve"]))

@@ -1,10 +1,9 @@
 """Numbers: see the header file."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
-from ...clock cimport nanoseconds
 from ..char_automaton cimport Bound
-from ..fragment cimport Fragment, Fragments, fragment_of
+from ..fragment cimport Fragment, Fragments, Recipe, fragment_of
 from .decimals cimport decimals_between
 from .shapes cimport Named, Numbers
 from .text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, Text
@@ -44,21 +43,29 @@ cdef Fragments KEPT = Fragments("numbers", KEPT_WORDS)
 
 cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
     cdef Fragment fragment
-    cdef uint64_t start_ns
+    cdef Within recipe
     cdef tuple key = (
         whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open,
         texts_of(numbers.multiples), texts_of(numbers.foreign), numbers.barred, numbers.is_plain,
         text.limits())
     made = text.kept.get(key)
     if made is None:
-        fragment = KEPT.find(text.grammar, key)
-        if fragment is None:
-            start_ns = nanoseconds()
-            grammar = Grammar(text.grammar.limits)
-            fragment = fragment_of(grammar, within(grammar, numbers, whole))
-            KEPT.learn(text.grammar, key, fragment, nanoseconds() - start_ns)
+        recipe = Within.__new__(Within)
+        recipe.limits, recipe.numbers, recipe.whole = text.grammar.limits, numbers, whole
+        fragment = KEPT.get(text.grammar, key, recipe)
         made = text.kept[key] = fragment.put_into(text.grammar)
     return made
+
+
+cdef class Within(Recipe):
+    """Of numbers within bounds."""
+    cdef object limits
+    cdef Numbers numbers
+    cdef bint whole
+
+    cdef Fragment make(self):
+        grammar = Grammar(self.limits)
+        return fragment_of(grammar, within(grammar, self.numbers, self.whole))
 
 
 cdef within(g, Numbers numbers, bint whole):

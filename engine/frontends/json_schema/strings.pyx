@@ -1,9 +1,8 @@
 """Strings: see the header file."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
-from ...clock cimport nanoseconds
-from ..fragment cimport Fragment, Fragments, fragment_of
+from ..fragment cimport Fragment, Fragments, Recipe, fragment_of
 from .evaluate cimport Evaluator
 from .shapes cimport Named, Strings, least
 from .text cimport STRING_BODY, Text
@@ -61,7 +60,7 @@ cdef uint32_t any_of_length(Text text, minimum, maximum) except? 0xFFFFFFFF:
 
 cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
     cdef Fragment fragment
-    cdef uint64_t start_ns
+    cdef Inside recipe
     cdef tuple key = (
         strings.minimum,
         strings.maximum,
@@ -73,11 +72,9 @@ cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except?
     )
     made = text.kept.get(key)
     if made is None:
-        fragment = KEPT.find(text.grammar, key)
-        if fragment is None:
-            start_ns = nanoseconds()
-            fragment = inside(text, strings, evaluator)
-            KEPT.learn(text.grammar, key, fragment, nanoseconds() - start_ns)
+        recipe = Inside.__new__(Inside)
+        recipe.limits, recipe.strings, recipe.evaluator = text.grammar.limits, strings, evaluator
+        fragment = KEPT.get(text.grammar, key, recipe)
         made = text.kept[key] = (
             any_of_length(text, strings.minimum, strings.maximum) if fragment.is_nothing()
             else fragment.put_into(text.grammar))
@@ -93,20 +90,24 @@ cdef tuple texts_of(tuple of):
     return tuple([each.text for each in of])
 
 
-cdef Fragment inside(Text text, Strings strings, Evaluator evaluator):
-    """Nothing at all, where no more is asked for than a length."""
-    cdef Named each
-    cdef list asked = []
-    cdef bint is_barred = bool(strings.without or strings.barred)
-    limits = text.grammar.limits
-    for each in strings.patterns:
-        add_tree(each.text, each, limits, asked)
-    for each in strings.formats:
-        add_tree(formats.PATTERNS[each.text], each, limits, asked)
-    if not asked and not is_barred:
-        return Fragment.__new__(Fragment)
-    grammar = Grammar(limits)
-    return fragment_of(grammar, body(grammar, strings, asked, is_barred, evaluator))
+cdef class Inside(Recipe):
+    """Of the inside of a string; nothing at all, where no more is asked for than a length."""
+    cdef object limits
+    cdef Strings strings
+    cdef Evaluator evaluator
+
+    cdef Fragment make(self):
+        cdef Named each
+        cdef list asked = []
+        cdef bint is_barred = bool(self.strings.without or self.strings.barred)
+        for each in self.strings.patterns:
+            add_tree(each.text, each, self.limits, asked)
+        for each in self.strings.formats:
+            add_tree(formats.PATTERNS[each.text], each, self.limits, asked)
+        if not asked and not is_barred:
+            return Fragment.__new__(Fragment)
+        grammar = Grammar(self.limits)
+        return fragment_of(grammar, body(grammar, self.strings, asked, is_barred, self.evaluator))
 
 
 cdef int add_tree(str pattern, Named named, limits, list asked) except -1:

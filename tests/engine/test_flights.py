@@ -1,0 +1,93 @@
+"""What several threads want at once is made by one of them."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import engine
+from engine import flights
+from engine.flights import Flights
+from engine.frontends import fragment
+from tests.engine.harness import DictStore
+from tests.engine.test_exchange import wait_for
+from tests.engine.test_threads import THREADS, in_threads
+from tests.vocabularies import small_vocabulary
+
+#: takes long enough for all to come
+PATTERN = {"type": "string", "pattern": "^[ab]*a[ab]{10}$", "not": {"pattern": "bbb"}}
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_kept() -> Iterator[None]:
+    """This process has made no pattern yet, and nobody gets what is made here."""
+    for table in fragment.TABLES:
+        table.forget()
+    yield
+    for table in fragment.TABLES:
+        table.forget()
+
+
+def test_one_makes_it_and_the_others_wait() -> None:
+    under_way, made, waiting = Flights(), [], threading.Semaphore(0)
+
+    def work(number: int) -> bool:
+        waiting.release()
+        mine = under_way.begin("it")
+        if mine is not None:
+            for _ in range(THREADS):
+                waiting.acquire()
+            made.append(number)
+        under_way.end("it", mine)
+        return bool(made)
+
+    assert in_threads(work) == [True] * THREADS
+    again = under_way.begin("it")
+    assert again is not None and len(made) >= 1
+    under_way.end("it", again)
+
+
+def test_different_things_are_made_side_by_side() -> None:
+    under_way = Flights()
+    one, other = under_way.begin("one"), under_way.begin("other")
+    assert one is not None and other is not None
+
+
+def test_a_maker_that_is_gone_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flights, "MOST_WAIT_SECONDS", 0.01)
+    under_way = Flights()
+    gone = under_way.begin("it")
+    assert under_way.begin("it") is None
+    next_one = under_way.begin("it")
+    assert next_one is not None
+    under_way.end("it", gone)
+    assert under_way.begin("it") is None, "the late one ends what is his and nothing else"
+
+
+def test_threads_that_want_one_spec_compile_it_once() -> None:
+    compiler = engine.Compiler(small_vocabulary())
+    found = in_threads(lambda _: compiler.compile_json_schema(PATTERN))
+    assert all(each is found[0] for each in found) and isinstance(found[0], engine.Compiled)
+    stats = compiler.stats()
+    assert stats["compiles"] == 1 and stats["grammar_hits"] == THREADS - 1
+
+
+def test_threads_that_want_one_refused_spec_all_hear_why() -> None:
+    compiler = engine.Compiler(small_vocabulary())
+    schema = {**PATTERN, "minLength": -1}
+    found = in_threads(lambda _: compiler.compile_json_schema(schema))
+    assert all(isinstance(each, engine.SpecError) for each in found)
+    assert compiler.compile_json_schema(PATTERN).is_satisfiable()
+
+
+def test_threads_with_different_specs_make_their_common_pattern_once() -> None:
+    store = DictStore()
+    compiler = engine.Compiler(small_vocabulary(), store=store)
+    before = compiler.stats()["store_pattern_puts"]
+
+    def work(number: int) -> engine.Compiled:
+        return compiler.compile_json_schema({"title": f"spec {number}", **PATTERN})
+
+    assert all(isinstance(each, engine.Compiled) for each in in_threads(work))
+    wait_for(lambda: compiler.stats()["compiles"] == THREADS)
+    assert compiler.stats()["store_pattern_puts"] - before == 1
