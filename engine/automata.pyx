@@ -168,9 +168,8 @@ cdef class Automata:
         if shared:
             known = make_shared[AutomatonC]()
             known.get().high, known.get().low = digest.high, digest.low
-            known.get().took_ns = nanoseconds() - start_ns
             known.get().drafts = drafts
-            self.table.add(known)
+            self.table.add(known, nanoseconds() - start_ns)
         if kind == COUNTED_RULE:
             loop = drafts
             self.make_counted(&loop)

@@ -20,7 +20,6 @@ from .pool cimport vector
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
-    uint64_t took_ns          # to build it
     vector[DraftC] drafts
 
 ctypedef shared_ptr[AutomatonC] AutomatonPtr
@@ -34,4 +33,5 @@ cdef class DraftTable:
     cdef readonly uint64_t hits, misses, evictions
     cdef uint64_t made, made_ns
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil
-    cdef void add(self, AutomatonPtr automaton) noexcept nogil
+    # what building it took
+    cdef void add(self, AutomatonPtr automaton, uint64_t took_ns) noexcept nogil

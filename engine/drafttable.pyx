@@ -38,12 +38,12 @@ cdef class DraftTable:
         self.guard.unlock()
         return found
 
-    cdef void add(self, AutomatonPtr automaton) noexcept nogil:
+    cdef void add(self, AutomatonPtr automaton, uint64_t took_ns) noexcept nogil:
         cdef uint64_t key = key_hash(automaton.get().high, automaton.get().low)
         cdef size_t size = automaton_bytes(automaton.get())
         self.guard.lock()
         self.made += 1
-        self.made_ns += automaton.get().took_ns
+        self.made_ns += took_ns
         if self.held + size > self.max_bytes:
             map_clear(&self.index)
             self.automata.clear()

@@ -17,6 +17,7 @@ ID_BYTES = 3
 #: a vocabulary with more tokens is not kept
 MOST_TOKENS = 1 << 8 * ID_BYTES
 _HEAD = struct.Struct("<4sH16sI")
+HEAD_BYTES = _HEAD.size
 
 
 def store_key(fingerprint: str) -> bytes:
