@@ -1,13 +1,14 @@
 """python -m bench.cache: what a fresh process gains from a Redis in which another's masks lie.
 
-Four passes over the same schemas and tool sets, each in a process of its own but the last:
+Three processes go through the same schemas and tool sets side by side, case by case in turn, so
+that whatever else the machine does meets all of them:
 
     alone     no store at all
-    first     an empty Redis, which it fills
-    fresh     the Redis that the first one filled: what a new replica does
-    warmed    the same process once more: its masks are there, its grammars are compiled again
+    fresh     the Redis that another filled, and nothing else: what a new replica does
+    warmed    the one that filled it, once more: its masks are there, its grammars compiled again
 
-Each case is compiled, and its texts are walked token by token with a mask before each.
+How it filled the empty Redis is told, too, as "first". Each case is compiled, and its texts are
+walked token by token with a mask before each.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import json
 import multiprocessing
 import os
 from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 from statistics import mean
 from time import perf_counter_ns
@@ -25,7 +27,7 @@ from redis import Redis
 
 from cache import NAMESPACE, open_store
 from engine import Compiler, EngineError, Limits, Matcher, Vocabulary, token_order
-from tests.redis_server import RedisServer
+from tests.redis_server import PATIENCE_SECONDS, RedisServer
 
 from .data import bfcl, builtin_schemas, builtin_tools, maskbench
 from .report import markdown
@@ -41,12 +43,14 @@ class Case(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Microseconds by case: until the first mask, and for all; what compiler and store count."""
+    """Microseconds by case: until the first mask, and for all; what the compiler counts since it
+    began, and what was told of its start.
+    """
 
     first_us: list[float]
     whole_us: list[float]
     compiler: dict[str, int]
-    store: dict[str, int]
+    start: dict[str, int]
 
 
 def cases(asked: argparse.Namespace) -> Iterator[Case]:
@@ -72,35 +76,93 @@ def _call(name: Any, arguments: Any) -> dict[str, Any]:
     }
 
 
-def run(asked: argparse.Namespace, url: str | None, passes: int) -> list[Pass]:
-    """In this process."""
-    loaded = load(asked.vocabulary)
-    store = None
-    if url is not None:
-        seconds = asked.read_seconds
-        store = open_store(memory_bytes=0, redis_url=url, key=KEY, ttl_s=3600, read_seconds=seconds)
-    start = perf_counter_ns()
-    vocabulary = Vocabulary(
-        loaded.tokens,
-        stop_token_ids=[loaded.stop],
-        special_token_ids=loaded.special.values(),
-        store=store,
-    )
-    told = {"vocabulary_us": (perf_counter_ns() - start) // 1000}
-    told["order_us"] = _order_us(vocabulary, store)
-    # no grammar is kept, so that each pass compiles them all
-    compiler = Compiler(vocabulary, store=store, limits=Limits(kept_grammars=1))
-    start = perf_counter_ns()
-    prefetched = compiler.prefetch(1.0)
-    told |= {"prefetched": prefetched, "prefetch_us": (perf_counter_ns() - start) // 1000}
-    done = [
-        _pass(compiler, loaded.encoding, list(cases(asked)), store.stats if store else dict)
-        for _ in range(passes)
-    ]
-    compiler.flush()
-    if store is not None:
-        store.close()
-    return [one._replace(store={**one.store, **told}) for one in done]
+class Replica:
+    """A process's compiler, and what it took for each case."""
+
+    def __init__(self, asked: argparse.Namespace, url: str | None) -> None:
+        loaded = load(asked.vocabulary)
+        self._encoding = loaded.encoding
+        self._store = None
+        if url is not None:
+            self._store = open_store(
+                memory_bytes=0,
+                redis_url=url,
+                key=KEY,
+                ttl_s=3600,
+                read_seconds=asked.read_seconds,
+            )
+        start = perf_counter_ns()
+        vocabulary = Vocabulary(
+            loaded.tokens,
+            stop_token_ids=[loaded.stop],
+            special_token_ids=loaded.special.values(),
+            store=self._store,
+        )
+        self._told = {"vocabulary_us": (perf_counter_ns() - start) // 1000}
+        self._told["order_us"] = _order_us(vocabulary, self._store)
+        # no grammar is kept, so that each pass compiles them all
+        self._compiler = Compiler(vocabulary, store=self._store, limits=Limits(kept_grammars=1))
+        start = perf_counter_ns()
+        self._told["prefetched"] = self._compiler.prefetch(1.0)
+        self._told["prefetch_us"] = (perf_counter_ns() - start) // 1000
+        self._mask = np.zeros((1, vocabulary.words), dtype=np.int32)
+        self._cases = list(cases(asked))
+        self._first: list[float] = []
+        self._whole: list[float] = []
+
+    def __len__(self) -> int:
+        return len(self._cases)
+
+    def step(self, number: int) -> None:
+        """One case; one that is refused counts for nobody."""
+        case = self._cases[number]
+        start = perf_counter_ns()
+        try:
+            compiled = self._compiler.compile_json_schema(case.schema)
+        except EngineError:
+            return
+        Matcher(compiled).fill_bitmask(self._mask)
+        self._first.append((perf_counter_ns() - start) / 1000)
+        spent = perf_counter_ns() - start
+        for text in case.texts:
+            tokens = self._encoding.encode(text, disallowed_special=())
+            start = perf_counter_ns()
+            matcher = Matcher(compiled)
+            for token in tokens:
+                matcher.fill_bitmask(self._mask)
+                if not matcher.accept_token(token):
+                    break
+            else:
+                matcher.fill_bitmask(self._mask)
+            spent += perf_counter_ns() - start
+        self._whole.append(spent / 1000)
+
+    def end_pass(self) -> Pass:
+        """Hands over what was learnt, and begins to count anew."""
+        self._compiler.flush()
+        if self._store is not None:
+            self._store.flush(PATIENCE_SECONDS)
+        done = Pass(self._first, self._whole, self._compiler.stats(), self._told)
+        self._first, self._whole = [], []
+        return done
+
+
+def serve(end: Connection, asked: argparse.Namespace, url: str | None) -> None:
+    """A process: says how many cases there are, and does one for each number that it gets; for None
+    it tells of the pass.
+    """
+    replica = Replica(asked, url)
+    end.send(len(replica))
+    while True:
+        try:
+            number = end.recv()
+        except EOFError:
+            return
+        if number is None:
+            end.send(replica.end_pass())
+        else:
+            replica.step(number)
+            end.send(number)
 
 
 def _order_us(vocabulary: Vocabulary, store: Any) -> int:
@@ -120,50 +182,54 @@ def _order_us(vocabulary: Vocabulary, store: Any) -> int:
     return (perf_counter_ns() - start) // 1000
 
 
-def _pass(compiler: Compiler, encoding: Any, every: Sequence[Case], told: Any) -> Pass:
-    mask = np.zeros((1, compiler.vocabulary.words), dtype=np.int32)
-    first, whole = [], []
-    for case in every:
-        start = perf_counter_ns()
-        try:
-            compiled = compiler.compile_json_schema(case.schema)
-        except EngineError:
-            continue
-        Matcher(compiled).fill_bitmask(mask)
-        first.append((perf_counter_ns() - start) / 1000)
-        spent = perf_counter_ns() - start
-        for text in case.texts:
-            tokens = encoding.encode(text, disallowed_special=())
-            start = perf_counter_ns()
-            matcher = Matcher(compiled)
-            for token in tokens:
-                matcher.fill_bitmask(mask)
-                if not matcher.accept_token(token):
-                    break
-            else:
-                matcher.fill_bitmask(mask)
-            spent += perf_counter_ns() - start
-        whole.append(spent / 1000)
-    return Pass(first, whole, compiler.stats(), told())
+class Process:
+    """One of the processes side by side."""
+
+    def __init__(self, asked: argparse.Namespace, url: str | None) -> None:
+        # a fresh interpreter, as a new replica is one
+        context = multiprocessing.get_context("spawn")
+        self._end, theirs = context.Pipe()
+        self._process = context.Process(target=serve, args=(theirs, asked, url), daemon=True)
+        self._process.start()
+        theirs.close()
+        self.cases: int = self._end.recv()
+
+    def step(self, number: int) -> None:
+        self._end.send(number)
+        self._end.recv()
+
+    def end_pass(self) -> Pass:
+        self._end.send(None)
+        done: Pass = self._end.recv()
+        return done
+
+    def close(self) -> None:
+        self._end.close()
+        self._process.join()
 
 
 def measure(asked: argparse.Namespace) -> tuple[dict[str, Pass], int]:
     """The passes, by name; and the bytes in Redis."""
     redis = RedisServer()
     redis.start()
-    # a fresh interpreter, as a new replica is one
-    pool = multiprocessing.get_context("spawn")
+    processes: dict[str, Process] = {}
     try:
-        found = {}
-        for names, url in (
-            (("alone",), None),
-            (("first",), redis.url),
-            (("fresh", "warmed"), redis.url),
-        ):
-            with pool.Pool(1) as one:
-                found.update(zip(names, one.apply(run, (asked, url, len(names))), strict=True))
+        processes["warmed"] = Process(asked, redis.url)
+        for number in range(processes["warmed"].cases):
+            processes["warmed"].step(number)
+        found = {"first": processes["warmed"].end_pass()}
+        processes["alone"] = Process(asked, None)
+        processes["fresh"] = Process(asked, redis.url)
+        names = ["alone", "fresh", "warmed"]
+        for number in range(processes["warmed"].cases):
+            for name in names:
+                processes[name].step(number)
+            names = [*names[1:], names[0]]
+        found |= {name: processes[name].end_pass() for name in sorted(names)}
         return found, _bytes(redis.url)
     finally:
+        for each in processes.values():
+            each.close()
         redis.close()
 
 
@@ -179,8 +245,9 @@ def _bytes(url: str) -> int:
 
 def table(found: dict[str, Pass]) -> str:
     rows = []
+    made = _made_ns(found)
     for name, one in found.items():
-        row = [name, f"{one.compiler['triple_made_ns'] / 1e6:,.1f}"]
+        row = [name, f"{made[name] / 1e6:,.1f}"]
         for times in (one.first_us, one.whole_us):
             row += [f"{q:,.0f}" for q in (mean(times), *np.quantile(times, SHOWN))]
         rows.append(row)
@@ -193,13 +260,13 @@ def table(found: dict[str, Pass]) -> str:
 def figures(found: dict[str, Pass], found_bytes: int) -> list[str]:
     """What the goals are about, in sentences."""
     alone, first, fresh = found["alone"], found["first"], found["fresh"]
-    made = {name: one.compiler["triple_made_ns"] for name, one in found.items()}
+    made = _made_ns(found)
     told = fresh.compiler
     spent = told["store_read_ns"] + told["store_load_ns"]
     quantiles = {name: np.quantile(one.first_us, SHOWN) for name, one in found.items()}
     asked = told["store_hits"] + told["store_misses"]
-    indexes = alone.store["vocabulary_us"], fresh.store["vocabulary_us"]
-    orders = alone.store["order_us"], fresh.store["order_us"]
+    indexes = alone.start["vocabulary_us"], fresh.start["vocabulary_us"]
+    orders = alone.start["order_us"], fresh.start["order_us"]
     return [
         f"masks of automata made again: {made['fresh'] / made['alone']:.1%} of the time alone",
         _loaded("masks", spent, told["store_saved_ns"], told["store_hits"]),
@@ -217,8 +284,8 @@ def figures(found: dict[str, Pass], found_bytes: int) -> list[str]:
         f"{told['store_rejected']} refused",
         f"compiles that found all, some, nothing of what they looked for: {told['store_perfect']}, "
         f"{told['store_partial']}, {told['store_none']}",
-        f"prefetched {fresh.store['prefetched']} rules in "
-        f"{fresh.store['prefetch_us'] / 1000:,.1f} ms",
+        f"prefetched {fresh.start['prefetched']} rules in "
+        f"{fresh.start['prefetch_us'] / 1000:,.1f} ms",
         "first mask, fresh / alone at p50, p90, p99: "
         + ", ".join(f"{q:.2f}" for q in quantiles["fresh"] / quantiles["alone"]),
         "whole, fresh / alone at p50, p90, p99: "
@@ -232,6 +299,12 @@ def figures(found: dict[str, Pass], found_bytes: int) -> list[str]:
         f"all of a pass, alone {sum(alone.whole_us) / 1e6:,.2f} s, "
         f"first {sum(first.whole_us) / 1e6:,.2f}, fresh {sum(fresh.whole_us) / 1e6:,.2f}",
     ]
+
+
+def _made_ns(found: dict[str, Pass]) -> dict[str, int]:
+    """What masks of automata took to make in each pass; "warmed" is a process's second one."""
+    made = {name: one.compiler["triple_made_ns"] for name, one in found.items()}
+    return {**made, "warmed": made["warmed"] - made["first"]}
 
 
 def _loaded(what: str, spent_ns: int, saved_ns: int, hits: int) -> str:
