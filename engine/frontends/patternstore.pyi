@@ -3,6 +3,8 @@ from collections.abc import Callable
 from ..store import Store
 
 LEAST_GAIN: int
+MOST_READ_NS: int
+MOST_WAIT_SECONDS: float
 SLOW: bytes
 QUICK: bytes
 
