@@ -5,28 +5,29 @@ was learnt is handed over by a thread a moment later, when decoding has added to
 what others wrote of the same rules meanwhile.
 
 Invariants   I1 a compile reads at most once for its rules, and asks for no rule again within
-                ``ASK_AGAIN_SECONDS``; what front ends read for costly patterns is bounded by itself
-                (patternstore).
+                ``asked.ASK_AGAIN_SECONDS``; what front ends read for costly patterns is bounded by
+                itself (patternstore).
              I2 nothing touches the store while tokens are decoded, but for that thread.
              I3 once an audit found a difference nothing that came from the store is used by any
                 matcher that begins, and nothing is read any more.
 Threads      any.
-Not here     bytes, and what is worth them (artifact); waiting and failing (the store); whether
-             what was loaded is true (audit).
+Not here     bytes, and what is worth them (artifact); waiting and failing (the store); who waits
+             for whom (leasing); whether what was loaded is true (audit).
 """
 
 import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from . import artifact
+from .asked import Asked
 from .audit import Auditor
 from .compiled import Compiled
 from .errand import Errand
 from .frontends import fragment
 from .frontends.patternstore import PatternStore
+from .leasing import claim_or_wait
 from .limits import Limits
 from .store import Store
 from .triples import TripleTable
@@ -38,13 +39,6 @@ _log = logging.getLogger(__name__)
 MOST_ASKED = 64
 #: rules that are loaded before anything asks for them, and in one round trip
 MOST_PREFETCHED, PREFETCHED_AT_ONCE = 4096, 16
-#: seconds until a rule that was asked for is again: the store had none, or more was learnt of it
-ASK_AGAIN_SECONDS = 30.0
-#: rules that were asked for, remembered
-MOST_REMEMBERED = 1 << 16
-#: seconds that a process has for the masks of one grammar before others make them too, and
-#: between two looks at whether it is done
-LEASE_SECONDS, LOOK_AGAIN_SECONDS = 5.0, 0.01
 #: seconds between a compile and handing over what it and the decoding behind it have learnt
 HAND_OVER_SECONDS = 0.5
 #: seconds for which the thread looks for more after a grammar was compiled or used again: masks are
@@ -101,7 +95,7 @@ class Exchange:
         self.is_trusted = True
         self._is_warm = False
         self._linger_until = 0.0
-        self._ask_again: OrderedDict[bytes, float] = OrderedDict()  # when, by digest
+        self._asked = Asked()
         self._counts = dict.fromkeys(_COUNTERS, 0)
         #: what front ends ask for costly patterns
         self.patterns = PatternStore(store, audit_every=audit_every, distrust=self._distrust)
@@ -118,7 +112,7 @@ class Exchange:
         were looked for while warming up.
         """
         wanted = compiled.costly_digests(only_unknown=True, but_common=self._is_warm)
-        asked = self._due(wanted) if wanted and self.is_trusted else []
+        asked = self._asked.due(wanted)[:MOST_ASKED] if wanted and self.is_trusted else []
         if asked:
             hits = self._load_present(asked)
             outcome = "none" if not hits else "perfect" if hits == len(asked) else "partial"
@@ -130,7 +124,7 @@ class Exchange:
         """Reads for those that may be there. Returns how many were."""
         present = [each for each in digests if self._store.may_have(self._key(each))]
         if len(present) < len(digests):
-            self._note_asked(digests)
+            self._asked.note(digests)
             self._count(misses=len(digests) - len(present))
         return self._load(self._store.get_many, present)
 
@@ -158,7 +152,7 @@ class Exchange:
     # -- ahead of time -----------------------------------------------------------------------------
     def prepare(self, compiled: Compiled, budget: int, wait_seconds: float) -> int:
         """See ``Compiler.prepare``."""
-        leases = self._claim_or_wait(compiled, wait_seconds)
+        leases = self._lease_or_load(compiled, wait_seconds)
         try:
             return compiled.prepare(budget)
         finally:
@@ -168,37 +162,22 @@ class Exchange:
                 finally:
                     self._store.release(leases)
 
-    def _claim_or_wait(self, compiled: Compiled, wait_seconds: float) -> list[bytes]:
-        """Leases on the costly rules that nothing is known of. Who has the heaviest one's makes
-        them all; everybody else waits for him, and then has none.
-        """
-        if self.is_trusted:
-            # what others are done with since the compile has asked
-            self._load(self._store.get_newest, self._missing(compiled))
-        missing = self._missing(compiled)
-        keys = [self._key(digest) for digest in missing]
-        if not keys or not self.is_trusted:
+    def _lease_or_load(self, compiled: Compiled, wait_seconds: float) -> list[bytes]:
+        """Leases on the costly rules that nothing is known of; or loads what others have made."""
+        if not self.is_trusted:
             return []
-        granted = self._store.claim(keys, LEASE_SECONDS)
-        mine = [key for key, may in zip(keys, granted, strict=True) if may]
-        if granted[0]:
-            return mine
-        self._store.release(mine)
-        self._wait(keys[0], wait_seconds)
-        self._load(self._store.get_newest, missing)
-        return []
+        # what others are done with since the compile has asked
+        self._load(self._store.get_newest, self._missing(compiled))
+        missing = self._missing(compiled)
+        if not missing:
+            return []
+        leases = claim_or_wait(self._store, [*map(self._key, missing)], wait_seconds)
+        if not leases:
+            self._load(self._store.get_newest, missing)
+        return leases
 
     def _missing(self, compiled: Compiled) -> list[bytes]:
         return compiled.costly_digests(only_unknown=True)[:MOST_ASKED]
-
-    def _wait(self, key: bytes, seconds: float) -> None:
-        """Until whoever has the lease gave it back."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            time.sleep(LOOK_AGAIN_SECONDS)
-            if self._store.claim([key], LEASE_SECONDS)[0]:
-                self._store.release([key])
-                return
 
     def _load(
         self, get: Callable[[Sequence[bytes]], list[bytes | None]], digests: list[bytes]
@@ -206,7 +185,7 @@ class Exchange:
         """In one go. Returns how many rules there were."""
         if not digests or not self.is_trusted:
             return 0
-        self._note_asked(digests)
+        self._asked.note(digests)
         start = time.perf_counter_ns()
         values = get([self._key(digest) for digest in digests])
         read = time.perf_counter_ns()
@@ -240,21 +219,6 @@ class Exchange:
 
     def _key(self, digest: bytes) -> bytes:
         return artifact.store_key(self._vocabulary.fingerprint, digest)
-
-    def _due(self, digests: list[bytes]) -> list[bytes]:
-        """Those that were not asked for a moment ago, as many as one round trip takes."""
-        now = time.monotonic()
-        with self._guard:
-            return [each for each in digests if self._ask_again.get(each, now) <= now][:MOST_ASKED]
-
-    def _note_asked(self, digests: list[bytes]) -> None:
-        again = time.monotonic() + ASK_AGAIN_SECONDS
-        with self._guard:
-            for digest in digests:
-                self._ask_again[digest] = again
-                self._ask_again.move_to_end(digest)
-            while len(self._ask_again) > MOST_REMEMBERED:
-                self._ask_again.popitem(last=False)
 
     # -- handing over ------------------------------------------------------------------------------
     def flush(self) -> bool:

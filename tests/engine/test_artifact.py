@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import engine
-from engine import artifact, exchange
+from engine import artifact, asked
 from engine.triples import TripleTable
 from tests.engine.harness import DictStore, new_mask
 from tests.vocabularies import small_vocabulary
@@ -137,7 +137,7 @@ def test_a_rule_that_was_not_there_is_asked_for_again_only_later(
     misses = compiler.stats()["store_misses"]
     compiler.compile_json_schema({**schema, "title": "another grammar"})
     assert compiler.stats()["store_misses"] == misses
-    monkeypatch.setattr(exchange.time, "monotonic", lambda: time.monotonic_ns() / 1e9 + 60)
+    monkeypatch.setattr(asked.time, "monotonic", lambda: time.monotonic_ns() / 1e9 + 60)
     compiler.compile_json_schema({**schema, "title": "a third"})
     assert compiler.stats()["store_misses"] > misses
 
