@@ -26,6 +26,7 @@ from .memory import MemoryStore
 from .opening import NAMESPACE, may_use_redis, open_store
 from .seal import Seal
 from .tiered import Layer, TieredStore
+from .write_behind import WriteBounds
 
 if TYPE_CHECKING:
     from .host import HostBounds, HostStore
@@ -49,6 +50,7 @@ __all__ = [
     "Seal",
     "TieredStore",
     "Transferred",
+    "WriteBounds",
     "export_namespace",
     "import_namespace",
     "key_of",

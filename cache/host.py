@@ -23,20 +23,19 @@ Not here         connections (host_door), rows and eviction (host_rows), copies 
 import logging
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic, time
 from typing import Final, TypeVar
 
 from . import leases
-from .breaker import Breaker
 from .counters import Counters
 from .host_door import Door, is_about_writing, is_damage
 from .host_file import HostFile, Identity
 from .host_rows import Damaged, RowBounds, Rows
 from .leases import Process
 from .seal import OVERHEAD, Seal
-from .write_behind import Pair, WriteBehind
+from .write_behind import Pair, WriteBehind, WriteBounds
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -64,16 +63,8 @@ class HostBounds:
     busy_seconds: float = 0.02
     #: seconds that the write-behind thread waits for another process
     write_seconds: float = 1.0
-    #: pairs that wait to be written
-    queue_items: int = 10_000
-    #: bytes that wait to be written
-    queue_bytes: int = 64 << 20
-    #: seconds to leave the file alone after the first failure; doubled with every failed knock
-    pause_seconds: float = 0.5
-    #: seconds to leave the file alone at most
-    max_pause_seconds: float = 30.0
-    #: seconds that ``close`` gives to what still waits to be written
-    close_seconds: float = 1.0
+    #: of the write-behind queue, and how long the file is left alone
+    writes: WriteBounds = field(default_factory=WriteBounds)
 
 
 class HostStore:
@@ -120,16 +111,11 @@ class HostStore:
         self._used_lock = Lock()
         self._damaged: Identity | None = None
         self._put_aside = False
-        self._breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
         self._counts = Counters(*_COUNTERS)
         self._queue = WriteBehind(
-            self._write,
-            self._knock,
-            self._breaker,
-            max_items=bounds.queue_items,
-            max_bytes=bounds.queue_bytes,
-            batch_items=bounds.batch_keys,
+            self._write, self._knock, bounds.writes, batch_items=bounds.batch_keys
         )
+        self._breaker = self._queue.breaker
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of ``keys`` in their order.
@@ -300,17 +286,16 @@ class HostStore:
         """Counters since start, what waits, whether the file is left alone now (``open``), and how
         many bytes of it were in use at the last write.
         """
-        breaker = {"open": int(self._breaker.is_open), "opened": self._breaker.times_opened}
         held = {"bytes": self._live_bytes, "max_bytes": self._max_bytes}
-        return {**self._counts.snapshot(), **self._queue.stats(), **breaker, **held}
+        return {**self._counts.snapshot(), **self._queue.stats(), **held}
 
     def close(self) -> None:
         """Write what waits, within ``close_seconds``, and let go of the file."""
         self._closed = True
         self._note((), at_least=1)
-        self._queue.close(self._bounds.close_seconds)
+        self._queue.close()
         for door in (self._reader, self._writer):
-            door.close(self._bounds.close_seconds)
+            door.close(self._bounds.writes.close_seconds)
 
 
 _COUNTERS: Final = (

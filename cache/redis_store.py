@@ -21,21 +21,20 @@ value's bound.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from redis.exceptions import ReadOnlyError
 
 from . import deadline, key_map, leases
 from .address import RedisAddress
-from .breaker import Breaker
 from .connecting import ConnectionBounds, client_of
 from .counters import Counters
 from .key_map import KeyMap
 from .leases import RedisLeases
 from .namespace import Namespace
 from .seal import OVERHEAD, Seal
-from .write_behind import Pair, WriteBehind
+from .write_behind import Pair, WriteBehind, WriteBounds
 
 _log = logging.getLogger(__name__)
 
@@ -70,16 +69,8 @@ class RedisBounds:
     claim_seconds: float = 0.25
     #: seconds for which it is believed what keys there are
     map_seconds: float = 5.0
-    #: pairs that wait to be written; a full queue means that Redis is slower than compiling
-    queue_items: int = 10_000
-    #: bytes that wait to be written
-    queue_bytes: int = 64 << 20
-    #: seconds to leave Redis alone after the first failure; then doubled with every failed knock
-    pause_seconds: float = 0.5
-    #: seconds to leave Redis alone at most
-    max_pause_seconds: float = 30.0
-    #: seconds that ``close`` gives to what still waits to be written
-    close_seconds: float = 1.0
+    #: of the write-behind queue, and how long Redis is left alone
+    writes: WriteBounds = field(default_factory=WriteBounds)
 
 
 class RedisStore:
@@ -130,16 +121,11 @@ class RedisStore:
             self._reader, self._writer, self._seal, self._prefix, self._lease_refused
         )
         self._closed = False
-        self._breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
         self._counts = Counters(*_COUNTERS)
         self._queue = WriteBehind(
-            self._write,
-            self._knock,
-            self._breaker,
-            max_items=bounds.queue_items,
-            max_bytes=bounds.queue_bytes,
-            batch_items=bounds.batch_keys,
+            self._write, self._knock, bounds.writes, batch_items=bounds.batch_keys
         )
+        self._breaker = self._queue.breaker
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of ``keys`` in their order.
@@ -358,13 +344,12 @@ class RedisStore:
 
     def stats(self) -> dict[str, int]:
         """Counters since start, what waits, and whether Redis is left alone now (``open``)."""
-        breaker = {"open": int(self._breaker.is_open), "opened": self._breaker.times_opened}
-        return {**self._counts.snapshot(), **self._queue.stats(), **breaker}
+        return {**self._counts.snapshot(), **self._queue.stats()}
 
     def close(self) -> None:
         """Write what waits, within ``close_seconds``, and let go of the connections."""
         self._closed = True
-        self._queue.close(self._bounds.close_seconds)
+        self._queue.close()
         self._reader.close()
         self._writer.close()
 

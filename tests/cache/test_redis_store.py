@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from redis import Redis
 
-from cache import MemoryStore, RedisStore, TieredStore
+from cache import MemoryStore, RedisStore, TieredStore, WriteBounds
 from cache.seal import OVERHEAD, Seal
 from tests.cache.stores import BOUNDS, SECRET, MakeStore, until
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
@@ -407,7 +407,7 @@ def test_an_entry_that_is_used_lives_on(make: MakeStore, raw: Redis) -> None:
 
 def test_a_reading_ends_at_its_deadline(make: MakeStore, redis_server: RedisServer) -> None:
     """A Redis that is paused, not gone: it takes what is sent and says nothing."""
-    bounds = replace(BOUNDS, read_seconds=0.5, pause_seconds=3600, close_seconds=1)
+    bounds = replace(BOUNDS, read_seconds=0.5, writes=WriteBounds(pause_seconds=3600))
     store = make(redis_server.url, bounds=bounds)
     stored(store, (b"a", b"1"))
     assert store.get_many([b"a"]) == [b"1"]
