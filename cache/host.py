@@ -113,7 +113,11 @@ class HostStore:
         self._put_aside = False
         self._counts = Counters(*_COUNTERS)
         self._queue = WriteBehind(
-            self._write, self._knock, bounds.writes, batch_items=bounds.batch_keys
+            self._write,
+            self._give_back,
+            self._knock,
+            bounds.writes,
+            batch_items=bounds.batch_keys,
         )
         self._breaker = self._queue.breaker
 
@@ -212,34 +216,40 @@ class HostStore:
 
     def release(self, keys: Sequence[bytes]) -> None:
         """Give back what this process has claimed, once what was put before is written."""
-        self._queue.put((leases.PREFIX + key, None) for key in keys)
+        self._queue.release(keys)
+
+    def _give_back(self, keys: list[bytes]) -> None:
+        """Leases, on the write-behind thread."""
+        try:
+            with self._writer.rows(self._bounds.write_seconds) as rows:
+                rows.release(keys, self._process.name)
+        except Exception as error:
+            self._write_failed(error)
 
     def _write(self, batch: list[Pair]) -> None:
-        """What the write-behind thread took: entries, and then the leases on them."""
-        released = [key for key, value in batch if value is None and leases.is_lease(key)]
+        """Entries, on the write-behind thread."""
         pairs = [
-            (key, None if value is None else self._seal.wrap(key, value))
-            for key, value in batch
-            if key not in released
+            (key, None if value is None else self._seal.wrap(key, value)) for key, value in batch
         ]
         written = sum(value is not None for _, value in pairs)
         try:
             with self._writer.rows(self._bounds.write_seconds) as rows:
                 evicted = rows.write(pairs)
-                if released:
-                    names = [key.removeprefix(leases.PREFIX) for key in released]
-                    rows.release(names, self._process.name)
                 self._live_bytes = rows.live_bytes()
         except Exception as error:
             self._counts.add(write_failures=written)
-            if not is_about_writing(error):
-                self._failed(error, self._writer)
+            self._write_failed(error)
             return
         self._counts.add(
             writes=written,
             written_bytes=sum(len(value) for _, value in pairs if value is not None),
             evictions=evicted,
         )
+
+    def _write_failed(self, error: Exception) -> None:
+        """Where only writing is wrong, reading goes on."""
+        if not is_about_writing(error):
+            self._failed(error, self._writer)
 
     def _failed(self, error: Exception, door: Door) -> None:
         self._counts.add(failures=1)

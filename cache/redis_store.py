@@ -26,7 +26,7 @@ from typing import Any, Final, Literal
 
 from redis.exceptions import ReadOnlyError
 
-from . import deadline, key_map, leases
+from . import deadline, key_map
 from .address import RedisAddress
 from .connecting import ConnectionBounds, client_of
 from .counters import Counters
@@ -123,7 +123,11 @@ class RedisStore:
         self._closed = False
         self._counts = Counters(*_COUNTERS)
         self._queue = WriteBehind(
-            self._write, self._knock, bounds.writes, batch_items=bounds.batch_keys
+            self._write,
+            self._give_back,
+            self._knock,
+            bounds.writes,
+            batch_items=bounds.batch_keys,
         )
         self._breaker = self._queue.breaker
 
@@ -246,26 +250,21 @@ class RedisStore:
 
     def release(self, keys: Sequence[bytes]) -> None:
         """Give back what this process has claimed, once what was put before is written."""
-        self._queue.put((leases.PREFIX + key, None) for key in keys)
+        self._queue.release(keys)
 
-    def _write(self, batch: list[Pair]) -> None:
-        """What the write-behind thread took: entries, and then the leases on them."""
-        released = [key for key, value in batch if value is None and leases.is_lease(key)]
-        entries = [pair for pair in batch if pair[0] not in released]
-        if entries:
-            self._write_entries(entries)
-        if released and not self._breaker.is_open:
-            try:
-                self._leases.release([key.removeprefix(leases.PREFIX) for key in released])
-            except Exception as error:
-                self._failed(error)
+    def _give_back(self, keys: list[bytes]) -> None:
+        """Leases, on the write-behind thread."""
+        try:
+            self._leases.release(keys)
+        except Exception as error:
+            self._failed(error)
 
     def _lease_refused(self, count: int) -> None:
         """Commands; they say nothing against reading entries, so the breaker stays closed."""
         self._counts.add(write_failures=count)
 
-    def _write_entries(self, batch: list[Pair]) -> None:
-        """One round trip."""
+    def _write(self, batch: list[Pair]) -> None:
+        """Entries, on the write-behind thread; one round trip."""
         written = [(key, value) for key, value in batch if value is not None]
         bits = [key_map.bit_of(key) for key, _ in written]
         try:

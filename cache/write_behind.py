@@ -6,12 +6,15 @@ Invariants       I1 at most ``queue_items`` pairs and ``queue_bytes`` bytes wait
                     is dropped and counted.
                  I2 while the breaker is open nothing is written; the thread knocks when the breaker
                     says so.
-                 I3 ``write`` and ``knock`` run on the thread only, never under the lock, and don't
-                    raise.
+                 I3 ``write``, ``release`` and ``knock`` run on the thread only, never under the
+                    lock, and don't raise.
+                 I4 a lease is given back when all that was put before was handed to ``write``:
+                    whoever is granted it next finds the value.
 Threads          ``put`` and ``flush`` from anywhere; ``put`` never waits for the network. The
                  thread starts with the first thing there is to do, so that a store made before a
                  fork works after it.
-Not here         how a batch is written (redis_store, host), the time of knocks (breaker).
+Not here         how entries are written and leases given back (redis_store, host), the time of
+                 knocks (breaker).
 """
 
 from collections.abc import Callable, Iterable
@@ -19,6 +22,7 @@ from dataclasses import dataclass
 from threading import Condition, Thread
 from time import monotonic
 
+from . import leases
 from .breaker import Breaker
 
 #: a key and its value; without one the entry was used, and is to be kept
@@ -42,13 +46,14 @@ class WriteBounds:
 
 
 class WriteBehind:
-    """Hands queued pairs to ``write``, at most ``batch_items`` at once, and calls ``knock`` while
-    ``breaker`` is open, which its owner opens.
+    """Hands queued pairs to ``write`` and keys of leases to ``release``, at most ``batch_items`` at
+    once, and calls ``knock`` while ``breaker`` is open, which its owner opens.
     """
 
     def __init__(
         self,
         write: Callable[[list[Pair]], None],
+        release: Callable[[list[bytes]], None],
         knock: Callable[[], None],
         bounds: WriteBounds,
         *,
@@ -56,6 +61,7 @@ class WriteBehind:
     ) -> None:
         self.breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
         self._write = write
+        self._release = release
         self._knock = knock
         self._bounds = bounds
         self._batch_items = batch_items
@@ -74,6 +80,10 @@ class WriteBehind:
                 dropped += not self._queue(key, value)
         self.wake()
         return dropped
+
+    def release(self, keys: Iterable[bytes]) -> None:
+        """Queue that the leases on these keys are given back."""
+        self.put((leases.PREFIX + key, None) for key in keys)
 
     def _queue(self, key: bytes, value: bytes | None) -> bool:
         if value is None and key in self._pairs:
@@ -114,7 +124,7 @@ class WriteBehind:
                 batch = [] if self.breaker.is_open else self._take()
                 self._busy = True
             if batch:
-                self._write(batch)
+                self._hand_over(batch)
             else:
                 self._knock()
 
@@ -134,6 +144,19 @@ class WriteBehind:
             batch.append((key, self._pairs[key]))
             self._forget(key)
         return batch
+
+    def _hand_over(self, batch: list[Pair]) -> None:
+        """Entries, and then leases, unless writing the entries opened the breaker."""
+        entries, released = [], []
+        for key, value in batch:
+            if value is None and leases.is_lease(key):
+                released.append(key.removeprefix(leases.PREFIX))
+            else:
+                entries.append((key, value))
+        if entries:
+            self._write(entries)
+        if released and not self.breaker.is_open:
+            self._release(released)
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until all that is queued was handed to ``write``; False if not in time."""
