@@ -31,7 +31,8 @@ from .write_behind import WriteBounds
 if TYPE_CHECKING:
     from .host import HostBounds, HostStore
     from .namespace import Group, Namespace, RedisUnusable
-    from .redis_store import RedisBounds, RedisStore
+    from .redis_bounds import RedisBounds
+    from .redis_store import RedisStore
     from .transfer import Transferred, export_namespace, import_namespace
 
 __all__ = [
@@ -61,7 +62,8 @@ __all__ = [
 _LAZY = {
     "host": ("HostBounds", "HostStore"),
     "namespace": ("Group", "Namespace", "RedisUnusable"),
-    "redis_store": ("RedisBounds", "RedisStore"),
+    "redis_bounds": ("RedisBounds",),
+    "redis_store": ("RedisStore",),
     "transfer": ("Transferred", "export_namespace", "import_namespace"),
 }
 

@@ -366,11 +366,11 @@ def test_a_damaged_map_costs_time_or_hits_and_nothing_else(
     make: MakeStore, raw: Redis, damage: str
 ) -> None:
     reader = stored(make(bounds=replace(BOUNDS, map_seconds=3600)), (b"a", b"1"))
-    raw.delete(reader._map_key)
+    raw.delete(reader._entries.map_key)
     if damage == "another type":
-        raw.lpush(reader._map_key, b"x")
+        raw.lpush(reader._entries.map_key, b"x")
     elif damage != "missing":
-        raw.set(reader._map_key, b"\xff" * (1 << 20 if damage == "too long" else 3))
+        raw.set(reader._entries.map_key, b"\xff" * (1 << 20 if damage == "too long" else 3))
     for _ in range(2):
         value = reader.get_many([b"a"])[0]
         assert value == b"1" or (damage in ("missing", "too short") and value is None)
@@ -385,8 +385,8 @@ def test_the_most_used_keys_of_a_group_come_first(make: MakeStore, raw: Redis) -
     assert make().hottest(b"g/h", 10) == [b"g/h/two", b"g/h/one"]
     assert make().hottest(b"g/h", 1) == [b"g/h/two"]
     assert make().hottest(b"nothing", 10) == []
-    raw.delete(store._hot_key(b"g/h"))
-    raw.set(store._hot_key(b"g/h"), b"not a sorted set")
+    raw.delete(store._entries.hot_key(b"g/h"))
+    raw.set(store._entries.hot_key(b"g/h"), b"not a sorted set")
     assert make().hottest(b"g/h", 10) == []
 
 

@@ -6,7 +6,7 @@ from threading import Barrier
 
 import engine
 from cache import RedisStore
-from cache.redis_store import RedisBounds
+from cache.redis_bounds import RedisBounds
 from engine import artifact
 from tests.engine.harness import new_mask
 from tests.engine.test_exchange import DATE, MAIL, members
