@@ -16,8 +16,8 @@ Threads          any thread. Two connections, each under a lock: one for reading
                  would stay open when the thread is gone.
                  Nothing is opened before the first call, so that a store made before a fork works
                  after it; what a fork inherits open it neither uses nor closes.
-Not here         connections (host_door), rows and eviction (host_rows), copies for other hosts
-                 (redis_store).
+Not here         connections (host_door), rows and eviction (host_rows), what failures tell
+                 (host_damage), copies for other hosts (redis_store).
 """
 
 import logging
@@ -30,9 +30,10 @@ from typing import Final, TypeVar
 
 from . import leases
 from .counters import Counters
-from .host_door import Door, is_about_writing, is_damage
-from .host_file import HostFile, Identity
-from .host_rows import Damaged, RowBounds, Rows
+from .host_damage import Repair, is_about_writing
+from .host_door import Door
+from .host_file import HostFile
+from .host_rows import RowBounds, Rows
 from .leases import Process
 from .seal import OVERHEAD, Seal
 from .write_behind import Pair, WriteBehind, WriteBounds
@@ -109,8 +110,7 @@ class HostStore:
         self._closed = False
         self._used: dict[bytes, None] = {}
         self._used_lock = Lock()
-        self._damaged: Identity | None = None
-        self._put_aside = False
+        self._repair = Repair(self._file)
         self._counts = Counters(*_COUNTERS)
         self._queue = WriteBehind(
             self._write,
@@ -253,8 +253,7 @@ class HostStore:
 
     def _failed(self, error: Exception, door: Door) -> None:
         self._counts.add(failures=1)
-        if is_damage(error):
-            self._damaged = door.seen
+        self._repair.note(error, door.seen)
         if self._breaker.failed():
             path = self._file.path
             _log.warning("the cache file %s failed and is left alone for now: %s", path, error)
@@ -264,28 +263,16 @@ class HostStore:
         """Look whether a file that failed can be used again; on the write-behind thread."""
         self._counts.add(knocks=1)
         try:
-            self._replace_damaged()
+            self._repair.replace()
             for door in (self._writer, self._reader):
                 with door.rows(self._bounds.write_seconds) as rows:
                     rows.live_bytes()
         except Exception as error:
-            if is_damage(error):
-                self._damaged = self._writer.seen
+            self._repair.note(error, self._writer.seen)
             self._breaker.failed()
             return
         self._breaker.knocked()
         _log.info("the cache file %s is used again", self._file.path)
-
-    def _replace_damaged(self) -> None:
-        """Put the file aside that was found to be no good, unless somebody else did."""
-        if self._damaged is None:
-            return
-        if self._file.identity()[0] == self._damaged[0]:
-            if self._put_aside:
-                raise Damaged("the file is no good for the second time")
-            self._put_aside = True
-            self._file.put_aside(self._damaged)
-        self._damaged = None
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until what was put so far was written or given up; False if that took longer."""
