@@ -30,9 +30,10 @@ from .write_behind import WriteBounds
 
 if TYPE_CHECKING:
     from .host import HostBounds, HostStore
-    from .namespace import Group, Namespace, RedisUnusable
+    from .namespace import Group, Namespace
     from .redis_bounds import RedisBounds
     from .redis_store import RedisStore
+    from .replies import RedisUnusable
     from .transfer import Transferred, export_namespace, import_namespace
 
 __all__ = [
@@ -61,9 +62,10 @@ __all__ = [
 
 _LAZY = {
     "host": ("HostBounds", "HostStore"),
-    "namespace": ("Group", "Namespace", "RedisUnusable"),
+    "namespace": ("Group", "Namespace"),
     "redis_bounds": ("RedisBounds",),
     "redis_store": ("RedisStore",),
+    "replies": ("RedisUnusable",),
     "transfer": ("Transferred", "export_namespace", "import_namespace"),
 }
 

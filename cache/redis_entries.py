@@ -28,6 +28,7 @@ from redis.exceptions import ReadOnlyError
 from . import key_map
 from .key_map import KeyMap
 from .redis_bounds import RedisBounds
+from .replies import is_of_another_type
 from .seal import OVERHEAD, Seal
 from .write_behind import Pair
 
@@ -106,7 +107,7 @@ class RedisEntries:
 
     def _open(self, key: bytes, reply: Any, found: Found) -> bytes | None:
         """The value in a reply, or None; then ``found`` counts why."""
-        if isinstance(reply, Exception) and not str(reply).startswith("WRONGTYPE"):
+        if isinstance(reply, Exception) and not is_of_another_type(reply):
             found.refused.append(reply)  # not about this entry: loading, no permission, its limits
             return None
         if not isinstance(reply, bytes):
@@ -156,7 +157,9 @@ class RedisEntries:
         if any(isinstance(reply, ReadOnlyError) for reply in replies):
             # the address may lead to another primary by now, whom a new connection finds
             self._writer.close()
-        return [value for (_, value), reply in zip(written, replies, strict=False) if reply is True]
+        return [
+            value for (_, value), reply in zip(written, replies, strict=False) if reply == b"OK"
+        ]
 
     def _count_uses(self, pipeline: Any, pairs: Sequence[Pair]) -> None:
         groups = set()
