@@ -26,11 +26,14 @@ from .memory import MemoryStore
 from .opening import NAMESPACE, may_use_redis, open_store
 from .seal import Seal
 from .tiered import Layer, TieredStore
+from .write_behind import WriteBounds
 
 if TYPE_CHECKING:
     from .host import HostBounds, HostStore
-    from .namespace import Group, Namespace, RedisUnusable
-    from .redis_store import RedisBounds, RedisStore
+    from .namespace import Group, Namespace
+    from .redis_bounds import RedisBounds
+    from .redis_store import RedisStore
+    from .replies import RedisUnusable
     from .transfer import Transferred, export_namespace, import_namespace
 
 __all__ = [
@@ -49,6 +52,7 @@ __all__ = [
     "Seal",
     "TieredStore",
     "Transferred",
+    "WriteBounds",
     "export_namespace",
     "import_namespace",
     "key_of",
@@ -58,8 +62,10 @@ __all__ = [
 
 _LAZY = {
     "host": ("HostBounds", "HostStore"),
-    "namespace": ("Group", "Namespace", "RedisUnusable"),
-    "redis_store": ("RedisBounds", "RedisStore"),
+    "namespace": ("Group", "Namespace"),
+    "redis_bounds": ("RedisBounds",),
+    "redis_store": ("RedisStore",),
+    "replies": ("RedisUnusable",),
     "transfer": ("Transferred", "export_namespace", "import_namespace"),
 }
 

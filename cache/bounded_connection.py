@@ -53,6 +53,15 @@ class Allowance:
             raise OSError(f"the reply is larger than {self._reply_bytes:,} bytes")
 
 
+def _time_out(seconds: float) -> float | None:
+    """For a socket. The system counts milliseconds, and Python rounds up to these: what is left of
+    a deadline must be rounded down before, to one at least, or all waits would end late.
+    """
+    if seconds == float("inf"):
+        return None
+    return (max(1, int(1000 * seconds)) - 0.5) / 1000
+
+
 def _positive(seconds: float) -> float:
     if seconds <= 0:
         raise TimeoutError("the reply took too long")
@@ -95,7 +104,7 @@ class _BoundedSocket:
     def _for(self, seconds: float) -> Iterator[None]:
         """For one call; the next has the socket's own time-out again."""
         usual = self._inner.gettimeout()
-        self._inner.settimeout(None if seconds == float("inf") else seconds)
+        self._inner.settimeout(_time_out(seconds))
         try:
             yield
         finally:
@@ -128,8 +137,8 @@ class _Bounded:
         """Resolving a name is the one thing here that nothing bounds."""
         deadline.connecting()
         left = _positive(deadline.left())
-        self.socket_connect_timeout = min(self._connect_seconds, left)
-        self.socket_timeout = min(self._socket_seconds, left)  # of a TLS handshake
+        self.socket_connect_timeout = _time_out(min(self._connect_seconds, left))
+        self.socket_timeout = _time_out(min(self._socket_seconds, left))  # of a TLS handshake
         try:
             sock = super()._connect()  # type: ignore[misc]
         finally:

@@ -135,8 +135,7 @@ class ClusterClient:
         for host in hosts:
             client = self._asker_of(host)
             try:
-                # as two words: redis-py would make something of the answer to "CLUSTER SLOTS"
-                return ClusterLayout(client.execute_command("CLUSTER", "SLOTS"), host)
+                return ClusterLayout(client.execute_command("CLUSTER SLOTS"), host)
             except Exception as error:
                 failed = type(error).__name__
             finally:

@@ -76,13 +76,22 @@ def _host(told: Any, asked: Host) -> Host:
     if not isinstance(told, list) or len(told) < 2:
         raise InvalidResponse("a node of a layout is no array of host and port")
     host, port = told[:2]
-    if not (_is_number(port) and 0 < port < 1 << 16):
-        raise InvalidResponse("the port of a node is not within 1..65535")
-    if host is None or host == b"":
-        return asked[0], port
-    if not isinstance(host, bytes) or not _HOST.fullmatch(host):
+    is_its_own = host is None or host == b""
+    return asked[0] if is_its_own else checked_host(host), checked_port(port)
+
+
+def checked_host(told: Any) -> str:
+    """What a server says of another. Raises InvalidResponse."""
+    if not isinstance(told, bytes) or not _HOST.fullmatch(told):
         raise InvalidResponse("the host of a node is no name and no address")
-    return host.decode("ascii"), port
+    return told.decode("ascii")
+
+
+def checked_port(told: Any) -> int:
+    """As ``checked_host``."""
+    if not (_is_number(told) and 0 < told < 1 << 16):
+        raise InvalidResponse("the port of a node is not within 1..65535")
+    return int(told)
 
 
 def _is_number(told: Any) -> bool:

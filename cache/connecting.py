@@ -7,6 +7,9 @@ Representation   of one server and behind Sentinels a ``redis.Redis``, of a clus
                  ``ClusterClient``. What they have in common is all that a store may use: commands
                  and pipelines whose first argument is their one key; ``ping``, which is answered
                  when all is there that reading needs; ``close``, after which they connect anew.
+Invariants       I1 replies come as they were sent, bytes, numbers, lists and None: what redis-py
+                    would make of them raises anything where a reply has another shape, and in the
+                    midst of a pipeline leaves the other replies to whoever asks next.
 Not here         what is said on the connections (redis_store).
 """
 
@@ -24,6 +27,7 @@ from .address import RedisAddress
 from .bounded_connection import connection_class, sentinel_connection_class
 from .cluster import ClusterClient
 from .cluster_layout import Host
+from .sentinel_answer import primaries_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +59,13 @@ def primaries_of(client: Any) -> list[Redis]:
 
 def _of_server(address: RedisAddress, bounds: ConnectionBounds, more: dict[str, Any]) -> Redis:
     chosen = connection_class(address.kind == "unix", address.tls)
-    pool = ConnectionPool(connection_class=chosen, **_bounded(address, bounds), **more)
-    return Redis.from_pool(pool)
+    return _of_pool(ConnectionPool(connection_class=chosen, **_bounded(address, bounds), **more))
+
+
+def _of_pool(pool: ConnectionPool) -> Redis:
+    client = Redis.from_pool(pool)
+    client.response_callbacks.clear()
+    return client
 
 
 def _behind_sentinels(address: RedisAddress, bounds: ConnectionBounds) -> Redis:
@@ -69,6 +78,8 @@ def _behind_sentinels(address: RedisAddress, bounds: ConnectionBounds) -> Redis:
     sentinel.sentinels = [
         _of_server(address, bounds, {**_place(host), **login}) for host in address.hosts
     ]
+    for client in sentinel.sentinels:
+        client.set_response_callback("SENTINEL MASTERS", primaries_named)
     pool = SentinelConnectionPool(
         address.primary,
         sentinel,
@@ -77,7 +88,7 @@ def _behind_sentinels(address: RedisAddress, bounds: ConnectionBounds) -> Redis:
         **_login(address),
         db=address.db,
     )
-    return Redis.from_pool(pool)
+    return _of_pool(pool)
 
 
 def _of_cluster(address: RedisAddress, bounds: ConnectionBounds) -> ClusterClient:

@@ -3,6 +3,10 @@
 One reading may take several steps: a connection, its login, a Sentinel's answer, one node of a
 cluster after the other. Each has its own bound; together they end when the reading does.
 
+A wait in vain is followed by closing the connection, an error on its way through redis-py and a
+line in the log, 0.6 ms on an idle machine. So it ends ``AFTERWARDS`` before the deadline that its
+caller was promised.
+
 Threads     a deadline holds for the thread that set it.
 """
 
@@ -10,6 +14,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
+from typing import Final
+
+#: seconds that are left for what follows a wait in vain; of a very short one a quarter is
+AFTERWARDS: Final = 0.001
 
 
 class _Deadline(threading.local):
@@ -23,12 +31,12 @@ _here = _Deadline()
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """What is waited for inside ends so many seconds from now, or twice as many if a connection
-    must be made: a first reading would else have less than all others. Inside of another, never
-    later than that one.
+    """What is done inside ends so many seconds from now, or twice as many if a connection must be
+    made: a first reading would else have less than all others. Inside of another, never later than
+    that one.
     """
     before = _here.until, _here.grace
-    until = monotonic() + seconds
+    until = monotonic() + seconds - min(AFTERWARDS, seconds / 4)
     grace = min(seconds, max(0.0, before[0] - until))
     _here.until, _here.grace = min(until, before[0]), grace
     try:
@@ -44,7 +52,7 @@ def connecting() -> None:
 
 
 def left() -> float:
-    """Seconds; infinite where nothing was set, and not positive when it is over."""
+    """Seconds to wait; infinite where nothing was set, and not positive when it is over."""
     return _here.until - monotonic()
 
 

@@ -16,27 +16,27 @@ Threads          any thread. Two connections, each under a lock: one for reading
                  would stay open when the thread is gone.
                  Nothing is opened before the first call, so that a store made before a fork works
                  after it; what a fork inherits open it neither uses nor closes.
-Not here         connections (host_door), rows and eviction (host_rows), copies for other hosts
-                 (redis_store).
+Not here         connections (host_door), rows and eviction (host_rows), what failures tell
+                 (host_damage), copies for other hosts (redis_store).
 """
 
 import logging
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic, time
 from typing import Final, TypeVar
 
 from . import leases
-from .breaker import Breaker
 from .counters import Counters
-from .host_door import Door, is_about_writing, is_damage
-from .host_file import HostFile, Identity
-from .host_rows import Damaged, RowBounds, Rows
+from .host_damage import Repair, is_about_writing
+from .host_door import Door
+from .host_file import HostFile
+from .host_rows import RowBounds, Rows
 from .leases import Process
 from .seal import OVERHEAD, Seal
-from .write_behind import Pair, WriteBehind
+from .write_behind import Pair, WriteBehind, WriteBounds
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -64,16 +64,8 @@ class HostBounds:
     busy_seconds: float = 0.02
     #: seconds that the write-behind thread waits for another process
     write_seconds: float = 1.0
-    #: pairs that wait to be written
-    queue_items: int = 10_000
-    #: bytes that wait to be written
-    queue_bytes: int = 64 << 20
-    #: seconds to leave the file alone after the first failure; doubled with every failed knock
-    pause_seconds: float = 0.5
-    #: seconds to leave the file alone at most
-    max_pause_seconds: float = 30.0
-    #: seconds that ``close`` gives to what still waits to be written
-    close_seconds: float = 1.0
+    #: of the write-behind queue, and how long the file is left alone
+    writes: WriteBounds = field(default_factory=WriteBounds)
 
 
 class HostStore:
@@ -118,18 +110,16 @@ class HostStore:
         self._closed = False
         self._used: dict[bytes, None] = {}
         self._used_lock = Lock()
-        self._damaged: Identity | None = None
-        self._put_aside = False
-        self._breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
+        self._repair = Repair(self._file)
         self._counts = Counters(*_COUNTERS)
         self._queue = WriteBehind(
             self._write,
+            self._give_back,
             self._knock,
-            self._breaker,
-            max_items=bounds.queue_items,
-            max_bytes=bounds.queue_bytes,
+            bounds.writes,
             batch_items=bounds.batch_keys,
         )
+        self._breaker = self._queue.breaker
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of ``keys`` in their order.
@@ -230,28 +220,29 @@ class HostStore:
 
     def release(self, keys: Sequence[bytes]) -> None:
         """Give back what this process has claimed, once what was put before is written."""
-        self._queue.put((leases.PREFIX + key, None) for key in keys)
+        self._queue.release(keys)
+
+    def _give_back(self, keys: list[bytes]) -> None:
+        """Leases, on the write-behind thread."""
+        try:
+            with self._writer.rows(self._bounds.write_seconds) as rows:
+                rows.release(keys, self._process.name)
+        except Exception as error:
+            self._write_failed(error)
 
     def _write(self, batch: list[Pair]) -> None:
-        """What the write-behind thread took: entries, and then the leases on them."""
-        released = [key for key, value in batch if value is None and leases.is_lease(key)]
+        """Entries, on the write-behind thread."""
         pairs = [
-            (key, None if value is None else self._seal.wrap(key, value))
-            for key, value in batch
-            if key not in released
+            (key, None if value is None else self._seal.wrap(key, value)) for key, value in batch
         ]
         written = sum(value is not None for _, value in pairs)
         try:
             with self._writer.rows(self._bounds.write_seconds) as rows:
                 evicted = rows.write(pairs)
-                if released:
-                    names = [key.removeprefix(leases.PREFIX) for key in released]
-                    rows.release(names, self._process.name)
                 self._live_bytes = rows.live_bytes()
         except Exception as error:
             self._counts.add(write_failures=written)
-            if not is_about_writing(error):
-                self._failed(error, self._writer)
+            self._write_failed(error)
             return
         self._counts.add(
             writes=written,
@@ -259,10 +250,14 @@ class HostStore:
             evictions=evicted,
         )
 
+    def _write_failed(self, error: Exception) -> None:
+        """Where only writing is wrong, reading goes on."""
+        if not is_about_writing(error):
+            self._failed(error, self._writer)
+
     def _failed(self, error: Exception, door: Door) -> None:
         self._counts.add(failures=1)
-        if is_damage(error):
-            self._damaged = door.seen
+        self._repair.note(error, door.seen)
         if self._breaker.failed():
             path = self._file.path
             _log.warning("the cache file %s failed and is left alone for now: %s", path, error)
@@ -272,28 +267,16 @@ class HostStore:
         """Look whether a file that failed can be used again; on the write-behind thread."""
         self._counts.add(knocks=1)
         try:
-            self._replace_damaged()
+            self._repair.replace()
             for door in (self._writer, self._reader):
                 with door.rows(self._bounds.write_seconds) as rows:
                     rows.live_bytes()
         except Exception as error:
-            if is_damage(error):
-                self._damaged = self._writer.seen
+            self._repair.note(error, self._writer.seen)
             self._breaker.failed()
             return
         self._breaker.knocked()
         _log.info("the cache file %s is used again", self._file.path)
-
-    def _replace_damaged(self) -> None:
-        """Put the file aside that was found to be no good, unless somebody else did."""
-        if self._damaged is None:
-            return
-        if self._file.identity()[0] == self._damaged[0]:
-            if self._put_aside:
-                raise Damaged("the file is no good for the second time")
-            self._put_aside = True
-            self._file.put_aside(self._damaged)
-        self._damaged = None
 
     def flush(self, timeout_s: float) -> bool:
         """Wait until what was put so far was written or given up; False if that took longer."""
@@ -304,17 +287,16 @@ class HostStore:
         """Counters since start, what waits, whether the file is left alone now (``open``), and how
         many bytes of it were in use at the last write.
         """
-        breaker = {"open": int(self._breaker.is_open), "opened": self._breaker.times_opened}
         held = {"bytes": self._live_bytes, "max_bytes": self._max_bytes}
-        return {**self._counts.snapshot(), **self._queue.stats(), **breaker, **held}
+        return {**self._counts.snapshot(), **self._queue.stats(), **held}
 
     def close(self) -> None:
         """Write what waits, within ``close_seconds``, and let go of the file."""
         self._closed = True
         self._note((), at_least=1)
-        self._queue.close(self._bounds.close_seconds)
+        self._queue.close()
         for door in (self._reader, self._writer):
-            door.close(self._bounds.close_seconds)
+            door.close(self._bounds.writes.close_seconds)
 
 
 _COUNTERS: Final = (

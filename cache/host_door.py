@@ -4,19 +4,18 @@ Invariants  I1 whoever comes in has a connection to the file that stands at the 
             I2 a connection that a fork inherited is neither used nor closed.
 Cost        looking which file it is: 5 us.
 Threads     one at a time; the others wait as long as they say.
-Not here    which file may be used (host_file), what failures lead to (host).
+Not here    which file may be used (host_file), what failures tell (host_damage).
 """
 
 import os
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Final
 
 from . import host_rows
+from .host_damage import is_busy
 from .host_file import HostFile, Identity
-from .host_rows import Damaged, RowBounds, Rows
+from .host_rows import RowBounds, Rows
 
 
 class Door:
@@ -45,7 +44,7 @@ class Door:
         try:
             yield self._current()
         except BaseException as error:
-            if code(error) != sqlite3.SQLITE_BUSY:
+            if not is_busy(error):
                 self._let_go()
             raise
         finally:
@@ -77,44 +76,3 @@ class Door:
                 self._let_go()
             finally:
                 self._lock.release()
-
-
-def code(error: BaseException) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest tells the variety
-
-
-#: errors that a file of ours has only if it is damaged; ERROR stands for missing tables
-_DAMAGE: Final = frozenset(
-    (
-        sqlite3.SQLITE_ERROR,
-        sqlite3.SQLITE_CORRUPT,
-        sqlite3.SQLITE_NOTADB,
-        sqlite3.SQLITE_TOOBIG,
-        sqlite3.SQLITE_MISMATCH,
-        sqlite3.SQLITE_CONSTRAINT,
-    )
-)
-#: a disk that is full or failing, or a file that can't be written, may still be read
-_WRITING: Final = frozenset(
-    (
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_FULL,
-        sqlite3.SQLITE_READONLY,
-        sqlite3.SQLITE_IOERR,
-    )
-)
-
-
-def is_damage(error: Exception) -> bool:
-    return isinstance(error, Damaged) or code(error) in _DAMAGE or _is_cut(error)
-
-
-def _is_cut(error: Exception) -> bool:
-    """The log was shortened or taken away under those who have it open."""
-    return getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
-
-
-def is_about_writing(error: Exception) -> bool:
-    ours = isinstance(error, sqlite3.OperationalError) and not code(error)  # the log is full
-    known = code(error) in _WRITING and not _is_cut(error)
-    return ours or known or isinstance(error, TimeoutError)

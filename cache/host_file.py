@@ -31,7 +31,7 @@ Identity = tuple[Node | None, Node | None, Node | None]
 
 
 class Refused(OSError):
-    """What stands at the path is not ours to use; the message says why."""
+    """What stands at the path is not ours to use, or nothing can; the message says why."""
 
 
 class HostFile:
@@ -87,9 +87,14 @@ class HostFile:
 
         Raises:
             TimeoutError: one does for longer than ``LOCK_SECONDS``.
+            Refused: there is no folder.
         """
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-        folder = os.open(os.path.dirname(self.path) or ".", flags)
+        name = os.path.dirname(self.path) or "."
+        try:
+            folder = os.open(name, flags)
+        except FileNotFoundError:
+            raise Refused(f"the folder {name} is not there; make it, or name another") from None
         try:
             _lock(folder)
             yield

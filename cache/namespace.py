@@ -5,8 +5,9 @@ Invariants       I1 nothing takes longer than the seconds that it was given, nor
                     ``MOST_ENTRIES`` keys of at most ``MOST_KEY_BYTES``, or ``MOST_GROUPS``;
                     whoever gets only a part is told. Longer keys are none that a store writes.
                  I2 an entry is handed out only if it was sealed for its key.
-                 I3 what Redis does wrong is ``RedisUnusable``, without an address in it: these are
-                    an operator's questions, and a cache that looks empty would be no answer.
+                 I3 what Redis does wrong, or answers in another shape, is ``RedisUnusable``,
+                    without an address in it: these are an operator's questions, and a cache that
+                    looks empty would be no answer.
 Cost             SCAN walks the whole database, with all that others keep in it.
 Not here         reading and writing for compiles (redis_store), files (dump, transfer).
 """
@@ -19,27 +20,17 @@ from typing import Any, Final
 
 from redis.exceptions import RedisError
 
+from . import replies
 from .connecting import primaries_of
 from .dump import MOST_KEY_BYTES
-from .entries import MOST_ENTRIES, MOST_USES, Entry, batches, is_entry
+from .entries import MOST_ENTRIES, Entry, batches, is_entry
+from .replies import RedisUnusable
 from .seal import OVERHEAD, Seal
 
 #: keys that Redis looks at for one round trip: about a millisecond of its time
 SCANNED_AT_ONCE: Final = 1_000
 #: groups of a survey: versions times vocabularies, of which a site has some
 MOST_GROUPS: Final = 1_000
-#: facts of INFO that a survey names
-SERVER_FACTS: Final = (
-    "redis_version",
-    "used_memory",
-    "maxmemory",
-    "maxmemory_policy",
-    "evicted_keys",
-)
-
-
-class RedisUnusable(Exception):
-    """Redis can't be reached, or doesn't do what it is asked."""
 
 
 class ListingCut(RedisUnusable):
@@ -88,8 +79,9 @@ class Namespace:
         self._prefix = prefix
 
     def check(self) -> None:
-        """Raises RedisUnusable unless Redis answers."""
-        self._ask(self._client.ping)
+        """Raises RedisUnusable unless Redis answers, of a cluster every node that has keys."""
+        for node in self._ask(primaries_of, self._client):
+            replies.check_pong(self._ask(node.ping))
 
     def keys(self, seconds: float) -> Iterator[bytes]:
         """Every entry's key once. Raises RedisUnusable; ListingCut when time or bound ran out."""
@@ -98,7 +90,7 @@ class Namespace:
         until = monotonic() + seconds
         for found in self._scan(pattern):
             for key in found:
-                short = key.removeprefix(self._prefix) if isinstance(key, bytes) else b""
+                short = key.removeprefix(self._prefix)
                 if len(short) <= MOST_KEY_BYTES and is_entry(short) and short not in seen:
                     seen.add(short)
                     yield short
@@ -107,12 +99,14 @@ class Namespace:
             if monotonic() > until:
                 raise ListingCut(f"listing the keys took longer than {seconds:g} seconds")
 
-    def _scan(self, pattern: bytes) -> Iterator[list[Any]]:
+    def _scan(self, pattern: bytes) -> Iterator[list[bytes]]:
         """Keys of one server, or of all primaries of a cluster, some at a time."""
         for node in self._ask(primaries_of, self._client):
-            cursor = None
-            while cursor != 0:
-                cursor, found = self._ask(node.scan, cursor or 0, pattern, SCANNED_AT_ONCE)
+            cursor, is_begun = 0, False
+            while cursor or not is_begun:
+                reply = self._ask(node.scan, cursor, pattern, SCANNED_AT_ONCE)
+                cursor, found = replies.keys_of(reply)
+                is_begun = True
                 yield found
 
     def read(self, keys: Sequence[bytes]) -> tuple[list[Entry], int]:
@@ -124,22 +118,20 @@ class Namespace:
         for key in keys:
             pipeline.getrange(self._prefix + key, 0, self.value_bytes + OVERHEAD)
             pipeline.zscore(*self._place_of_use(key))
-        replies = self._replies(pipeline)
+        told = self._told(pipeline)
         held = [
-            self._entry(key, sealed, uses)
-            for key, sealed, uses in zip(keys, replies[::2], replies[1::2], strict=True)
+            self._entry(key, replies.sealed_of(sealed), replies.uses_of(uses))
+            for key, sealed, uses in zip(keys, told[::2], told[1::2], strict=True)
             if sealed != b""  # what GETRANGE answers for a key that is not there
         ]
         entries = [entry for entry in held if entry is not None]
         return entries, len(held) - len(entries)
 
-    def _entry(self, key: bytes, sealed: Any, uses: Any) -> Entry | None:
-        if not isinstance(sealed, bytes):
-            return None
-        value = self.seal.unwrap(self._prefix + key, sealed)
+    def _entry(self, key: bytes, sealed: bytes | None, uses: int) -> Entry | None:
+        value = None if sealed is None else self.seal.unwrap(self._prefix + key, sealed)
         if value is None or len(value) > self.value_bytes:
             return None
-        return Entry(key, value, _count(uses))
+        return Entry(key, value, uses)
 
     def note_uses(self, entries: Sequence[Entry]) -> None:
         """Raises what is remembered of uses to what the entries say; a hint, and sent as one."""
@@ -148,7 +140,8 @@ class Namespace:
             hot_key, name = self._place_of_use(entry.key)
             if entry.uses:
                 pipeline.zadd(hot_key, {name: entry.uses}, gt=True)
-        self._replies(pipeline)
+        for reply in self._told(pipeline):
+            replies.check_noted(reply)
 
     def survey(self, seconds: float) -> Survey:
         """What lies here, looked at for so long at most. Raises RedisUnusable."""
@@ -171,9 +164,10 @@ class Namespace:
         for key in keys:
             pipeline.memory_usage(self._prefix + key)
             pipeline.ttl(self._prefix + key)
-        replies = self._replies(pipeline)
-        for key, size, ttl in zip(keys, replies[::2], replies[1::2], strict=True):
-            if isinstance(size, int) and isinstance(ttl, int):  # else it is gone by now
+        told = self._told(pipeline)
+        for key, *measures in zip(keys, told[::2], told[1::2], strict=True):
+            size, ttl = replies.size_of(measures[0]), replies.ttl_of(measures[1])
+            if size is not None and ttl is not None:  # else it is gone by now
                 self._group_of(key, groups, until).add(size, ttl)
         if monotonic() > until:
             raise ListingCut("the survey took longer than it may")
@@ -195,32 +189,32 @@ class Namespace:
         pipeline = self._client.pipeline(transaction=False)
         pipeline.zcard(hot_key)
         pipeline.zrevrange(hot_key, 0, 0, withscores=True)
-        used, best = self._replies(pipeline)
-        group.used = used if isinstance(used, int) else 0
-        group.most_uses = _count(best[0][1]) if isinstance(best, list) and best else 0
+        used, best = self._told(pipeline)
+        group.used = replies.count_of(used)
+        group.most_uses = replies.most_uses_of(best)
 
     def _server(self) -> dict[str, str]:
         """What sizing the server needs, or one node; nothing where INFO is not permitted."""
         node = self._ask(primaries_of, self._client)[0]
         try:
-            found = self._ask(node.info)
+            told = self._ask(node.info)
         except RedisUnusable:
             self.check()
             return {}
-        return {name: str(found[name]) for name in SERVER_FACTS if name in found}
+        return replies.facts_of(told)
 
     def _place_of_use(self, key: bytes) -> tuple[bytes, bytes]:
         """The sorted set in which an entry's uses are counted, and its name there."""
         group, _, name = key.rpartition(b"/")
         return self._prefix + b"hot/" + group, name
 
-    def _replies(self, pipeline: Any) -> list[Any]:
-        """Of one round trip. Only a value of another type is an answer that is an exception."""
-        replies: list[Any] = self._ask(pipeline.execute, raise_on_error=False)
-        for reply in replies:
-            if isinstance(reply, Exception) and not str(reply).startswith("WRONGTYPE"):
+    def _told(self, pipeline: Any) -> list[Any]:
+        """In one round trip. Only a value of another type is an answer that is an exception."""
+        told: list[Any] = self._ask(pipeline.execute, raise_on_error=False)
+        for reply in told:
+            if isinstance(reply, Exception) and not replies.is_of_another_type(reply):
                 raise _unusable(reply)
-        return replies
+        return told
 
     def _ask(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         try:
@@ -232,8 +226,3 @@ class Namespace:
 def _unusable(error: Exception) -> RedisUnusable:
     """The type alone: a client library's messages may quote an address."""
     return RedisUnusable(f"Redis failed ({type(error).__name__})")
-
-
-def _count(uses: Any) -> int:
-    """A score as a number of uses; who can write to Redis can write any."""
-    return int(uses) if isinstance(uses, float) and 0 <= uses <= MOST_USES else 0

@@ -40,7 +40,8 @@ def open_store(
 
         layers.append(HostStore(host_file, key=key, max_bytes=host_bytes))
     if redis_url is not None and may_use_redis(key, trust):
-        from .redis_store import RedisBounds, RedisStore
+        from .redis_bounds import RedisBounds
+        from .redis_store import RedisStore
 
         bounds = RedisBounds(read_seconds=read_seconds)
         layers.append(

@@ -1,9 +1,7 @@
 """A store in Redis, shared by all gateways and workers of a namespace; its failures are misses.
 
-Representation   one Redis string per entry: key "<namespace>:<key>", value as in seal.py, with a
-                 time to live; beside them one string with a bit for each key (key_map), and for
-                 each group of keys, what stands before the last "/", a sorted set of their names
-                 by how often they were written and used: "hot/<group>". Leases: leases.py.
+Representation   two clients, counters, and a queue with its breaker; what lies in Redis tell
+                 redis_entries and leases.
 Invariants       I1 ``get_many`` and ``put_many`` never raise; what fails, or does not verify, is a
                     miss and counted.
                  I2 a value is handed out only if it was sealed for this namespace, key and secret.
@@ -14,72 +12,24 @@ Cost             one round trip per ``batch_keys`` keys that may be there, plus 
                  ``put_many`` only queues.
 Threads          any thread; blocking, so call it from a worker thread and not from an event loop.
 Not here         which entries are worth storing (the engine), the near copy (memory, tiered).
-
-GETRANGE is used and not MGET: it is as fast in a pipeline, and a neighbour's 512 MB value costs one
-value's bound.
 """
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from redis.exceptions import ReadOnlyError
-
-from . import deadline, key_map, leases
+from . import deadline
 from .address import RedisAddress
-from .breaker import Breaker
-from .connecting import ConnectionBounds, client_of
+from .connecting import client_of
 from .counters import Counters
-from .key_map import KeyMap
 from .leases import RedisLeases
 from .namespace import Namespace
-from .seal import OVERHEAD, Seal
+from .redis_bounds import USUAL, RedisBounds
+from .redis_entries import RedisEntries
+from .seal import Seal
 from .write_behind import Pair, WriteBehind
 
 _log = logging.getLogger(__name__)
-
-#: bytes of protocol around one reply: "$<length>\r\n...\r\n" takes 14, an error message up to some
-#: hundreds
-_REPLY_OVERHEAD: Final = 512
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedisBounds:
-    """All bounds of a Redis store, each with its unit and the reason for its default."""
-
-    #: bytes of one value; all masks of a large rule of a 200,000-token vocabulary take a few
-    #: hundred kilobytes
-    value_bytes: int = 1 << 20
-    #: bytes of one key without its namespace; ours are digests with a short prefix
-    key_bytes: int = 512
-    #: names that a group keeps of those used most
-    hot_names: int = 10_000
-    #: keys of one round trip; with value_bytes it bounds what a round trip can bring to 64 MiB
-    batch_keys: int = 64
-    #: seconds to connect; a Redis worth asking is in the same data centre
-    connect_seconds: float = 0.25
-    #: seconds for one write on the socket
-    socket_seconds: float = 0.25
-    #: seconds for all replies of one round trip of writes
-    reply_seconds: float = 1.0
-    #: seconds that ``get_many`` takes, and once more if it must connect: a compile is done without
-    #: it in less
-    read_seconds: float = 0.02
-    #: seconds that ``claim`` takes, and once more to connect: who claims has no request waiting
-    claim_seconds: float = 0.25
-    #: seconds for which it is believed what keys there are
-    map_seconds: float = 5.0
-    #: pairs that wait to be written; a full queue means that Redis is slower than compiling
-    queue_items: int = 10_000
-    #: bytes that wait to be written
-    queue_bytes: int = 64 << 20
-    #: seconds to leave Redis alone after the first failure; then doubled with every failed knock
-    pause_seconds: float = 0.5
-    #: seconds to leave Redis alone at most
-    max_pause_seconds: float = 30.0
-    #: seconds that ``close`` gives to what still waits to be written
-    close_seconds: float = 1.0
 
 
 class RedisStore:
@@ -108,7 +58,7 @@ class RedisStore:
         key: bytes | None,
         ttl_s: int = 7 * 24 * 3600,
         trust: Literal["key", "network"] = "key",
-        bounds: RedisBounds = RedisBounds(),
+        bounds: RedisBounds = USUAL,
     ) -> None:
         if key is None and trust != "network":
             raise ValueError(
@@ -118,37 +68,34 @@ class RedisStore:
             raise ValueError(f"ttl_s must be at least 1, got {ttl_s}")
         self._seal = Seal(key)
         self._prefix = namespace.encode() + b":"
-        self._map_key = self._prefix + b"map"
-        self._map = KeyMap(bounds.map_seconds)
-        self._ttl_s = ttl_s
         self._bounds = bounds
         # two, so that a reading never waits for what is written
         address = RedisAddress.of(url)
-        self._reader = client_of(address, _of_connections(bounds))
-        self._writer = client_of(address, _of_connections(bounds))
+        self._reader = client_of(address, bounds.of_connections())
+        self._writer = client_of(address, bounds.of_connections())
+        self._entries = RedisEntries(
+            self._reader, self._writer, self._seal, self._prefix, ttl_s=ttl_s, bounds=bounds
+        )
         self._leases = RedisLeases(
             self._reader, self._writer, self._seal, self._prefix, self._lease_refused
         )
         self._closed = False
-        self._breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
         self._counts = Counters(*_COUNTERS)
         self._queue = WriteBehind(
             self._write,
+            self._give_back,
             self._knock,
-            self._breaker,
-            max_items=bounds.queue_items,
-            max_bytes=bounds.queue_bytes,
+            bounds.writes,
             batch_items=bounds.batch_keys,
         )
+        self._breaker = self._queue.breaker
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of ``keys`` in their order.
 
         None stands for what is not there, does not verify or can't be had now.
         """
-        if self._map.is_old():
-            return self._get(keys, keys)
-        return self._get(keys, [key for key in keys if self._map.may_have(key)])
+        return self._get(keys, self._entries.that_may_be_there(keys))
 
     def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """As ``get_many``, and whatever the map says: it may be some seconds old."""
@@ -179,62 +126,31 @@ class RedisStore:
 
     def _read(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """One round trip."""
-        # one byte more than allowed, to see what is too long
-        last = self._bounds.value_bytes + OVERHEAD
-        reads_map = self._map.is_old()
         try:
-            pipeline = self._reader.pipeline(transaction=False)
-            for key in keys:
-                pipeline.getrange(self._prefix + key, 0, last)
-            if reads_map:
-                pipeline.getrange(self._map_key, 0, key_map.BYTES - 1)
-            replies = pipeline.execute(raise_on_error=False)
+            found = self._entries.read(keys)
         except Exception as error:
             self._failed(error)
             return [None] * len(keys)
-        if reads_map and isinstance(seen := replies.pop(), bytes):
-            self._map.read(seen)
-        return [self._open(key, reply) for key, reply in zip(keys, replies, strict=True)]
-
-    def _open(self, key: bytes, reply: Any) -> bytes | None:
-        """The value in a reply, or None."""
-        if isinstance(reply, Exception) and not str(reply).startswith("WRONGTYPE"):
-            self._failed(reply)  # not about this entry: loading, no permission, over its own limits
-            return None
-        if not isinstance(reply, bytes):
-            self._counts.add(invalid=1)
-            return None
-        if not reply:
-            return None  # GETRANGE of a key that is not there
-        if len(reply) > self._bounds.value_bytes + OVERHEAD:
-            self._counts.add(oversized=1)
-            return None
-        value = self._seal.unwrap(self._prefix + key, reply)
-        self._counts.add(invalid=value is None)
-        return value
+        for refusal in found.refused:
+            self._failed(refusal)
+        self._counts.add(invalid=found.invalid, oversized=found.oversized)
+        return found.values
 
     def hottest(self, group: bytes, most: int) -> list[bytes]:
         """Keys of a group, those that were used most first; none where Redis can't be had now."""
         if self._closed or self._breaker.is_open:
             return []
         try:
-            names: Any = self._reader.zrevrange(self._hot_key(group), 0, most - 1)
+            return self._entries.hottest(group, most)
         except Exception as error:
             self._failed(error)
             return []
-        if not isinstance(names, list):
-            return []
-        keys = [group + b"/" + name for name in names[:most] if isinstance(name, bytes)]
-        return [key for key in keys if len(key) <= self._bounds.key_bytes]
-
-    def _hot_key(self, group: bytes) -> bytes:
-        return self._prefix + b"hot/" + group
 
     def may_have(self, key: bytes) -> bool:
         """False where the map has it not, or Redis is left alone."""
         if self._closed or self._breaker.is_open:
             return False
-        return self._map.is_old() or self._map.may_have(key)
+        return bool(self._entries.that_may_be_there([key]))
 
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Queue each pair for writing; returns at once."""
@@ -267,69 +183,34 @@ class RedisStore:
 
     def release(self, keys: Sequence[bytes]) -> None:
         """Give back what this process has claimed, once what was put before is written."""
-        self._queue.put((leases.PREFIX + key, None) for key in keys)
+        self._queue.release(keys)
 
-    def _write(self, batch: list[Pair]) -> None:
-        """What the write-behind thread took: entries, and then the leases on them."""
-        released = [key for key, value in batch if value is None and leases.is_lease(key)]
-        entries = [pair for pair in batch if pair[0] not in released]
-        if entries:
-            self._write_entries(entries)
-        if released and not self._breaker.is_open:
-            try:
-                self._leases.release([key.removeprefix(leases.PREFIX) for key in released])
-            except Exception as error:
-                self._failed(error)
+    def _give_back(self, keys: list[bytes]) -> None:
+        """Leases, on the write-behind thread."""
+        try:
+            self._leases.release(keys)
+        except Exception as error:
+            self._failed(error)
 
     def _lease_refused(self, count: int) -> None:
         """Commands; they say nothing against reading entries, so the breaker stays closed."""
         self._counts.add(write_failures=count)
 
-    def _write_entries(self, batch: list[Pair]) -> None:
-        """One round trip."""
-        written = [(key, value) for key, value in batch if value is not None]
-        bits = [key_map.bit_of(key) for key, _ in written]
+    def _write(self, pairs: list[Pair]) -> None:
+        """Entries, on the write-behind thread."""
+        tried = sum(value is not None for _, value in pairs)
+        taken: list[bytes] = []
         try:
-            pipeline = self._writer.pipeline(transaction=False)
-            for key, value in written:
-                full_key = self._prefix + key
-                pipeline.set(full_key, self._seal.wrap(full_key, value), ex=self._ttl_s)
-            for bit in bits:
-                pipeline.setbit(self._map_key, bit, 1)
-            pipeline.expire(self._map_key, self._ttl_s)
-            self._count_uses(pipeline, batch)
-            replies = pipeline.execute(raise_on_error=False)
+            taken = self._entries.write(pairs)
         except Exception as error:
-            self._counts.add(write_failures=len(written))
             self._failed(error)
-            return
-        for bit in bits:
-            self._map.add(bit)
-        if any(isinstance(reply, ReadOnlyError) for reply in replies):
-            # the address may lead to another primary by now, whom a new connection finds
-            self._writer.close()
-        done = [pair for pair, reply in zip(written, replies, strict=False) if reply is True]
         # A refused write (out of memory, a read-only replica) says nothing against reading: the
         # breaker stays closed.
         self._counts.add(
-            writes=len(done),
-            write_failures=len(written) - len(done),
-            written_bytes=sum(len(value) for _, value in done),
+            writes=len(taken),
+            write_failures=tried - len(taken),
+            written_bytes=sum(map(len, taken)),
         )
-
-    def _count_uses(self, pipeline: Any, batch: list[Pair]) -> None:
-        """Keys without a value were only used: they live on."""
-        groups = set()
-        for key, value in batch:
-            group, _, name = key.rpartition(b"/")
-            if value is None:
-                pipeline.expire(self._prefix + key, self._ttl_s)
-            if group:
-                groups.add(group)
-                pipeline.zincrby(self._hot_key(group), 1, name)
-        for group in groups:
-            pipeline.zremrangebyrank(self._hot_key(group), 0, -self._bounds.hot_names - 1)
-            pipeline.expire(self._hot_key(group), self._ttl_s)
 
     def _knock(self) -> None:
         """Ask a Redis that failed whether it is back; on the write-behind thread."""
@@ -338,7 +219,7 @@ class RedisStore:
             self._writer.ping()
             self._reader.ping()  # and its connection is there
             with deadline.within(self._bounds.read_seconds):
-                self._reader.getrange(self._prefix + b"knock", 0, 0)  # may it, and in time
+                self._entries.try_reading()
         except Exception:
             self._breaker.failed()
             return
@@ -365,13 +246,12 @@ class RedisStore:
 
     def stats(self) -> dict[str, int]:
         """Counters since start, what waits, and whether Redis is left alone now (``open``)."""
-        breaker = {"open": int(self._breaker.is_open), "opened": self._breaker.times_opened}
-        return {**self._counts.snapshot(), **self._queue.stats(), **breaker}
+        return {**self._counts.snapshot(), **self._queue.stats()}
 
     def close(self) -> None:
         """Write what waits, within ``close_seconds``, and let go of the connections."""
         self._closed = True
-        self._queue.close(self._bounds.close_seconds)
+        self._queue.close()
         self._reader.close()
         self._writer.close()
 
@@ -392,13 +272,3 @@ _COUNTERS: Final = (
     "denied",  # claims of what another process makes now
     "dropped",  # not queued, because too much waits already
 )
-
-
-def _of_connections(bounds: RedisBounds) -> ConnectionBounds:
-    replies = bounds.batch_keys * (bounds.value_bytes + OVERHEAD + _REPLY_OVERHEAD)
-    return ConnectionBounds(
-        reply_bytes=replies + key_map.BYTES + _REPLY_OVERHEAD,
-        reply_seconds=bounds.reply_seconds,
-        socket_seconds=bounds.socket_seconds,
-        connect_seconds=bounds.connect_seconds,
-    )

@@ -14,8 +14,8 @@ from typing import BinaryIO, Final
 
 from . import dump
 from .entries import Entry, batches
-from .namespace import RedisUnusable
 from .redis_store import RedisStore
+from .replies import RedisUnusable
 from .seal import Seal
 
 #: seconds that one batch of an import may take to be written

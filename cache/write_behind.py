@@ -2,46 +2,68 @@
 
 Representation   an insertion-ordered dict, so that a key put twice is written once, with its last
                  value; what is put stands for its use as well.
-Invariants       I1 at most ``max_items`` pairs and ``max_bytes`` bytes wait; what comes beyond is
-                    dropped and counted.
+Invariants       I1 at most ``queue_items`` pairs and ``queue_bytes`` bytes wait; what comes beyond
+                    is dropped and counted.
                  I2 while the breaker is open nothing is written; the thread knocks when the breaker
                     says so.
-                 I3 ``write`` and ``knock`` run on the thread only, never under the lock, and don't
-                    raise.
+                 I3 ``write``, ``release`` and ``knock`` run on the thread only, never under the
+                    lock, and don't raise.
+                 I4 a lease is given back when all that was put before was handed to ``write``:
+                    whoever is granted it next finds the value.
 Threads          ``put`` and ``flush`` from anywhere; ``put`` never waits for the network. The
                  thread starts with the first thing there is to do, so that a store made before a
                  fork works after it.
-Not here         how a batch is written (redis_store).
+Not here         how entries are written and leases given back (redis_store, host), the time of
+                 knocks (breaker).
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from threading import Condition, Thread
 from time import monotonic
 
+from . import leases
 from .breaker import Breaker
 
 #: a key and its value; without one the entry was used, and is to be kept
 Pair = tuple[bytes, bytes | None]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteBounds:
+    """Of what waits to be written, and of leaving alone whom it is written to when that failed."""
+
+    #: pairs that wait; a full queue means that writing is slower than compiling
+    queue_items: int = 10_000
+    #: bytes that wait
+    queue_bytes: int = 64 << 20
+    #: seconds to leave it alone after the first failure; then doubled with every failed knock
+    pause_seconds: float = 0.5
+    #: seconds to leave it alone at most
+    max_pause_seconds: float = 30.0
+    #: seconds that ``close`` gives to what still waits
+    close_seconds: float = 1.0
+
+
 class WriteBehind:
-    """Hands queued pairs to ``write`` in batches, and calls ``knock`` while ``breaker`` is open."""
+    """Hands queued pairs to ``write`` and keys of leases to ``release``, at most ``batch_items`` at
+    once, and calls ``knock`` while ``breaker`` is open, which its owner opens.
+    """
 
     def __init__(
         self,
         write: Callable[[list[Pair]], None],
+        release: Callable[[list[bytes]], None],
         knock: Callable[[], None],
-        breaker: Breaker,
+        bounds: WriteBounds,
         *,
-        max_items: int,
-        max_bytes: int,
         batch_items: int,
     ) -> None:
+        self.breaker = Breaker(first_s=bounds.pause_seconds, most_s=bounds.max_pause_seconds)
         self._write = write
+        self._release = release
         self._knock = knock
-        self._breaker = breaker
-        self._max_items = max_items
-        self._max_bytes = max_bytes
+        self._bounds = bounds
         self._batch_items = batch_items
         self._pairs: dict[bytes, bytes | None] = {}
         self._bytes = 0
@@ -59,17 +81,24 @@ class WriteBehind:
         self.wake()
         return dropped
 
+    def release(self, keys: Iterable[bytes]) -> None:
+        """Queue that the leases on these keys are given back."""
+        self.put((leases.PREFIX + key, None) for key in keys)
+
     def _queue(self, key: bytes, value: bytes | None) -> bool:
         if value is None and key in self._pairs:
             return True
         self._forget(key)
         size = _size(key, value)
-        full = len(self._pairs) >= self._max_items or self._bytes + size > self._max_bytes
-        if full or self._closed:
+        if self._closed or not self._has_room(size):
             return False
         self._pairs[key] = value
         self._bytes += size
         return True
+
+    def _has_room(self, size: int) -> bool:
+        bounds = self._bounds
+        return len(self._pairs) < bounds.queue_items and self._bytes + size <= bounds.queue_bytes
 
     def _forget(self, key: bytes) -> None:
         if key in self._pairs:
@@ -92,17 +121,17 @@ class WriteBehind:
                 self._changed.notify_all()
                 if not self._wait_for_work():
                     return
-                batch = [] if self._breaker.is_open else self._take()
+                batch = [] if self.breaker.is_open else self._take()
                 self._busy = True
             if batch:
-                self._write(batch)
+                self._hand_over(batch)
             else:
                 self._knock()
 
     def _wait_for_work(self) -> bool:
         """Sleep until there is a batch to write or a knock is due; False when it is time to end."""
         while True:
-            wait = self._breaker.wait_s()
+            wait = self.breaker.wait_s()
             if self._closed and (wait is not None or not self._pairs):
                 return False
             if wait == 0.0 or (wait is None and self._pairs):
@@ -116,6 +145,19 @@ class WriteBehind:
             self._forget(key)
         return batch
 
+    def _hand_over(self, batch: list[Pair]) -> None:
+        """Entries, and then leases, unless writing the entries opened the breaker."""
+        entries, released = [], []
+        for key, value in batch:
+            if value is None and leases.is_lease(key):
+                released.append(key.removeprefix(leases.PREFIX))
+            else:
+                entries.append((key, value))
+        if entries:
+            self._write(entries)
+        if released and not self.breaker.is_open:
+            self._release(released)
+
     def flush(self, timeout_s: float) -> bool:
         """Wait until all that is queued was handed to ``write``; False if not in time."""
         until = monotonic() + timeout_s
@@ -127,22 +169,27 @@ class WriteBehind:
                 self._changed.wait(left)
         return True
 
-    def close(self, timeout_s: float) -> None:
-        """Take nothing more, write what is queued within ``timeout_s``, and end the thread."""
+    def close(self) -> None:
+        """Take nothing more, write what is queued within ``close_seconds``, and end the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
             thread = self._thread
         if thread is not None:
-            thread.join(timeout_s)
+            thread.join(self._bounds.close_seconds)
         with self._changed:
             self._pairs.clear()
             self._bytes = 0
 
     def stats(self) -> dict[str, int]:
-        """What waits now."""
+        """What waits now, whether the breaker is open, and how often it opened."""
         with self._changed:
-            return {"queued": len(self._pairs), "queued_bytes": self._bytes}
+            waits = {"queued": len(self._pairs), "queued_bytes": self._bytes}
+        return {
+            **waits,
+            "open": int(self.breaker.is_open),
+            "opened": self.breaker.times_opened,
+        }
 
 
 def _size(key: bytes, value: bytes | None) -> int:

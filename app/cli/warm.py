@@ -23,6 +23,7 @@ from .settings import Unusable
 from .shared import open_redis
 from .specs import Spec, read_specs
 from .table import table
+from .warned import warnings_of
 
 #: a command is in no hurry: a reading that gateways would give up is waited for
 READ_SECONDS = 2.0
@@ -49,17 +50,20 @@ class Written:
 def warm(settings: Settings, files: Sequence[Path], *, wait_s: float) -> int:
     """Returns the exit status. Raises Unusable."""
     specs = [spec for file in files for spec in read_specs(file)]
-    core = _build(settings)
-    try:
-        start = time.perf_counter()
-        warmed = asyncio.run(_warm_all(core, specs, wait_s))
-        in_time = asyncio.run(core.warming.hand_over(wait_s))
-        seconds = time.perf_counter() - start
-        written = [_written(name, stats) for name, stats in core.store.tiers()[1:]]
-    finally:
-        core.store.close()
+    with warnings_of("cache") as warnings:
+        core = _build(settings)
+        try:
+            start = time.perf_counter()
+            warmed = asyncio.run(_warm_all(core, specs, wait_s))
+            in_time = asyncio.run(core.warming.hand_over(wait_s))
+            seconds = time.perf_counter() - start
+            written = [_written(name, stats) for name, stats in core.store.tiers()[1:]]
+        finally:
+            core.store.close()
     _tell_refusals(specs, warmed)
     print(table(_summary(warmed, written, seconds)))
+    for warning in warnings:
+        print(f"switchyard: {warning}", file=sys.stderr)
     is_complete = _tell_what_is_missing(written, in_time)
     return 0 if is_complete and all(each.status == "compiled" for each in warmed) else 1
 
@@ -153,7 +157,7 @@ def _tell_what_is_missing(written: Sequence[Written], in_time: bool) -> bool:
     """Whether nothing is."""
     for each in written:
         if each.is_down:
-            print(f"switchyard: {each.tier} could not be reached", file=sys.stderr)
+            print(f"switchyard: {each.tier} could not be used", file=sys.stderr)
         if each.lost:
             print(f"switchyard: {each.lost:,} writes to {each.tier} are missing", file=sys.stderr)
     if not in_time:

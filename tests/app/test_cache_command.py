@@ -1,5 +1,6 @@
 """``switchyard cache``: tables of gateways and of a real Redis; a namespace to a file and back."""
 
+import io
 import json
 import signal
 import subprocess
@@ -16,12 +17,14 @@ from app.cli import gateways
 from app.cli.gateways import show_gateways
 from app.cli.table import MOST_SHOWN, table
 from app.settings import Settings
+from cache import Seal, dump
 from cache.entries import is_entry
 from tests.app.command import PATIENCE as LONG
 from tests.app.command import arguments, environment, switchyard
 from tests.app.examples import LIGHT, tool
 from tests.app.gateway import PATIENCE, Gateway
 from tests.app.test_admin import BEARER, KEY, MAIL, warm
+from tests.cache.answering_server import answering_server
 from tests.cache.hostile_server import hostile_server
 from tests.redis_server import RedisServer
 
@@ -296,6 +299,26 @@ def test_a_redis_that_is_down_is_told_and_leaves_no_file(
     done = switchyard("cache", *named, **settings)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines()[-1].startswith("switchyard: Redis failed (")
+    assert list(tmp_path.iterdir()) == kept
+
+
+@pytest.mark.parametrize(
+    ("command", "asked"), [("stats", b"SCAN"), ("export", b"SCAN"), ("import", b"PING")]
+)
+def test_what_is_no_answer_of_a_redis_is_told_and_leaves_no_file(
+    tmp_path: Path, command: str, asked: bytes
+):
+    file, empty = tmp_path / "cache.swc", io.BytesIO()
+    dump.write(empty, [], Seal(CACHE_KEY.encode()))
+    if command == "import":
+        file.write_bytes(empty.getvalue())
+    kept = list(tmp_path.iterdir())
+    told = {b"PING": b"+PONG\r\n", b"INFO": b"$10\r\nmaxmemory:\r\n", asked: b":7\r\n"}
+    named = [] if command == "stats" else [file]
+    with answering_server(told) as url:
+        done = switchyard("cache", command, *named, redis_url=url, cache_key=CACHE_KEY)
+    words = f"switchyard: Redis answered {asked.decode()} with what is no answer to it\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", words)
     assert list(tmp_path.iterdir()) == kept
 
 

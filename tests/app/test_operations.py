@@ -69,6 +69,18 @@ def test_a_file_of_the_host_holds_what_was_learnt(tmp_path: Path):
             assert seen["l2_max_bytes"] == 256 << 20
 
 
+def test_a_file_of_the_host_in_no_folder_is_told_once_and_changes_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    file = tmp_path / "none" / "cache.db"
+    with Gateway(cache_host_file=str(file)) as gateway:
+        assert works(gateway)
+        assert gateway.get("/health/ready").status_code == 200
+    (told,) = [record for record in caplog.records if record.name == "cache.host"]
+    assert str(file) in told.getMessage()
+    assert f"the folder {file.parent} is not there; make it" in told.getMessage()
+
+
 def test_redis_down_at_start_changes_nothing(redis_server: RedisServer):
     redis_server.kill()
     with Gateway(redis_url=redis_server.url, cache_trust="network") as alone:

@@ -195,6 +195,22 @@ def test_a_file_of_the_host_is_filled_where_there_is_no_redis(file: Path, tmp_pa
             assert gateway.metric("switchyard_compiler", what="store_hits") > 0
 
 
+def test_a_file_of_the_host_that_fails_is_told_with_the_reason(file: Path, tmp_path: Path):
+    host_file = tmp_path / "host"
+    host_file.mkdir()
+    done = switchyard("warm", "--wait", "1", file, cache_host_file=str(host_file))
+    assert done.returncode == 1
+    assert numbers(done.stdout)["writes to host"] == "0"
+    *_, why, unused, missing, late = done.stderr.splitlines()
+    assert why == (
+        f"switchyard: the cache file {host_file} failed and is left alone for now: "
+        f"{host_file} is a link or no plain file"
+    )
+    assert unused == "switchyard: host could not be used"
+    assert "writes to host are missing" in missing
+    assert late == "switchyard: not all was written in time"
+
+
 def test_of_a_model_only_the_tokenizer_is_needed(
     settings: dict[str, Any], file: Path, tmp_path: Path, redis_server: RedisServer
 ):
@@ -235,7 +251,8 @@ def test_a_redis_that_is_down_is_told_and_everything_compiled(
     assert done.returncode == 1
     found = numbers(done.stdout)
     assert (found["compiled"], found["writes to redis"]) == ("3", "0")
-    assert "redis could not be reached" in done.stderr
+    assert "switchyard: the Redis cache failed (ConnectionError)" in done.stderr
+    assert "switchyard: redis could not be used" in done.stderr
     assert "hidden" not in done.stderr + done.stdout
 
 

@@ -3,21 +3,20 @@
 import time
 from collections.abc import Callable
 
-from cache import RedisBounds, RedisStore
+from cache import RedisBounds, RedisStore, WriteBounds
 from tests.redis_server import PATIENCE_SECONDS
 
 SECRET = b"a secret of the tests"
 
 #: generous waits, so that a busy machine fails no test, and short pauses, so that recovery is soon
+WRITES = WriteBounds(close_seconds=PATIENCE_SECONDS, pause_seconds=0.01, max_pause_seconds=0.05)
 BOUNDS = RedisBounds(
     connect_seconds=PATIENCE_SECONDS,
     socket_seconds=PATIENCE_SECONDS,
     reply_seconds=PATIENCE_SECONDS,
     read_seconds=PATIENCE_SECONDS,
     map_seconds=0,
-    close_seconds=PATIENCE_SECONDS,
-    pause_seconds=0.01,
-    max_pause_seconds=0.05,
+    writes=WRITES,
 )
 
 MakeStore = Callable[..., RedisStore]

@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 
 from cache import deadline
-from cache.bounded_connection import Allowance, _BoundedSocket
+from cache.bounded_connection import Allowance, _BoundedSocket, _time_out
 
 HOUR = 3600.0
 
@@ -46,6 +46,25 @@ def test_connecting_adds_as_much_again_but_once() -> None:
         assert HOUR < deadline.left() <= 2 * HOUR
     deadline.connecting()
     assert deadline.left() == math.inf
+
+
+def test_something_is_left_for_what_follows_a_wait() -> None:
+    with deadline.within(HOUR):
+        assert deadline.left() <= HOUR - deadline.AFTERWARDS
+    with deadline.within(0):
+        assert deadline.left() <= 0
+
+
+@pytest.mark.parametrize("left", [0.0011, 0.0019999, 0.067, 0.134, 0.0195, 1.0, 3600.0005])
+def test_a_socket_waits_whole_milliseconds_and_no_more_than_are_left(left: float) -> None:
+    """As the system counts them: rounded up."""
+    waits = math.ceil(1000 * _time_out(left))
+    assert left - 0.001 < waits / 1000 <= left
+
+
+def test_a_socket_waits_at_least_a_millisecond_and_without_a_deadline_for_ever() -> None:
+    assert [math.ceil(1000 * _time_out(left)) for left in (1e-9, 0.0005, 0.001)] == [1, 1, 1]
+    assert _time_out(math.inf) is None
 
 
 def test_other_threads_have_their_own() -> None:

@@ -19,17 +19,15 @@ import pytest
 
 from cache import HostBounds, HostStore
 from cache.host import LEAST_BYTES
-from tests.cache.stores import SECRET, until
+from tests.cache.stores import SECRET, WRITES, until
 from tests.redis_server import PATIENCE_SECONDS
 
-#: generous waits, so that a busy machine fails no test, and short pauses, so that recovery is soon
+#: generous waits, so that a busy machine fails no test
 BOUNDS = HostBounds(
     read_seconds=PATIENCE_SECONDS,
     busy_seconds=PATIENCE_SECONDS,
     write_seconds=PATIENCE_SECONDS,
-    close_seconds=PATIENCE_SECONDS,
-    pause_seconds=0.01,
-    max_pause_seconds=0.05,
+    writes=WRITES,
 )
 
 MakeStore = Callable[..., HostStore]

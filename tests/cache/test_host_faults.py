@@ -216,9 +216,16 @@ def test_a_file_that_is_shortened_under_a_reader_kills_nobody(
     recovers(store)
 
 
-def test_a_folder_that_comes_later_is_used_then(make: MakeStore, tmp_path: Path) -> None:
-    store = tried(make(tmp_path / "later" / "cache.db"))
-    (tmp_path / "later").mkdir()
+def test_a_folder_that_comes_later_is_told_once_and_used_then(
+    make: MakeStore, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "later"
+    store = tried(make(folder / "cache.db"))
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the cache file {folder}/cache.db failed and is left alone for now: "
+        f"the folder {folder} is not there; make it, or name another"
+    ]
+    folder.mkdir()
     recovers(store)
 
 

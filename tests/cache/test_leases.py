@@ -13,7 +13,7 @@ from threading import Barrier
 import pytest
 from redis import Redis
 
-from cache import MemoryStore, RedisStore, TieredStore
+from cache import MemoryStore, RedisStore, TieredStore, WriteBounds
 from cache.leases import MOST_LEASES, MOST_SECONDS, ThreadLeases
 from cache.seal import OVERHEAD, Seal
 from tests.cache.hostile_server import hostile_server
@@ -259,7 +259,7 @@ def test_a_value_of_another_type_denies_nothing(make: MakeStore, redis_url: str)
 def test_a_redis_that_hangs_costs_a_deadline_and_grants_all(
     make: MakeStore, redis_server: RedisServer
 ) -> None:
-    bounds = replace(BOUNDS, read_seconds=0.5, pause_seconds=3600, close_seconds=1)
+    bounds = replace(BOUNDS, read_seconds=0.5, writes=WriteBounds(pause_seconds=3600))
     holder, store = make(redis_server.url, bounds=bounds), make(redis_server.url, bounds=bounds)
     assert holder.claim([b"a"], LONG) == [True]
     assert store.claim([b"a"], LONG) == [False]

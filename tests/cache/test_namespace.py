@@ -13,6 +13,7 @@ from cache import (
     RedisBounds,
     RedisStore,
     RedisUnusable,
+    WriteBounds,
     dump,
     export_namespace,
     import_namespace,
@@ -32,7 +33,7 @@ BOUNDS = RedisBounds(
     reply_seconds=PATIENCE_SECONDS,
     read_seconds=PATIENCE_SECONDS,
     map_seconds=0,
-    close_seconds=PATIENCE_SECONDS,
+    writes=WriteBounds(close_seconds=PATIENCE_SECONDS),
 )
 GROUP = b"masks/5/aa"
 PAIRS = {

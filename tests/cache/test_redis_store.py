@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from redis import Redis
 
-from cache import MemoryStore, RedisStore, TieredStore
+from cache import MemoryStore, RedisStore, TieredStore, WriteBounds
 from cache.seal import OVERHEAD, Seal
 from tests.cache.stores import BOUNDS, SECRET, MakeStore, until
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
@@ -366,11 +366,11 @@ def test_a_damaged_map_costs_time_or_hits_and_nothing_else(
     make: MakeStore, raw: Redis, damage: str
 ) -> None:
     reader = stored(make(bounds=replace(BOUNDS, map_seconds=3600)), (b"a", b"1"))
-    raw.delete(reader._map_key)
+    raw.delete(reader._entries.map_key)
     if damage == "another type":
-        raw.lpush(reader._map_key, b"x")
+        raw.lpush(reader._entries.map_key, b"x")
     elif damage != "missing":
-        raw.set(reader._map_key, b"\xff" * (1 << 20 if damage == "too long" else 3))
+        raw.set(reader._entries.map_key, b"\xff" * (1 << 20 if damage == "too long" else 3))
     for _ in range(2):
         value = reader.get_many([b"a"])[0]
         assert value == b"1" or (damage in ("missing", "too short") and value is None)
@@ -385,8 +385,8 @@ def test_the_most_used_keys_of_a_group_come_first(make: MakeStore, raw: Redis) -
     assert make().hottest(b"g/h", 10) == [b"g/h/two", b"g/h/one"]
     assert make().hottest(b"g/h", 1) == [b"g/h/two"]
     assert make().hottest(b"nothing", 10) == []
-    raw.delete(store._hot_key(b"g/h"))
-    raw.set(store._hot_key(b"g/h"), b"not a sorted set")
+    raw.delete(store._entries.hot_key(b"g/h"))
+    raw.set(store._entries.hot_key(b"g/h"), b"not a sorted set")
     assert make().hottest(b"g/h", 10) == []
 
 
@@ -407,7 +407,7 @@ def test_an_entry_that_is_used_lives_on(make: MakeStore, raw: Redis) -> None:
 
 def test_a_reading_ends_at_its_deadline(make: MakeStore, redis_server: RedisServer) -> None:
     """A Redis that is paused, not gone: it takes what is sent and says nothing."""
-    bounds = replace(BOUNDS, read_seconds=0.5, pause_seconds=3600, close_seconds=1)
+    bounds = replace(BOUNDS, read_seconds=0.5, writes=WriteBounds(pause_seconds=3600))
     store = make(redis_server.url, bounds=bounds)
     stored(store, (b"a", b"1"))
     assert store.get_many([b"a"]) == [b"1"]

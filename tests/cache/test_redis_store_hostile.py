@@ -11,9 +11,11 @@ from dataclasses import replace
 
 import pytest
 
-from cache import RedisBounds, RedisStore
+from cache import RedisBounds, RedisStore, WriteBounds
 from tests.cache.hostile_server import HostileServer, hostile_server
 
+#: who failed once is left alone for the rest of a test
+WRITES = WriteBounds(pause_seconds=3_600, max_pause_seconds=3_600)
 BOUNDS = RedisBounds(
     value_bytes=1_000,
     batch_keys=4,
@@ -22,8 +24,7 @@ BOUNDS = RedisBounds(
     reply_seconds=0.5,
     read_seconds=0.5,
     map_seconds=0,
-    pause_seconds=3_600,
-    max_pause_seconds=3_600,
+    writes=WRITES,
 )
 
 
@@ -141,7 +142,7 @@ def test_a_server_that_nobody_listens_at_is_a_miss() -> None:
 
 
 def test_a_full_queue_drops_the_newest_and_counts_them() -> None:
-    bounds = replace(BOUNDS, queue_items=3, queue_bytes=10_000)
+    bounds = replace(BOUNDS, writes=replace(WRITES, queue_items=3, queue_bytes=10_000))
     with hostile_server(hang_up) as server:
         store = store_of(server, bounds)
         store.get_many([b"a"])  # opens the breaker, so that nothing leaves the queue
@@ -159,7 +160,7 @@ def test_a_full_queue_drops_the_newest_and_counts_them() -> None:
 )
 def test_the_queue_is_bounded_in_bytes_too(size: int, dropped: int) -> None:
     with hostile_server(hang_up) as server:
-        store = store_of(server, replace(BOUNDS, queue_bytes=100))
+        store = store_of(server, replace(BOUNDS, writes=replace(WRITES, queue_bytes=100)))
         store.get_many([b"a"])
         store.put_many([(b"a", bytes(49)), (b"b", bytes(size))])
         assert store.stats()["dropped"] == dropped

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from cache import RedisBounds, RedisStore, export_namespace, import_namespace
-from tests.cache.stores import until
+from cache import RedisBounds, RedisStore, WriteBounds, export_namespace, import_namespace
+from tests.cache.stores import WRITES, until
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
 
 from .deployments import (
@@ -35,12 +35,14 @@ BOUNDS = RedisBounds(
     reply_seconds=PATIENCE_SECONDS,
     read_seconds=PATIENCE_SECONDS,
     map_seconds=0,
-    close_seconds=1,
-    pause_seconds=0.01,
-    max_pause_seconds=0.05,
+    writes=replace(WRITES, close_seconds=1),
 )
 #: with these only the deadline of a reading can end it in time
-HURRIED = replace(BOUNDS, read_seconds=0.3, pause_seconds=3600, max_pause_seconds=3600)
+HURRIED = replace(
+    BOUNDS,
+    read_seconds=0.3,
+    writes=WriteBounds(pause_seconds=3600, max_pause_seconds=3600),
+)
 PAIRS = [(b"group/%d" % number, b"value %d" % number) for number in range(100)]
 KEYS = [key for key, _ in PAIRS]
 VALUES = [value for _, value in PAIRS]

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import engine
 from cache import RedisStore
-from cache.redis_store import RedisBounds
+from cache.redis_bounds import RedisBounds
 from engine import artifact
 from engine.frontends import patternstore
 from tests.engine.harness import new_mask
