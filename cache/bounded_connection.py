@@ -8,7 +8,8 @@ such a guard would have to trust the server, and a shared Redis is not to be tru
 Invariants  I1 after ``send_packed_command`` at most ``reply_bytes`` bytes are read before the next
                one.
             I2 none of these reads ends later than ``reply_seconds`` after it, and nothing at all
-               later than the thread's deadline: connecting and sending neither.
+               later than the thread's deadline: connecting and sending neither, nor resolving a
+               name.
 Threads     as redis-py: one thread per connection at a time.
 """
 
@@ -27,6 +28,7 @@ from redis.exceptions import InvalidResponse
 from redis.sentinel import SentinelManagedConnection, SentinelManagedSSLConnection
 
 from . import deadline
+from .resolving import addresses_of
 
 
 class Allowance:
@@ -134,17 +136,20 @@ class _Bounded:
         self._socket_seconds: float = self.socket_timeout
 
     def _connect(self) -> Any:
-        """Resolving a name is the one thing here that nothing bounds."""
         deadline.connecting()
+        sock = self._dial()
+        sock.settimeout(self._socket_seconds)
+        return _BoundedSocket(sock, self._allowance)
+
+    def _dial(self) -> Any:
+        """A socket that is connected, in what is left of the deadline."""
         left = _positive(deadline.left())
         self.socket_connect_timeout = _time_out(min(self._connect_seconds, left))
         self.socket_timeout = _time_out(min(self._socket_seconds, left))  # of a TLS handshake
         try:
-            sock = super()._connect()  # type: ignore[misc]
+            return super()._connect()  # type: ignore[misc]
         finally:
             self.socket_timeout = self._socket_seconds
-        sock.settimeout(self._socket_seconds)
-        return _BoundedSocket(sock, self._allowance)
 
     def send_packed_command(self, command: Any, check_health: bool = True) -> None:
         self._allowance.renew()
@@ -158,11 +163,39 @@ class _Bounded:
             raise InvalidResponse(f"this is no reply ({type(error).__name__})") from None
 
 
-class BoundedConnection(_Bounded, Connection):
+class _Named(_Bounded):
+    """Mix-in: a server is known by its name, which redis-py would resolve without a bound."""
+
+    host: str
+    port: int
+
+    def _dial(self) -> Any:
+        """At the first of the name's addresses where somebody answers."""
+        name, refusal = self.host, OSError("a name without an address")
+        seconds = _positive(min(self._connect_seconds, deadline.left()))
+        self._name = name
+        try:
+            for address in addresses_of(name, self.port, seconds):
+                self.host = address
+                try:
+                    return super()._dial()
+                except OSError as error:
+                    refusal = error
+        finally:
+            self.host = name
+        raise refusal
+
+    def _wrap_socket_with_ssl(self, sock: Any) -> Any:
+        """Certificates are of names."""
+        self.host = self._name
+        return super()._wrap_socket_with_ssl(sock)  # type: ignore[misc]
+
+
+class BoundedConnection(_Named, Connection):
     """redis://"""
 
 
-class BoundedSSLConnection(_Bounded, SSLConnection):
+class BoundedSSLConnection(_Named, SSLConnection):
     """rediss://"""
 
 
@@ -170,11 +203,11 @@ class BoundedUnixConnection(_Bounded, UnixDomainSocketConnection):
     """unix://"""
 
 
-class BoundedSentinelConnection(_Bounded, SentinelManagedConnection):
+class BoundedSentinelConnection(_Named, SentinelManagedConnection):
     """To the primary that Sentinels name."""
 
 
-class BoundedSentinelSSLConnection(_Bounded, SentinelManagedSSLConnection):
+class BoundedSentinelSSLConnection(_Named, SentinelManagedSSLConnection):
     """The same with TLS."""
 
 

@@ -148,7 +148,8 @@ class RedisEntries:
         pipeline.expire(self.map_key, self._ttl_s)
         self._count_uses(pipeline, pairs)
         replies = pipeline.execute(raise_on_error=False)
-        self.expect(key for key, _ in written)
+        for key, _ in written:
+            self._map.add(key_map.bit_of(key))
         if any(isinstance(reply, ReadOnlyError) for reply in replies):
             # the address may lead to another primary by now, whom a new connection finds
             self._writer.close()
