@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cache.redis_bounds import RedisBounds
+from cache import RedisBounds
 from cache.resolving import addresses_of
 from tests.cache.stores import PATIENCE_SECONDS, MakeStore
 
