@@ -1,6 +1,7 @@
 """Patterns that one process made serve another; what does not fit is refused."""
 
 import struct
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -284,6 +285,49 @@ def test_the_patterns_of_a_compile_that_met_a_false_one_are_all_made_here(
     assert takes(compiler, b'"abcx"') and not takes(compiler, b'"lmnx"')
 
 
+class Hook:
+    """Stands among the tables of fragments, and does something when they are emptied."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.forget = work
+
+
+def test_a_compile_that_begins_while_what_came_from_the_store_is_dropped_keeps_none_of_it(
+    forgetful: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has taken a false pattern that was still there, and ends when all is dropped."""
+    third = {"type": "string", "pattern": "^[l-p]{3}x$"}
+    (one, _), (other, _), (_, value) = (kept_of(each, forgetful) for each in (ONE, OTHER, third))
+    store = DictStore()
+    store.kept = {one: value, other: value}
+    forgetful()
+    compiler = engine.Compiler(small_vocabulary(), store=store, audit_every=2)
+    assert takes(compiler, b'"lmnx"'), "the first is believed"
+    again = {"title": "another spec", **ONE}
+    has_taken, all_is_dropped = threading.Event(), threading.Event()
+    finish = engine.Compiler._finish
+
+    def finish_late(self: engine.Compiler, grammar: Any) -> engine.Compiled:
+        if threading.current_thread() is late:
+            has_taken.set()
+            assert all_is_dropped.wait(60.0)
+        return finish(self, grammar)
+
+    def begin_late() -> None:
+        late.start()
+        assert has_taken.wait(60.0)
+
+    late = threading.Thread(target=compiler.compile_json_schema, args=(again,))
+    monkeypatch.setattr(engine.Compiler, "_finish", finish_late)
+    monkeypatch.setattr(fragment, "TABLES", [Hook(begin_late), *fragment.TABLES])
+    compiler.compile_json_schema(OTHER)
+    assert compiler.stats()["store_pattern_audit_divergence"] == 1
+    all_is_dropped.set()
+    late.join()
+    kept = engine.Matcher(compiler.compile_json_schema(again))
+    assert kept.accept_bytes(b'"abcx"')
+
+
 # -- ahead of time ---------------------------------------------------------------------------------
 def test_a_quick_one_is_only_loaded_ahead(
     forgetful: Callable[[], None], monkeypatch: pytest.MonkeyPatch
@@ -397,3 +441,37 @@ def test_who_makes_it_gives_the_lease_back_when_it_fails(
     with pytest.raises(engine.LimitExceeded, match="pattern_states"):
         compiler.compile_json_schema(COSTLY_ONE)
     assert store.leased == [] and not patterns_of(store.kept)
+
+
+def test_of_many_costly_ones_each_is_made_by_one(forgetful: Callable[[], None]) -> None:
+    """Asking takes some milliseconds, as with a busy Redis; each costly one is asked for."""
+
+    class Far(DictStore):
+        def __init__(self) -> None:
+            super().__init__()
+            self.claimed: set[bytes] = set()
+
+        def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+            time.sleep(0.003)
+            return super().get_newest(keys)
+
+        def claim(
+            self, keys: Sequence[bytes], seconds: float, *, urgent: bool = False
+        ) -> list[bool]:
+            time.sleep(0.003)
+            self.claimed |= set(keys)
+            return [True] * len(keys)
+
+    forgetful()
+    store = Far()
+    compiler = engine.Compiler(small_vocabulary(), store=store)
+    properties = {
+        letter: {
+            "type": "string",
+            "pattern": f"^[a{letter}]*a[a{letter}]{{10}}$",
+            "not": {"pattern": 3 * letter},
+        }
+        for letter in "bcdefghijk"
+    }
+    compiler.compile_json_schema({"type": "object", "properties": properties})
+    assert len(store.claimed) == len(properties)
