@@ -121,11 +121,17 @@ class HostStore:
         )
         self._breaker = self._queue.breaker
 
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The values of ``keys`` in their order.
+    def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
+        """The values of ``keys`` in their order; a file is never waited for, urgent or not.
 
         None stands for what is not there, does not verify or can't be had now.
         """
+        values = self.get_newest(keys)
+        self.used([key for key, value in zip(keys, values, strict=True) if value is not None])
+        return values
+
+    def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:
+        """As ``get_many``, but nothing is used: others write here, and of two the last has."""
         until = monotonic() + self._bounds.read_seconds
         nothing: dict[bytes, object] = {}
         asked = dict.fromkeys(keys)
@@ -133,8 +139,6 @@ class HostStore:
         opened = {key: self._open(key, sealed) for key, sealed in found.items()}
         values = [opened.get(key) for key in keys]
         hits = len(values) - values.count(None)
-        used = [key for key, value in opened.items() if value is not None]
-        self._note(used, at_least=self._bounds.batch_keys)
         self._counts.add(
             hits=hits,
             misses=len(keys) - hits,
@@ -142,9 +146,9 @@ class HostStore:
         )
         return values
 
-    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """As ``get_many``: others write here, and of two the last has written."""
-        return self.get_many(keys)
+    def used(self, keys: Sequence[bytes]) -> None:
+        """Noted for the next batch of writes."""
+        self._note(keys, at_least=self._bounds.batch_keys)
 
     def _open(self, key: bytes, sealed: object) -> bytes | None:
         """The value in what was read, or None."""

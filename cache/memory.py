@@ -39,7 +39,7 @@ class MemoryStore:
         names = ("hits", "misses", "puts", "evictions", "oversized", "denied")
         self._counts = dict.fromkeys(names, 0)
 
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
         """The values of ``keys`` in their order, None for each that is not held."""
         with self._lock:
             values = [self._entries.get(key) for key in keys]
@@ -51,9 +51,16 @@ class MemoryStore:
             self._counts["misses"] += len(values) - hits
         return values
 
-    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:
         """Nothing: nobody else writes here."""
         return [None] * len(keys)
+
+    def used(self, keys: Sequence[bytes]) -> None:
+        """As if they had been read."""
+        with self._lock:
+            for key in keys:
+                if key in self._entries:
+                    self._entries.move_to_end(key)
 
     def may_have(self, key: bytes) -> bool:
         """Whether it is held."""

@@ -35,8 +35,8 @@ class RedisBounds:
     #: seconds that ``get_many`` takes, and once more if it must connect: a compile is done without
     #: it in less
     read_seconds: float = 0.02
-    #: seconds that ``claim`` takes, and once more to connect: who claims has no request waiting
-    claim_seconds: float = 0.25
+    #: seconds that a reading or a claim takes that no request waits for, and once more to connect
+    patient_seconds: float = 0.25
     #: seconds for which it is believed what keys there are
     map_seconds: float = 5.0
     #: of the write-behind queue, and how long Redis is left alone

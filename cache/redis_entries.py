@@ -93,12 +93,18 @@ class RedisEntries:
         if reads_map:
             pipeline.getrange(self.map_key, 0, key_map.BYTES - 1)
         replies = pipeline.execute(raise_on_error=False)
-        if reads_map and isinstance(seen := replies.pop(), bytes):
-            self._map.read(seen)
+        if reads_map:
+            self._read_map(replies.pop())
         found = Found()
         for key, reply in zip(keys, replies, strict=True):
             found.values.append(self._open(key, reply, found))
         return found
+
+    def _read_map(self, reply: Any) -> None:
+        """What is no map tells of no key, until a write has put one in its place."""
+        seen = b"" if is_of_another_type(reply) else reply
+        if isinstance(seen, bytes):
+            self._map.read(seen)
 
     def _open(self, key: bytes, reply: Any, found: Found) -> bytes | None:
         """The value in a reply, or None; then ``found`` counts why."""
@@ -150,6 +156,8 @@ class RedisEntries:
         replies = pipeline.execute(raise_on_error=False)
         for key, _ in written:
             self._map.add(key_map.bit_of(key))
+        if any(map(is_of_another_type, replies[len(written) : 2 * len(written)])):
+            self._writer.delete(self.map_key)  # it is no map
         if any(isinstance(reply, ReadOnlyError) for reply in replies):
             # the address may lead to another primary by now, whom a new connection finds
             self._writer.close()

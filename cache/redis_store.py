@@ -90,22 +90,28 @@ class RedisStore:
         )
         self._breaker = self._queue.breaker
 
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
         """The values of ``keys`` in their order.
 
         None stands for what is not there, does not verify or can't be had now.
         """
-        return self._get(keys, self._entries.that_may_be_there(keys))
+        values = self._get(keys, self._entries.that_may_be_there(keys), urgent)
+        self.used([key for key, value in zip(keys, values, strict=True) if value is not None])
+        return values
 
-    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """As ``get_many``, and whatever the map says: it may be some seconds old."""
-        return self._get(keys, keys)
+    def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:
+        """As ``get_many``, but nothing is used; and whatever the map says, which may be some
+        seconds old.
+        """
+        return self._get(keys, keys, urgent)
 
-    def _get(self, keys: Sequence[bytes], asked: Sequence[bytes]) -> list[bytes | None]:
+    def _get(
+        self, keys: Sequence[bytes], asked: Sequence[bytes], urgent: bool
+    ) -> list[bytes | None]:
         """The values of ``keys``, of which only some are asked for."""
         found: dict[bytes, bytes | None] = {}
         step = self._bounds.batch_keys
-        with deadline.within(self._bounds.read_seconds):
+        with deadline.within(self._seconds(urgent)):
             for start in range(0, len(asked), step):
                 if self._closed or self._breaker.is_open or deadline.left() <= 0:
                     break
@@ -113,8 +119,6 @@ class RedisStore:
                 found.update(zip(batch, self._read(batch), strict=True))
         values = [found.get(key) for key in keys]
         hits = len(values) - values.count(None)
-        if hits:
-            self._queue.put((key, None) for key, value in found.items() if value is not None)
         self._counts.add(
             hits=hits,
             misses=len(keys) - hits,
@@ -136,6 +140,14 @@ class RedisStore:
         self._counts.add(invalid=found.invalid, oversized=found.oversized)
         return found.values
 
+    def _seconds(self, urgent: bool) -> float:
+        return self._bounds.read_seconds if urgent else self._bounds.patient_seconds
+
+    def used(self, keys: Sequence[bytes]) -> None:
+        """Queued: the write-behind thread counts them, and renews their time to live."""
+        if keys:
+            self._queue.put((key, None) for key in keys)
+
     def hottest(self, group: bytes, most: int) -> list[bytes]:
         """Keys of a group, those that were used most first; none where Redis can't be had now."""
         if self._closed or self._breaker.is_open:
@@ -150,7 +162,10 @@ class RedisStore:
         """False where the map has it not, or Redis is left alone."""
         if self._closed or self._breaker.is_open:
             return False
-        return bool(self._entries.that_may_be_there([key]))
+        if self._entries.that_may_be_there([key]):
+            return True
+        self._counts.add(misses=1, absent=1)
+        return False
 
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Queue each pair for writing; returns at once."""
@@ -173,7 +188,7 @@ class RedisStore:
         if self._closed or self._breaker.is_open or not asked:
             return [True] * len(keys)
         try:
-            with deadline.within(bounds.read_seconds if urgent else bounds.claim_seconds):
+            with deadline.within(self._seconds(urgent)):
                 granted = self._leases.claim(asked, seconds)
         except Exception as error:
             self._failed(error)

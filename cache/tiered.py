@@ -18,8 +18,9 @@ class Layer(Protocol):
     @property
     def name(self) -> str: ...
 
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
-    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
+    def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]: ...
+    def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]: ...
+    def used(self, keys: Sequence[bytes]) -> None: ...
     def may_have(self, key: bytes) -> bool: ...
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None: ...
     def hottest(self, group: bytes, most: int) -> list[bytes]: ...
@@ -40,14 +41,14 @@ class TieredStore:
             raise ValueError("a tiered store needs at least one layer")
         self._layers = tuple(layers)
 
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
         """The values of ``keys`` in their order, None for each that no layer has."""
         found: dict[bytes, bytes] = {}
         missing = list(dict.fromkeys(keys))
         for depth, layer in enumerate(self._layers):
             if not missing:
                 break
-            answers = zip(missing, layer.get_many(missing), strict=True)
+            answers = zip(missing, layer.get_many(missing, urgent=urgent), strict=True)
             fresh = [(key, value) for key, value in answers if value is not None]
             if not fresh:
                 continue
@@ -57,7 +58,7 @@ class TieredStore:
             missing = [key for key in missing if key not in found]
         return [found.get(key) for key in keys]
 
-    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:
         """What the farthest layer has that knows the key: the farther, the more others write there.
 
         A near one is asked all the same for what the farthest lost, or can't be asked for now.
@@ -67,8 +68,13 @@ class TieredStore:
             missing = [key for key, value in found.items() if value is None]
             if not missing:
                 break
-            found.update(zip(missing, layer.get_newest(missing), strict=True))
+            found.update(zip(missing, layer.get_newest(missing, urgent=urgent), strict=True))
         return [found[key] for key in keys]
+
+    def used(self, keys: Sequence[bytes]) -> None:
+        """They are used in every layer."""
+        for layer in self._layers:
+            layer.used(keys)
 
     def may_have(self, key: bytes) -> bool:
         """Whether any layer may have it."""

@@ -99,6 +99,8 @@ class Compiler:
         self._measured: deque[bytes] = deque()
         self._sizes: dict[bytes, int] = {}
         self._held = 0
+        #: rises when what was compiled until then must not be used by new requests
+        self.epoch = 0
         self._flights = Flights()
         self._guard = threading.Lock()
         self._counts = dict.fromkeys(("compiles", "grammar_hits", "grammar_evictions"), 0)
@@ -124,6 +126,7 @@ class Compiler:
 
     def _forget_grammars(self) -> None:
         with self._guard:
+            self.epoch += 1
             self._compiled.clear()
             self._measured.clear()
             self._sizes.clear()
@@ -233,29 +236,25 @@ class Compiler:
                 return None
             self._compiled.move_to_end(key)
             self._counts["grammar_hits"] += 1
-        if self._exchange is not None:
-            self._exchange.wake()
+        self.note_use()
         return found
 
     def _compile_anew(
         self, key: bytes, spec: Any, build: Callable[[Grammar, Any], Node]
     ) -> Compiled:
         """A grammar that is kept has nothing of a store that is not trusted any more: one that was
-        built of it meanwhile is built again.
+        begun before all of that was gone is built again.
         """
         while True:
-            trusted = self._trusts_store()
+            epoch = self.epoch
             compiled = self._build(spec, build)
             with self._guard:
-                if trusted == self._trusts_store():
+                if epoch == self.epoch:
                     self._counts["compiles"] += 1
                     self._keep(key, compiled)
                     break
         pool.keep_ready()
         return compiled
-
-    def _trusts_store(self) -> bool:
-        return self._exchange is not None and self._exchange.is_trusted
 
     def _build(self, spec: Any, build: Callable[[Grammar, Any], Node]) -> Compiled:
         """Spec -> IR -> automata."""
@@ -332,6 +331,13 @@ class Compiler:
         if self._exchange is None or seconds <= 0:
             return 0
         return self._exchange.prefetch(seconds)
+
+    def note_use(self) -> None:
+        """A grammar that was compiled before is used again: what its decoding makes is shared, too.
+        Whoever keeps grammars himself says so.
+        """
+        if self._exchange is not None:
+            self._exchange.wake()
 
     def flush(self) -> None:
         """Hands what was learnt to the store now, and not in a moment; cheap without any."""

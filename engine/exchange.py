@@ -19,6 +19,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from . import artifact
 from .asked import Asked
@@ -72,7 +73,8 @@ class Exchange:
         limits: ``triple_bytes`` bounds what is loaded ahead.
         audit_every: of so many loaded rules, and of so many patterns, one is made again and
             compared; 0: none is.
-        distrusted: called when one differed, to let go of grammars.
+        distrusted: called when one differed and nothing of the store is here any more, to let go of
+            grammars.
     """
 
     def __init__(
@@ -136,7 +138,6 @@ class Exchange:
     def prefetch(self, seconds: float) -> int:
         """See ``Compiler.prefetch``."""
         end = time.monotonic() + seconds
-        self.patterns.prefetch(time.monotonic() + seconds / 2)
         group = artifact.store_group(self._vocabulary.fingerprint)
         found = map(artifact.digest_of, self._store.hottest(group, MOST_PREFETCHED))
         wanted = [digest for digest in found if digest and not self._triples.knows(digest)]
@@ -146,7 +147,8 @@ class Exchange:
             if time.monotonic() > end or 2 * held > self._limits.triple_bytes:
                 break
             some = wanted[start : start + PREFETCHED_AT_ONCE]
-            loaded += self._load(self._store.get_many, some)
+            loaded += self._load(partial(self._store.get_many, urgent=False), some)
+        self.patterns.prefetch(end)
         return loaded
 
     # -- ahead of time -----------------------------------------------------------------------------

@@ -5,13 +5,20 @@ from typing import Protocol
 
 
 class Store(Protocol):
-    """Bytes by key. No method raises: whatever fails is a miss, or is not kept."""
+    """Bytes by key. No method raises: whatever fails is a miss, or is not kept. Where a request
+    waits it is *urgent*: then nothing takes longer than a request may wait for a store.
+    """
 
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The values in order, ``None`` for each that is missing."""
+    def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
+        """The values in order, ``None`` for each that is missing. They count as used."""
 
-    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """As ``get_many``, but what others wrote last: never what this process has put."""
+    def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:
+        """As ``get_many``, but what others wrote last: never what this process has put; and they
+        do not count as used.
+        """
+
+    def used(self, keys: Sequence[bytes]) -> None:
+        """These are used, that is worth keeping, though nobody reads them now."""
 
     def may_have(self, key: bytes) -> bool:
         """False where a reading would find nothing, so far as this process knows by itself."""
@@ -23,7 +30,6 @@ class Store(Protocol):
         """For each key whether the caller may make its value: False where another thread or process
         said so before and has not put it, for at most as many seconds. True where nobody can tell.
         Who was denied reads again, and makes the value himself when that took too long.
-        ``urgent``: a request waits, so this takes no longer than a reading may.
         """
 
     def release(self, keys: Sequence[bytes]) -> None:

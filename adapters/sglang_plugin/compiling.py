@@ -3,7 +3,8 @@
 Representation   ``_known``: what was compiled lately, by what was wanted, weakly: how long a
                  grammar is kept is the compiler's business, which counts its bytes.
                  ``_waiting``: the futures of each compilation that is under way.
-Invariants       I1 a failure is never remembered: the next request compiles again.
+Invariants       I1 a failure is never remembered: the next request compiles again. Nor is what the
+                    compiler has disowned since (its ``epoch``).
                  I2 cancelling one request's future leaves the others'.
                  I3 the texts kept stay below ``grammar_text_bytes``.
 Threads          a pool that compiles, and a line for masks ahead, so that no compilation waits for
@@ -44,13 +45,16 @@ class Compilations:
         self.ahead = BoundedExecutor("switchyard-prefill", MOST_AHEAD)
         self._guard = threading.Lock()
         self._known: OrderedDict[Wanted, ref[Compiled]] = OrderedDict()
+        self._epoch = compiler.epoch
         self._text_bytes = 0
         self._waiting: dict[Wanted, list[tuple[Future[Any], Deliver]]] = {}
         self.counts = {"compiles": 0, "compile_failures": 0, "shared_compiles": 0, "hits": 0}
 
     def known(self, wanted: Wanted) -> Compiled | None:
-        """The grammar, if it is there."""
+        """The grammar, if it is there and may still be used."""
         with self._guard:
+            if self._epoch != self._compiler.epoch:
+                self._clear()
             found = self._known.get(wanted)
             compiled = None if found is None else found()
             if compiled is None:
@@ -58,6 +62,7 @@ class Compilations:
             else:
                 self._known.move_to_end(wanted)
                 self.counts["hits"] += 1
+                self._compiler.note_use()
             return compiled
 
     def start(self, wanted: Wanted, prompt_tokens: int, deliver: Deliver) -> Future[Any]:
@@ -76,8 +81,7 @@ class Compilations:
     def clear(self) -> None:
         """Forgets what was compiled."""
         with self._guard:
-            self._known.clear()
-            self._text_bytes = 0
+            self._clear()
 
     # -- in the pool -------------------------------------------------------------------------------
     def _run(self, wanted: Wanted, prompt_tokens: int) -> None:
@@ -85,10 +89,11 @@ class Compilations:
             if all(future.cancelled() for future, _ in self._waiting[wanted]):
                 del self._waiting[wanted]
                 return
+        epoch = self._compiler.epoch
         made = self._compile(wanted)
         with self._guard:
             waiting = self._waiting.pop(wanted)
-            if isinstance(made, Compiled):
+            if isinstance(made, Compiled) and epoch == self._compiler.epoch:
                 self._remember(wanted, made)
         for future, deliver in waiting:
             if future.set_running_or_notify_cancel():
@@ -120,6 +125,11 @@ class Compilations:
             made = compiled.prepare(look)
 
     # -- under the guard ---------------------------------------------------------------------------
+    def _clear(self) -> None:
+        self._known.clear()
+        self._text_bytes = 0
+        self._epoch = self._compiler.epoch
+
     def _remember(self, wanted: Wanted, compiled: Compiled) -> None:
         self._forget(wanted)
         self._known[wanted] = ref(compiled)

@@ -13,7 +13,7 @@ from ..wordtable cimport WordTableC, table_clear, table_number, table_size
 from ..errors import LimitExceeded
 from ..ir import ANY_CHAR
 from .charset import complement, normalise
-from .making import COSTLY_STATES, UNDER_WAY
+from .making import COSTLY_STATES, UNDER_WAY, tell_costly
 
 cdef uint64_t LOOKS = 64    # of it count as one state
 # ranges looked at to make an automaton minimal, which is never needed; formats take up to 100,000
@@ -371,6 +371,8 @@ def words(texts):
             if found is None:
                 found = children[at][c] = len(children)
                 children.append({})
+                if found == COSTLY_STATES:
+                    tell_costly()
             at = found
         ends.add(at)
     return CharAutomaton([[(((c, c),), t) for c, t in sorted(out.items())] for out in children], ends)

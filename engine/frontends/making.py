@@ -27,3 +27,10 @@ class Delivered(Exception):
 
 #: what this thread makes now, or None
 UNDER_WAY: ContextVar[Making | None] = ContextVar("under_way", default=None)
+
+
+def tell_costly() -> None:
+    """What this thread makes now takes long."""
+    making = UNDER_WAY.get()
+    if making is not None:
+        making.is_costly()

@@ -1,7 +1,8 @@
 """Patterns, formats and multiples that took milliseconds to make, shared through a store.
 
 A front end asks for one when this process has not made it. Most were loaded ahead, or are in no store,
-which costs nothing to know; so a compile reads for those alone that take longer than the way there.
+which stores with a map know by themselves; so a compile reads for those alone that take longer than the
+way there.
 Whoever finds that one is costly while making it says so to the others, who wait for it (leases).
 
 Representation   key: "patterns/<version>/<class>/<hash of what it is made from>", for any vocabulary.
@@ -36,23 +37,27 @@ LEAST_GAIN = 5
 #: nanoseconds of a fetch by itself, of one among many that are loaded ahead, and of a byte: a client's
 #: code, rarely run, takes more than its round trip
 READ_NS, AHEAD_NS, BYTE_NS = 600_000, 60_000, 10
-#: nanoseconds that one compile waits for readings; the last may end later, by a store's own bound
+#: nanoseconds that one compile reads for what others may have; the last reading may end later, by a
+#: store's own bound
 MOST_READ_NS = 20_000_000
-#: seconds that one compile waits for what others are making, between two looks, and that they have for it
-MOST_WAIT_SECONDS, LOOK_AGAIN_SECONDS, LEASE_SECONDS = 0.5, 0.005, 5.0
+#: seconds that one compile spends on asking who makes its costly ones, and on waiting for those; that
+#: they have for it
+MOST_WAIT_SECONDS, LEASE_SECONDS = 1.0, 5.0
+#: seconds between two looks at what somebody makes: the first ones, and the last
+LOOK_AGAIN_SECONDS, MOST_PAUSE_SECONDS = 0.005, 0.04
 #: nanoseconds that making one is believed to have taken
 MOST_TOOK_NS = 60_000_000_000
 #: bytes of a value; stores take a little more
 MOST_BYTES = 1_000_000
-#: patterns that are loaded ahead, their bytes, and how many in one round trip
-MOST_AHEAD, MOST_AHEAD_BYTES, AHEAD_AT_ONCE = 4096, 8 << 20, 64
+#: patterns of each class that are loaded ahead, their bytes in all, and how many in one round trip
+MOST_AHEAD, MOST_AHEAD_BYTES, AHEAD_AT_ONCE = 4096, 8 << 20, 16
 
 SLOW = b"patterns/%d/slow" % ARTIFACT_VERSION
 QUICK = b"patterns/%d/quick" % ARTIFACT_VERSION
 
 _COUNTERS = (
     "hits",
-    "misses",       # readings in vain
+    "misses",       # readings in vain, but for those while waiting
     "rejected",
     "puts",
     "ahead",        # loaded before anything asked for them
@@ -78,7 +83,8 @@ class PatternStore:
         self.store = store
         self._audit_every = self._until_audit = audit_every
         self.distrust = distrust
-        self._ahead = {}
+        self._ahead = {}    # key and value by name
+        self._ahead_bytes = 0
         self._guard = threading.Lock()
         self._counts = dict.fromkeys(_COUNTERS, 0)
         #: whether what lies there is believed
@@ -95,31 +101,54 @@ class PatternStore:
             until: when to stop, as ``time.monotonic`` tells it.
         """
         keys = [key for group in (SLOW, QUICK) for key in self.store.hottest(group, MOST_AHEAD)]
-        held = 0
         for start in range(0, len(keys), AHEAD_AT_ONCE):
-            if held > MOST_AHEAD_BYTES or time.monotonic() > until:
+            if time.monotonic() > until:
                 break
             some = keys[start : start + AHEAD_AT_ONCE]
             begun = time.perf_counter_ns()
-            found = [each for each in zip(some, self.store.get_many(some)) if each[1] is not None]
-            held += sum([len(value) for _, value in found])
-            with self._guard:
-                if self.is_trusted:
-                    self._ahead.update([(key.rpartition(b"/")[2], value) for key, value in found])
-            self.count(ahead=len(found), read_ns=time.perf_counter_ns() - begun)
+            # not used yet: else what is loaded ahead would be used most for ever
+            values = self.store.get_newest(some)
+            self.count(read_ns=time.perf_counter_ns() - begun)
+            if not all([value is None or self._put_ahead(key, value) for key, value in zip(some, values)]):
+                break
+
+    def _put_ahead(self, bytes key, bytes value):
+        """False if there is no room."""
+        with self._guard:
+            if not self.is_trusted or self._ahead_bytes + len(value) > MOST_AHEAD_BYTES:
+                return False
+            if key.rpartition(b"/")[2] not in self._ahead:
+                self._ahead[key.rpartition(b"/")[2]] = key, value
+                self._ahead_bytes += len(value)
+                self._counts["ahead"] += 1
+            return True
 
     def take_ahead(self, bytes name):
         """What was loaded ahead, once; or None."""
         if not self._ahead:
             return None
         with self._guard:
-            return self._ahead.pop(name, None)
+            key, value = self._ahead.pop(name, (None, b""))
+            self._ahead_bytes -= len(value)
+        if key is None:
+            return None
+        self.store.used([key])
+        return value
 
     def forget(self):
         """Lets go of what came from the store, and of all that is still to come."""
-        self.is_trusted = False
         with self._guard:
+            self.is_trusted = False
             self._ahead.clear()
+            self._ahead_bytes = 0
+
+    def keep(self, Fragments table, tuple key, Fragment found):
+        """One that came from the store is kept, if that is still trusted: either before ``forget``, or
+        not at all.
+        """
+        with self._guard:
+            if self.is_trusted:
+                table.keep(key, found)
 
     def is_audited(self):
         """Whether it is the turn of the one that was loaded now."""
@@ -138,9 +167,11 @@ class PatternStore:
                 self._counts[name] += amount
 
     def stats(self):
-        """Counters since start; nanoseconds that what was loaded took to make, and took to load."""
+        """Counters since start; nanoseconds that what was loaded took to make, and took to load; and the
+        bytes that were loaded ahead and not asked for yet.
+        """
         with self._guard:
-            return dict(self._counts)
+            return {**self._counts, "ahead_bytes": self._ahead_bytes}
 
 
 class GrammarPatterns:
@@ -160,24 +191,19 @@ class GrammarPatterns:
         if value is not None:
             found = self._fragment(value)
             if found is not None and not self._patterns.is_audited():
-                return self._kept(table, key, found)
+                self._patterns.keep(table, key, found)
+                return found
         making = Making(self, name, None if found is None else value[8:])
         under_way = UNDER_WAY.set(making)
         try:
             found = making.run(recipe)
         except Delivered:
-            return self._kept(table, key, making.delivered)
+            self._patterns.keep(table, key, making.delivered)
+            return making.delivered
         finally:
             UNDER_WAY.reset(under_way)
             making.give_back()
         table.keep(key, found)
-        return found
-
-    def _kept(self, Fragments table, tuple key, Fragment found):
-        table.keep(key, found)
-        if not self._patterns.is_trusted:
-            # an audit may have emptied the table just before
-            table.forget()
         return found
 
     def _load(self, bytes name):
@@ -199,26 +225,35 @@ class GrammarPatterns:
 
     def from_others(self, bytes name):
         """Of a costly one the fragment, and whether this thread has the lease to make it."""
-        if self._left_ns <= 0:
+        if self._left_seconds <= 0 or not self._patterns.is_trusted:
             return None, False
         start = time.perf_counter_ns()
-        found, may_make = self._read_or_claim(name)
+        found, may_make = self._read_or_claim(name, True)
         took_ns = time.perf_counter_ns() - start
-        self._left_ns -= took_ns
-        self._patterns.count(waited=found is None and not may_make, read_ns=took_ns)
+        self._left_seconds -= took_ns / 1e9
+        self._patterns.count(misses=found is None, read_ns=took_ns)
+        if found is None and not may_make and self._left_seconds > 0:
+            self._patterns.count(waited=1)
+            return self._wait_for(name)
+        return found, may_make
+
+    def _wait_for(self, bytes name):
+        """As ``from_others``; somebody is making it."""
+        found, may_make, pause = None, False, LOOK_AGAIN_SECONDS
         begun = time.monotonic()
         while found is None and not may_make and time.monotonic() - begun < self._left_seconds:
-            time.sleep(LOOK_AGAIN_SECONDS)
-            found, may_make = self._read_or_claim(name)
+            time.sleep(pause)
+            pause = min(2 * pause, MOST_PAUSE_SECONDS)
+            found, may_make = self._read_or_claim(name, False)
         self._left_seconds -= time.monotonic() - begun
         return found, may_make
 
-    def _read_or_claim(self, bytes name):
+    def _read_or_claim(self, bytes name, bint urgent):
         """What lies there by now, and whether it is this thread's to make."""
         key = SLOW + b"/" + name
-        value = self._store.get_newest([key])[0] if self._patterns.is_trusted else None
+        value = self._store.get_newest([key], urgent=urgent)[0]
         found = None if value is None else self._fragment(value)
-        return found, found is None and self._store.claim([key], LEASE_SECONDS, urgent=True)[0]
+        return found, found is None and self._store.claim([key], LEASE_SECONDS, urgent=urgent)[0]
 
     def offer(self, bytes name, value, took_ns, *, bint is_awaited):
         """Puts it there if that is worth it, or others wait for it."""
@@ -261,15 +296,15 @@ class Making:
         cdef Fragment fragment = recipe.make()
         took_ns = time.thread_time_ns() - start
         least_ns = LEAST_GAIN * AHEAD_NS
-        if self._name is None or fragment.is_nothing():
+        if self._name is None:
             return fragment
-        if self._has_lease or self._expected is not None or took_ns >= least_ns:
+        if self._expected is not None:
+            self._patterns.audited(bytes_of_fragment(fragment) == self._expected)
+        if not fragment.is_nothing() and (self._has_lease or self._expected is not None or took_ns >= least_ns):
             self._share(bytes_of_fragment(fragment), took_ns)
         return fragment
 
     def _share(self, bytes data, took_ns):
-        if self._expected is not None:
-            self._patterns.audited(data == self._expected)
         value = int(took_ns).to_bytes(8, "little") + data
         self._patterns.offer(self._name, value, took_ns, is_awaited=self._has_lease)
 

@@ -19,7 +19,7 @@ class SharedLayer(MemoryStore):
         self.asked_for += 1
         return self.names[:most]
 
-    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:
         return self.get_many(keys)
 
 
@@ -32,7 +32,7 @@ class Recorder(MemoryStore):
         self.asked: list[list[bytes]] = []
         self.given: list[tuple[bytes, bytes]] = []
 
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
         self.asked.append(list(keys))
         return super().get_many(keys)
 

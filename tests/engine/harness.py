@@ -50,11 +50,14 @@ class DictStore:
     def __init__(self) -> None:
         self.kept: dict[bytes, bytes] = {}
 
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
         return [self.kept.get(key) for key in keys]
 
-    def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:
         return self.get_many(keys)
+
+    def used(self, keys: Sequence[bytes]) -> None:
+        pass
 
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         self.kept.update(items)

@@ -60,7 +60,7 @@ class Counting(DictStore):
         super().__init__()
         self.readers: list[str] = []
 
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+    def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
         self.readers.append(threading.current_thread().name)
         return super().get_many(keys)
 

@@ -252,7 +252,7 @@ def test_another_patterns_value_is_found_and_what_came_from_the_store_forgotten(
 
 def test_a_compile_waits_for_so_many_patterns_only() -> None:
     class Slow(DictStore):
-        def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
             time.sleep(0.004)
             return super().get_many(keys)
 
@@ -367,6 +367,33 @@ def test_nothing_that_was_loaded_ahead_is_used_after_a_difference(
     assert takes(compiler, b'"abcx"') and not takes(compiler, b'"lmnx"')
 
 
+def test_what_is_loaded_ahead_is_bounded_and_used_only_when_it_is_taken(
+    forgetful: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Noting(DictStore):
+        def __init__(self) -> None:
+            super().__init__()
+            self.noted: list[bytes] = []
+
+        def used(self, keys: Sequence[bytes]) -> None:
+            self.noted += keys
+
+    (one, value), (other, _) = (kept_of(each, forgetful) for each in (ONE, OTHER))
+    forgetful()
+    store = Noting()
+    store.kept = {one: value, other: value, patternstore.QUICK + b"/" + b"0" * 32: value}
+    monkeypatch.setattr(patternstore, "MOST_AHEAD_BYTES", 2 * len(value) + 1)
+    compiler = engine.Compiler(small_vocabulary(), store=store)
+    compiler.prefetch(60.0)
+    stats = compiler.stats()
+    assert stats["store_pattern_ahead"] == 2
+    assert stats["store_pattern_ahead_bytes"] == 2 * len(value)
+    assert store.noted == []
+    assert takes(compiler, b'"abcx"')
+    assert store.noted == [one]
+    assert compiler.stats()["store_pattern_ahead_bytes"] == len(value)
+
+
 # -- costly ones -----------------------------------------------------------------------------------
 #: an automaton of some thousand states
 COSTLY_ONE = {"type": "string", "pattern": "^[ab]*a[ab]{10}$", "not": {"pattern": "bbb"}}
@@ -381,7 +408,7 @@ class Busy(DictStore):
         self.claimed: list[bytes] = []
 
     def claim(self, keys: Sequence[bytes], seconds: float, *, urgent: bool = False) -> list[bool]:
-        assert urgent, "a compile waits"
+        assert urgent != bool(self.claimed), "nobody waits for the answer to any but the first"
         self.claimed += keys
         if len(self.claimed) == self.looks:
             self.kept.update(self.theirs)
@@ -402,6 +429,20 @@ def test_a_costly_one_that_others_are_making_is_waited_for(
     assert stats["store_pattern_puts"] == 0
     assert engine.Matcher(compiled).accept_bytes(b'"aa' + b"ab" * 5 + b'"')
     assert not engine.Matcher(compiled).accept_bytes(b'"ab' + b"ab" * 5 + b'"')
+
+
+def test_a_long_list_of_texts_is_costly(forgetful: Callable[[], None]) -> None:
+    barred = {
+        "type": "string",
+        "not": {"enum": [f"text {n}" for n in range(2_000)]},
+        "minLength": 1,
+    }
+    key, value = kept_of(barred, forgetful)
+    forgetful()
+    store = Busy({key: value}, looks=2)
+    compiler = engine.Compiler(small_vocabulary(), store=store)
+    compiler.compile_json_schema(barred)
+    assert store.claimed == [key] * 2 and compiler.stats()["store_pattern_hits"] == 1
 
 
 def test_who_waits_in_vain_makes_it(
@@ -451,7 +492,7 @@ def test_of_many_costly_ones_each_is_made_by_one(forgetful: Callable[[], None]) 
             super().__init__()
             self.claimed: set[bytes] = set()
 
-        def get_newest(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:
             time.sleep(0.003)
             return super().get_newest(keys)
 
