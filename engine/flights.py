@@ -2,7 +2,8 @@
 
 Representation   a dict from what is wanted to a lock that its maker holds.
 Cost             under a microsecond where nobody else wants the same.
-Threads          any. A maker that is gone, as after a fork, costs ``MOST_WAIT_SECONDS`` once.
+Threads          any. One whose maker takes longer than ``MOST_WAIT_SECONDS``, or is gone, as after
+                 a fork, makes it himself.
 Not here         what was made: everybody looks for it where it is kept, and makes it himself if it
                  is not there.
 """
@@ -10,7 +11,7 @@ Not here         what was made: everybody looks for it where it is kept, and mak
 import threading
 from collections.abc import Hashable
 
-#: seconds that a thread waits for another one of this process; the costliest compiles take less
+#: seconds that a thread waits for another one of this process; nearly all compiles take less
 MOST_WAIT_SECONDS = 10.0
 
 
