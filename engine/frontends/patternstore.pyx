@@ -190,7 +190,7 @@ class GrammarPatterns:
         value = None if name is None else self._load(name)
         if value is not None:
             found = self._fragment(value)
-            if found is not None and not self._patterns.is_audited():
+            if found is not None and not self.is_audited():
                 self._patterns.keep(table, key, found)
                 return found
         making = Making(self, name, None if found is None else value[8:])
@@ -224,36 +224,41 @@ class GrammarPatterns:
         return found
 
     def from_others(self, bytes name):
-        """Of a costly one the fragment, and whether this thread has the lease to make it."""
+        """Of a costly one the value, its fragment, and whether this thread has the lease to make it."""
         if self._left_seconds <= 0 or not self._patterns.is_trusted:
-            return None, False
+            return None, None, False
         start = time.perf_counter_ns()
-        found, may_make = self._read_or_claim(name, True)
+        value, found, may_make = self._read_or_claim(name, True)
         took_ns = time.perf_counter_ns() - start
         self._left_seconds -= took_ns / 1e9
         self._patterns.count(misses=found is None, read_ns=took_ns)
         if found is None and not may_make and self._left_seconds > 0:
             self._patterns.count(waited=1)
             return self._wait_for(name)
-        return found, may_make
+        return value, found, may_make
 
     def _wait_for(self, bytes name):
         """As ``from_others``; somebody is making it."""
-        found, may_make, pause = None, False, LOOK_AGAIN_SECONDS
+        value, found, may_make, pause = None, None, False, LOOK_AGAIN_SECONDS
         begun = time.monotonic()
         while found is None and not may_make and time.monotonic() - begun < self._left_seconds:
             time.sleep(pause)
             pause = min(2 * pause, MOST_PAUSE_SECONDS)
-            found, may_make = self._read_or_claim(name, False)
+            value, found, may_make = self._read_or_claim(name, False)
         self._left_seconds -= time.monotonic() - begun
-        return found, may_make
+        return value, found, may_make
 
     def _read_or_claim(self, bytes name, bint urgent):
         """What lies there by now, and whether it is this thread's to make."""
         key = SLOW + b"/" + name
         value = self._store.get_newest([key], urgent=urgent)[0]
         found = None if value is None else self._fragment(value)
-        return found, found is None and self._store.claim([key], LEASE_SECONDS, urgent=urgent)[0]
+        may_make = found is None and self._store.claim([key], LEASE_SECONDS, urgent=urgent)[0]
+        return value, found, may_make
+
+    def is_audited(self):
+        """Whether what was loaded now is made all the same."""
+        return self._patterns.is_audited()
 
     def offer(self, bytes name, value, took_ns, *, bint is_awaited):
         """Puts it there if that is worth it, or others wait for it."""
@@ -313,8 +318,11 @@ class Making:
         if self._is_asked:
             return
         self._is_asked = True
-        self.delivered, self._has_lease = self._patterns.from_others(self._name)
-        if self.delivered is not None:
+        value, found, self._has_lease = self._patterns.from_others(self._name)
+        if found is not None and self._patterns.is_audited():
+            self._expected = value[8:]
+        elif found is not None:
+            self.delivered = found
             raise Delivered
 
     def give_back(self):

@@ -431,6 +431,18 @@ def test_a_costly_one_that_others_are_making_is_waited_for(
     assert not engine.Matcher(compiled).accept_bytes(b'"ab' + b"ab" * 5 + b'"')
 
 
+def test_what_others_have_just_made_is_audited_too(forgetful: Callable[[], None]) -> None:
+    (key, _), (_, false) = kept_of(COSTLY_ONE, forgetful), kept_of(OTHER, forgetful)
+    for audit_every, divergence in ((0, 0), (1, 1)):
+        forgetful()
+        store = Busy({key: false}, looks=2)
+        compiler = engine.Compiler(small_vocabulary(), store=store, audit_every=audit_every)
+        compiled = compiler.compile_json_schema(COSTLY_ONE)
+        is_true = engine.Matcher(compiled).accept_bytes(b'"aa' + b"ab" * 5 + b'"')
+        assert is_true == bool(audit_every), "who has the key is believed, but for audits"
+        assert compiler.stats()["store_pattern_audit_divergence"] == divergence
+
+
 def test_a_long_list_of_texts_is_costly(forgetful: Callable[[], None]) -> None:
     barred = {
         "type": "string",
