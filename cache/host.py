@@ -191,7 +191,10 @@ class HostStore:
 
     def may_have(self, key: bytes) -> bool:
         """Whether it is worth looking: True unless the file is left alone."""
-        return not self._closed and not self._breaker.is_open
+        is_used = not self._closed and not self._breaker.is_open
+        if not is_used:
+            self._counts.add(misses=1, skipped=1)
+        return is_used
 
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Queue each pair for writing; returns at once."""

@@ -159,12 +159,13 @@ class RedisStore:
             return []
 
     def may_have(self, key: bytes) -> bool:
-        """False where the map has it not, or Redis is left alone."""
+        """False where the map has it not, or Redis is left alone: a miss, and counted as one."""
         if self._closed or self._breaker.is_open:
-            return False
-        if self._entries.that_may_be_there([key]):
+            self._counts.add(misses=1, skipped=1)
+        elif self._entries.that_may_be_there([key]):
             return True
-        self._counts.add(misses=1, absent=1)
+        else:
+            self._counts.add(misses=1, absent=1)
         return False
 
     def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
