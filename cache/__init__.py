@@ -4,7 +4,9 @@ Redis, and these in tiers.
 Every store has the same face, and no method of it raises because of what it holds or where it lies:
 
     get_many(keys) -> list of bytes or None, in the order of the keys; None is a miss
-    get_newest(keys)                         the same, what others wrote last
+    get_newest(keys)                         the same, what others wrote last; not a use
+    may_have(key) -> bool                    False: a reading would be in vain
+    used(keys)                               as if they had been read
     put_many([(key, value), ...])            may keep them, or not
     hottest(group, most) -> list of keys     of those that begin with "group/", the most used ones
     claim(keys, seconds) -> list of bool     False: another makes that value now; ask again later
@@ -12,6 +14,8 @@ Every store has the same face, and no method of it raises because of what it hol
     stats() -> dict[str, int]                counters since start, and what is held now
     flush(seconds) -> bool                   waits until what was put is written, or given up
     close()                                  afterwards everything is a miss
+
+Where a request waits, it reads and claims with ``urgent=True``, which bounds the wait.
 
 Not here    what the bytes mean, and what makes two keys equal (the engine's business).
 """

@@ -174,3 +174,26 @@ def test_the_most_used_keys_of_a_group_come_first(make: MakeStore) -> None:
     assert make().hottest(b"g/h", 1) == [b"g/h/two"]
     assert make().hottest(b"g", 10) == [b"g/x"]
     assert make().hottest(b"nothing", 10) == []
+
+
+@every_store
+def test_what_is_there_may_be_there(make: MakeStore) -> None:
+    store = stored(make(), (b"g/a", b"1"))
+    assert store.may_have(b"g/a")
+    store.used([b"g/a", b"g/nothing"])
+    store.used([])
+    written(store)
+    assert store.get_many([b"g/a", b"g/nothing"]) == [b"1", None]
+
+
+@every_shared_store
+def test_a_use_without_a_reading_counts_and_a_reading_of_the_newest_does_not(
+    make: MakeStore,
+) -> None:
+    store = stored(make(), (b"g/one", b"1"), (b"g/two", b"2"))
+    for _ in range(3):
+        assert make().get_newest([b"g/one"]) == [b"1"]
+    for _ in range(2):
+        store.used([b"g/two"])
+        written(store)
+    assert make().hottest(b"g", 10) == [b"g/two", b"g/one"]
