@@ -234,11 +234,11 @@ def measure(asked: argparse.Namespace) -> tuple[dict[str, Pass], int]:
 
 
 def _bytes(url: str) -> int:
-    """What the entries of all masks and patterns take in Redis, by its own account."""
+    """What the entries of all masks, automata and patterns take in Redis, by its own account."""
     with Redis.from_url(url) as client:
         return sum(
             client.memory_usage(key, samples=0) or 0
-            for kind in ("masks", "patterns")
+            for kind in ("masks", "automata", "patterns")
             for key in client.scan_iter(f"{NAMESPACE}:{kind}/*")
         )
 
@@ -275,6 +275,12 @@ def figures(found: dict[str, Pass], found_bytes: int) -> list[str]:
             told["store_pattern_read_ns"],
             told["store_pattern_saved_ns"],
             told["store_pattern_hits"],
+        ),
+        _loaded(
+            "automata",
+            told["store_automaton_read_ns"],
+            told["store_automaton_saved_ns"],
+            told["store_automaton_hits"],
         ),
         f"the order of the tokens: {orders[1] / 1000:,.1f} ms for {orders[0] / 1000:,.1f}, "
         f"{orders[1] / orders[0]:.2f}",

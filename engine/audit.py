@@ -1,8 +1,9 @@
-"""Whether masks that came from a store are those that would be made here.
+"""Whether masks and automata that came from a store are those that would be made here.
 
 A grammar is built a second time with tables of its own, so that nothing loaded is used, and masks
-are made for the places that come first. Where both tables have a state's mask, their bytes are
-compared; the bytes of a mask are the same however it came to be (triplebytes).
+are made for the places that come first. Where both tables have a state's mask, or a rule's
+automaton, their bytes are compared; these are the same however it came to be (triplebytes,
+automatonbytes).
 
 Rules are counted as they are loaded, whoever asked for them; the next grammar that is compiled with
 one of them is audited.
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 
 from . import artifact
 from .compiled import Compiled
+from .drafttable import DraftTable
 from .triples import TripleTable
 
 #: masks that are made again at most
@@ -28,12 +30,13 @@ MOST_REMEMBERED = 10_000
 class Auditor:
     """
     Args:
-        triples: those in use.
+        triples, automata: those in use.
         every: of so many loaded rules one is audited; 0: none is.
     """
 
-    def __init__(self, triples: TripleTable, *, every: int) -> None:
+    def __init__(self, triples: TripleTable, automata: DraftTable, *, every: int) -> None:
         self._triples = triples
+        self._automata = automata
         self._every = every
         self._left = every
         self._loaded: set[bytes] = set()
@@ -61,22 +64,27 @@ class Auditor:
                 self._waiting = compiled
 
     def run(self) -> tuple[int, int] | None:
-        """Audits the grammar that was taken: how many masks differ, and how many were compared."""
+        """Audits the grammar that was taken: how many masks and automata differ, and how many were
+        compared.
+        """
         with self._guard:
             compiled, self._waiting = self._waiting, None
-        return None if compiled is None else diverging(compiled, self._triples)
+        return None if compiled is None else diverging(compiled, self._triples, self._automata)
 
 
-def diverging(compiled: Compiled, triples: TripleTable) -> tuple[int, int]:
-    """How many masks of automata differ from those made anew, and how many were compared."""
+def diverging(compiled: Compiled, triples: TripleTable, automata: DraftTable) -> tuple[int, int]:
+    """How many masks and automata differ from those made anew, and how many were compared."""
     own = TripleTable(triples.max_bytes)
+    own_automata = DraftTable(automata.max_bytes)
     again = Compiled(
         compiled.vocabulary,
         compiled.grammar,
         limits=compiled.limits,
         features=compiled.features,
         table=own,
-        automata_table=None,
+        automata_table=own_automata,
     )
     again.prepare(MASKS)
-    return artifact.count_differing(triples, own, compiled.vocabulary)
+    masks = artifact.count_differing(triples, own, compiled.vocabulary)
+    built = automata.count_differing(own_automata)
+    return masks[0] + built[0], masks[1] + built[1]

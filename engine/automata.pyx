@@ -130,7 +130,7 @@ cdef class Automata:
             shared = not is_none(digest)
         if shared:
             known = self.table.find(digest.high, digest.low)
-            if known.get() != NULL:
+            if known.get() != NULL and known.get().counts == (kind == BOUNDED_RULE):
                 self.append(rule, &known.get().drafts)
                 self.measure(rule)
                 return True
@@ -168,8 +168,9 @@ cdef class Automata:
         if shared:
             known = make_shared[AutomatonC]()
             known.get().high, known.get().low = digest.high, digest.low
+            known.get().took_ns = nanoseconds() - start_ns
             known.get().drafts = drafts
-            self.table.add(known, nanoseconds() - start_ns)
+            self.table.add(known)
         if kind == COUNTED_RULE:
             loop = drafts
             self.make_counted(&loop)

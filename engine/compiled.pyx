@@ -28,6 +28,8 @@ cdef class Generation:
         cdef Automata automata = Automata.__new__(Automata)
         cdef Digests digests = None
         limits, features = compiled.limits, compiled.features
+        # before anything is taken from the tables: what they drop later is then seen to be old
+        made.epoch = 0 if compiled.table is None else compiled.table.epoch
         if compiled.table is not None:
             digests = Digests.__new__(Digests)
             digests.ir, digests.count_registers = compiled.ir, features.count_registers
@@ -39,7 +41,6 @@ cdef class Generation:
         made.masks = Masks.__new__(Masks)
         made.masks.open(
             made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo, limits.mask_bytes)
-        made.epoch = 0 if compiled.table is None else compiled.table.epoch
         if compiled.ir.has_differing:
             made.suspects = new_suspects(made.arena, compiled.vocabulary)
         return made

@@ -85,11 +85,12 @@ class Compiler:
         self._triples = TripleTable(self.limits.triple_bytes) if shares else None
         self._automata = DraftTable(self.limits.automaton_bytes) if shares else None
         self._exchange: Exchange | None = None
-        if store is not None and self._triples is not None:
+        if store is not None and self._triples is not None and self._automata is not None:
             self._exchange = Exchange(
                 store,
                 vocabulary,
                 self._triples,
+                self._automata,
                 self.limits,
                 audit_every=audit_every,
                 distrusted=self._forget_grammars,

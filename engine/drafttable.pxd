@@ -4,6 +4,8 @@ Kept are plain rules that are built whole, refer to nothing and have no token ed
 formats, numbers, string bodies.
 Their states mean the same in every grammar; the numbers of rules and of token sets would not.
 
+What took long to build goes to a store and comes from it (exchange), in the bytes of automatonbytes.
+
 Invariants   I1 immutable once added; shared by shared_ptr, so dropping is always safe.
              I2 an automaton depends on the rule's digest and on nothing else.
 Bounds       `max_bytes`; past it everything is dropped at once, which only costs time.
@@ -20,6 +22,8 @@ from .pool cimport vector
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
+    uint64_t took_ns          # to build it, here or elsewhere
+    bint counts               # some of its states count: it is a BOUNDED_RULE's
     vector[DraftC] drafts
 
 ctypedef shared_ptr[AutomatonC] AutomatonPtr
@@ -32,6 +36,9 @@ cdef class DraftTable:
     cdef size_t held
     cdef readonly uint64_t hits, misses, evictions
     cdef uint64_t made, made_ns
+    cdef vector[AutomatonPtr] fresh       # costly ones that were built here and not handed over yet
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil
-    # what building it took
-    cdef void add(self, AutomatonPtr automaton, uint64_t took_ns) noexcept nogil
+    # one that was built here
+    cdef void add(self, AutomatonPtr automaton) noexcept nogil
+    cdef void keep(self, AutomatonPtr automaton) noexcept nogil
+    cdef void clear(self) noexcept nogil

@@ -24,7 +24,9 @@ from functools import partial
 from . import artifact
 from .asked import Asked
 from .audit import Auditor
+from .automatonstore import AutomatonStore
 from .compiled import Compiled
+from .drafttable import DraftTable
 from .errand import Errand
 from .frontends import fragment
 from .frontends.patternstore import PatternStore
@@ -59,7 +61,7 @@ _COUNTERS = (
     "read_ns",
     "load_ns",
     "audits",
-    "audit_compared",  # masks
+    "audit_compared",  # masks and automata
     "audit_divergence",
 )
 
@@ -69,7 +71,7 @@ class Exchange:
 
     Args:
         store: see ``store.Store``.
-        vocabulary, triples: the compiler's.
+        vocabulary, triples, automata: the compiler's.
         limits: ``triple_bytes`` bounds what is loaded ahead.
         audit_every: of so many loaded rules, and of so many patterns, one is made again and
             compared; 0: none is.
@@ -82,6 +84,7 @@ class Exchange:
         store: Store,
         vocabulary: Vocabulary,
         triples: TripleTable,
+        automata: DraftTable,
         limits: Limits,
         *,
         audit_every: int,
@@ -92,13 +95,15 @@ class Exchange:
         self._triples = triples
         self._limits = limits
         self._distrusted = distrusted
-        self._auditor = Auditor(triples, every=audit_every)
+        self._auditor = Auditor(triples, automata, every=audit_every)
         #: whether what lies in the store is believed; never again once it is not
         self.is_trusted = True
         self._is_warm = False
         self._linger_until = 0.0
         self._asked = Asked()
         self._counts = dict.fromkeys(_COUNTERS, 0)
+        #: those of rules that were costly to build
+        self.automata = AutomatonStore(store, automata, self._auditor.note)
         #: what front ends ask for costly patterns
         self.patterns = PatternStore(store, audit_every=audit_every, distrust=self._distrust)
         self._guard = threading.Lock()
@@ -148,6 +153,7 @@ class Exchange:
                 break
             some = wanted[start : start + PREFETCHED_AT_ONCE]
             loaded += self._load(partial(self._store.get_many, urgent=False), some)
+        self.automata.prefetch(end)
         self.patterns.prefetch(end)
         return loaded
 
@@ -232,7 +238,7 @@ class Exchange:
         """
         with self._handing_over:
             fresh = self._triples.fresh_rules()
-            if not fresh:
+            if self.automata.hand_over() + len(fresh) == 0:
                 return False
             for start in range(0, len(fresh), MOST_ASKED):
                 self._join(fresh[start : start + MOST_ASKED])
@@ -274,12 +280,13 @@ class Exchange:
         differing, compared = found
         self._count(audits=1, audit_compared=compared, audit_divergence=differing)
         if differing:
-            self._distrust(f"{differing} masks from the store are not those made here")
+            self._distrust(f"{differing} masks or automata from the store are not those made here")
 
     def _distrust(self, why: str) -> None:
         with self._adding:
             self.is_trusted = False
             self.patterns.forget()
+            self.automata.forget()
             self._triples.drop_all()
         for table in fragment.TABLES:
             table.forget()
@@ -298,8 +305,11 @@ class Exchange:
                 self._counts[name] += amount
 
     def stats(self) -> dict[str, int]:
-        """Counters since start: rules, compiles by outcome, nanoseconds, audits, patterns."""
+        """Counters since start: rules, compiles by outcome, nanoseconds, audits; automata and
+        patterns.
+        """
         with self._guard:
             counts = dict(self._counts)
-        patterns = self.patterns.stats()
-        return {**counts, **{f"pattern_{name}": count for name, count in patterns.items()}}
+        automata, patterns = self.automata.stats(), self.patterns.stats()
+        counts |= {f"automaton_{name}": count for name, count in automata.items()}
+        return counts | {f"pattern_{name}": count for name, count in patterns.items()}

@@ -194,7 +194,7 @@ def test_masks_are_the_same_however_they_came_to_be() -> None:
     for case in CASES:
         compiled = compile_case(compiler, case)
         forwards(compiled, trace(compiled, case).walks)
-        differing, common = diverging(compiled, compiler._triples)  # type: ignore[arg-type]
+        differing, common = diverging(compiled, compiler._triples, compiler._automata)  # type: ignore[arg-type]
         assert differing == 0, case.name
         compared += common
     assert compared > 1_000
