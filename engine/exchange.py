@@ -42,6 +42,8 @@ _log = logging.getLogger(__name__)
 MOST_ASKED = 64
 #: rules that are loaded before anything asks for them, and in one round trip
 MOST_PREFETCHED, PREFETCHED_AT_ONCE = 4096, 16
+#: which part of the time for loading ahead masks may take; there are more of them than of the rest
+MASKS_PART = 0.75
 #: seconds between a compile and handing over what it and the decoding behind it have learnt
 HAND_OVER_SECONDS = 0.5
 #: seconds for which the thread looks for more after a grammar was compiled or used again: masks are
@@ -142,19 +144,22 @@ class Exchange:
 
     def prefetch(self, seconds: float) -> int:
         """See ``Compiler.prefetch``."""
-        end = time.monotonic() + seconds
+        now = time.monotonic()
         group = artifact.store_group(self._vocabulary.fingerprint)
         found = map(artifact.digest_of, self._store.hottest(group, MOST_PREFETCHED))
         wanted = [digest for digest in found if digest and not self._triples.knows(digest)]
         loaded = 0
         for start in range(0, len(wanted), PREFETCHED_AT_ONCE):
             held = self._triples.stats()["bytes"]
-            if time.monotonic() > end or 2 * held > self._limits.triple_bytes:
+            if (
+                time.monotonic() > now + MASKS_PART * seconds
+                or 2 * held > self._limits.triple_bytes
+            ):
                 break
             some = wanted[start : start + PREFETCHED_AT_ONCE]
             loaded += self._load(partial(self._store.get_many, urgent=False), some)
-        self.automata.prefetch(end)
-        self.patterns.prefetch(end)
+        self.automata.prefetch(now + seconds)
+        self.patterns.prefetch(now + seconds)
         return loaded
 
     # -- ahead of time -----------------------------------------------------------------------------
