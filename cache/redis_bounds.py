@@ -35,7 +35,8 @@ class RedisBounds:
     #: seconds that ``get_many`` takes, and once more if it must connect: a compile is done without
     #: it in less
     read_seconds: float = 0.02
-    #: seconds that a reading or a claim takes that no request waits for, and once more to connect
+    #: seconds that a reading or a claim takes that no request waits for, and once more to connect;
+    #: at least as many as for one that some request waits for
     patient_seconds: float = 0.25
     #: seconds for which it is believed what keys there are
     map_seconds: float = 5.0

@@ -141,7 +141,8 @@ class RedisStore:
         return found.values
 
     def _seconds(self, urgent: bool) -> float:
-        return self._bounds.read_seconds if urgent else self._bounds.patient_seconds
+        bounds = self._bounds
+        return bounds.read_seconds if urgent else max(bounds.read_seconds, bounds.patient_seconds)
 
     def used(self, keys: Sequence[bytes]) -> None:
         """Queued: the write-behind thread counts them, and renews their time to live."""

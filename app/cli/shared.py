@@ -1,10 +1,11 @@
 """``switchyard cache stats``, ``export`` and ``import``: what lies in Redis itself."""
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import mkstemp
+from secrets import token_hex
 from typing import BinaryIO
 
 from cache import (
@@ -105,14 +106,20 @@ def _appearing(file: Path) -> Iterator[BinaryIO]:
     """A new file beside ``file``, whose place it takes at the end; it goes if that isn't reached.
     Raises OSError.
     """
-    handle, part = mkstemp(dir=file.parent, prefix=".switchyard-", suffix=".part")
+    # named before it is there, so that a signal at any moment finds what to remove
+    part = file.parent / f".switchyard-{token_hex(8)}.part"
     try:
-        with open(handle, "wb") as out:
+        with open(part, "xb", opener=_private) as out:
             yield out
-        Path(part).replace(file)
+        part.replace(file)
     except BaseException:
-        Path(part).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise
+
+
+def _private(path: str, flags: int) -> int:
+    """Opens a file that is its owner's alone."""
+    return os.open(path, flags, 0o600)
 
 
 def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:

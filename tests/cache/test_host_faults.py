@@ -188,7 +188,7 @@ def test_a_file_that_is_deleted_under_stores_is_made_anew(
     stores = [filled(make()), make()]
     assert right(stores[1]) == len(KEYS)
     for name in names:
-        Path(f"{path}{name}").unlink()
+        Path(f"{path}{name}").unlink(missing_ok=name != "")  # SQLite may have done so
     for store in stores:
         right(store)
     for store in stores:

@@ -240,8 +240,8 @@ def swap(admin: Redis, keys: list[bytes]) -> None:
 def mistype(admin: Redis, keys: list[bytes]) -> None:
     """Nothing is a string any more, and the map of keys is a list."""
     for key in [*keys, *admin.scan_iter("*:map")]:
-        admin.delete(key)
-        admin.rpush(key, b"x")
+        # at once: gateways go on writing
+        admin.pipeline(transaction=True).delete(key).rpush(key, b"x").execute()
 
 
 def _read(admin: Redis, key: bytes) -> bytes:
