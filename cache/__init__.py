@@ -33,7 +33,8 @@ from .tiered import Layer, TieredStore
 from .write_behind import WriteBounds
 
 if TYPE_CHECKING:
-    from .host import HostBounds, HostStore
+    from .host import HostStore
+    from .host_bounds import HostBounds
     from .namespace import Group, Namespace
     from .redis_bounds import RedisBounds
     from .redis_store import RedisStore
@@ -65,7 +66,8 @@ __all__ = [
 ]
 
 _LAZY = {
-    "host": ("HostBounds", "HostStore"),
+    "host": ("HostStore",),
+    "host_bounds": ("HostBounds",),
     "namespace": ("Group", "Namespace"),
     "redis_bounds": ("RedisBounds",),
     "redis_store": ("RedisStore",),

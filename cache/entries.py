@@ -1,7 +1,8 @@
 """An entry of a namespace as operators see it: its key, its value without a seal, its uses.
 
 Keys of entries are "<kind>/<version>/<vocabulary>", with "/<name>" behind it where a vocabulary has
-many. All else in a namespace (the map of keys, the lists of used names) helps to find entries.
+many; which kinds there are is the business of those who put them. All else in a namespace (the map
+of keys, the lists of used names, leases) helps to find entries.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,9 +12,8 @@ from typing import Final, TypeVar
 
 Item = TypeVar("Item")
 
-#: first parts of the keys of entries: masks of rules, the order of a vocabulary's tokens, patterns,
-#: which are the same for any vocabulary
-KINDS: Final = (b"masks", b"order", b"patterns")
+#: first parts of what is no entry's key; kinds are other words, of letters alone
+OTHER_WORDS: Final = (b"map", b"hot", b"lease")
 #: entries of a namespace that are listed, exported or imported; 10,000 are many
 MOST_ENTRIES: Final = 1_000_000
 #: uses that are told apart
@@ -32,7 +32,8 @@ class Entry:
 def is_entry(key: bytes) -> bool:
     """Whether a key without its namespace is that of an entry."""
     parts = key.split(b"/")
-    return parts[0] in KINDS and len(parts) in (3, 4) and all(parts)
+    is_kind = parts[0].isalpha() and parts[0] not in OTHER_WORDS
+    return is_kind and len(parts) in (3, 4) and all(parts)
 
 
 def batches(items: Iterable[Item], most: int) -> Iterator[list[Item]]:

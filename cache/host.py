@@ -23,20 +23,20 @@ Not here         connections (host_door), rows and eviction (host_rows), what fa
 import logging
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic, time
 from typing import Final, TypeVar
 
 from . import leases
 from .counters import Counters
+from .host_bounds import USUAL, HostBounds
 from .host_damage import Repair, is_about_writing
 from .host_door import Door
 from .host_file import HostFile
 from .host_rows import RowBounds, Rows
 from .leases import Process
 from .seal import OVERHEAD, Seal
-from .write_behind import Pair, WriteBehind, WriteBounds
+from .write_behind import Pair, WriteBehind
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -45,27 +45,6 @@ _T = TypeVar("_T")
 LEAST_BYTES: Final = 16 << 20
 #: which part of ``max_bytes`` is the log's
 _LOG_PART: Final = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HostBounds:
-    """All bounds of a host's store but its size, each with its unit and the reason for it."""
-
-    #: bytes of one value; as in Redis
-    value_bytes: int = 1 << 20
-    #: bytes of one key; as in Redis
-    key_bytes: int = 512
-    #: keys of one claim, and pairs of one batch of writes; as in Redis
-    batch_keys: int = 64
-    #: seconds for a reading, and for the threads before it; a compile is done without it in less
-    read_seconds: float = 0.02
-    #: seconds that one statement of a reading or a claim waits for another process: readings need
-    #: not wait for writes, and a claim in vain costs more than this
-    busy_seconds: float = 0.02
-    #: seconds that the write-behind thread waits for another process
-    write_seconds: float = 1.0
-    #: of the write-behind queue, and how long the file is left alone
-    writes: WriteBounds = field(default_factory=WriteBounds)
 
 
 class HostStore:
@@ -89,7 +68,7 @@ class HostStore:
         *,
         key: bytes | None,
         max_bytes: int,
-        bounds: HostBounds = HostBounds(),
+        bounds: HostBounds = USUAL,
     ) -> None:
         if max_bytes < LEAST_BYTES:
             raise ValueError(f"max_bytes must be at least {LEAST_BYTES:,}, got {max_bytes:,}")

@@ -31,6 +31,7 @@ from threading import Lock, get_ident
 from time import monotonic, time
 from typing import Any, Final
 
+from .replies import is_of_another_type
 from .seal import OVERHEAD, Seal
 
 #: seconds that a lease may be claimed for; the costliest rule takes some seconds
@@ -136,7 +137,7 @@ class RedisLeases:
         """Of one round trip. A value of another type in a lease's place was not refused."""
         replies: list[Any] = pipeline.execute(raise_on_error=False)
         failed = [reply for reply in replies if isinstance(reply, Exception)]
-        self._refused(sum(not str(reply).startswith("WRONGTYPE") for reply in failed))
+        self._refused(sum(not is_of_another_type(reply) for reply in failed))
         return replies
 
     def _wrap(self, name: bytes, milliseconds: int) -> bytes:

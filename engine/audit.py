@@ -16,7 +16,7 @@ Not here  what follows (exchange); patterns, which are compared where they are m
 import threading
 from collections.abc import Sequence
 
-from . import artifact
+from . import artifact, automatonbytes
 from .compiled import Compiled
 from .drafttable import DraftTable
 from .triples import TripleTable
@@ -86,5 +86,5 @@ def diverging(compiled: Compiled, triples: TripleTable, automata: DraftTable) ->
     )
     again.prepare(MASKS)
     masks = artifact.count_differing(triples, own, compiled.vocabulary)
-    built = automata.count_differing(own_automata)
+    built = automatonbytes.count_differing(automata, own_automata)
     return masks[0] + built[0], masks[1] + built[1]

@@ -1,13 +1,43 @@
-"""The bytes of automata: see the header file."""
+"""The bytes of automata, as they lie in a store, and which of them are worth it.
+
+    artifact   magic "SYA1" | version u32 (artifact_version) | nanoseconds that building took u64
+               | number of states | states
+    state      flags | how many edges; each edge's distance from the byte behind the last one's high, its
+               high from its low, and its target
+    number     as in varint; fixed ones lie as the processor has them
+
+Shared are automata as tables keep them (drafttable) of which each state has byte edges alone, in order,
+if building one took at least ``LEAST_GAIN`` times what fetching it is going to take.
+
+Invariants   I1 what is taken has a state at least, every target is one of its states, edges ascend, and
+                flags are those of plain rules. It may still be another rule's: that it is not is the
+                business of the store's MAC.
+Cost         linear in the edges.
+"""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
+from libcpp.memory cimport make_shared
 
+from .digests cimport DigestC, bytes_of, digest_from
 from .draft cimport FINAL_STATE, LOOP_STATE, ByteEdgeC, DraftC
+from .drafttable cimport AutomatonC, AutomatonPtr, DraftTable
 from .pool cimport vector
 from .varint cimport ReaderC, put, take
 
 from .artifact_version import ARTIFACT_VERSION
+
+#: what the keys of automata begin with in a store; they are the same for any vocabulary
+STORE_GROUP = b"automata/%d/any" % ARTIFACT_VERSION
+#: what building must take, in fetches, to be shared; 0: everything is
+LEAST_GAIN = 5
+
+# Nanoseconds of a fetch among many, and of a byte.
+cdef uint64_t FETCH_NS = 60_000
+cdef uint64_t BYTE_NS = 10
+# Bytes of a value; stores take a little more. And nanoseconds that building one is believed to have taken.
+cdef size_t MOST_BYTES = 1_000_000
+cdef uint64_t MOST_TOOK_NS = 60_000_000_000
 
 cdef uint32_t VERSION = ARTIFACT_VERSION
 cdef uint32_t MAGIC = int.from_bytes(b"SYA1", "little")
@@ -18,6 +48,69 @@ cdef enum:
 cdef struct HeadC:
     uint32_t magic, version
     uint64_t took_ns
+
+
+def store_key(bytes digest):
+    """The store's key of a rule's automaton."""
+    return STORE_GROUP + b"/" + digest.hex().encode()
+
+
+def take_fresh(DraftTable table):
+    """What was built here since the last call and is worth it: [(digest, value)]."""
+    cdef vector[AutomatonPtr] taken
+    cdef vector[uint8_t] value
+    cdef AutomatonC* each
+    cdef size_t k
+    cdef bint fits
+    with nogil:
+        table.take_fresh(&taken)
+    out = []
+    for k in range(taken.size()):
+        each = taken[k].get()
+        with nogil:
+            fits = put_automaton(&value, &each.drafts, each.took_ns)
+        if fits and value.size() <= MOST_BYTES and (
+                each.took_ns >= LEAST_GAIN * (FETCH_NS + BYTE_NS * <uint64_t>value.size())):
+            digest = bytes_of(DigestC(each.high, each.low))
+            out.append((digest, (<const char*>value.data())[:value.size()]))
+    return out
+
+
+def load(DraftTable table, bytes digest, bytes value):
+    """Keeps an automaton that came from a store. Returns the nanoseconds that building it took, or -1 if
+    anything is off.
+    """
+    cdef DigestC rule = digest_from(digest)
+    cdef AutomatonPtr made = make_shared[AutomatonC]()
+    cdef const uint8_t* data = value
+    cdef size_t size = len(value)
+    cdef bint fits
+    made.get().high, made.get().low = rule.high, rule.low
+    with nogil:
+        fits = take_automaton(data, size, &made.get().drafts, &made.get().took_ns)
+        if fits:
+            table.add_loaded(made)
+    return min(made.get().took_ns, MOST_TOOK_NS) if fits else -1
+
+
+def count_differing(DraftTable table, DraftTable other):
+    """Of the rules whose automata both have, how many have another one there; and how many there are."""
+    cdef vector[AutomatonPtr] theirs
+    cdef AutomatonPtr mine
+    cdef vector[uint8_t] one, two
+    cdef size_t k
+    cdef int common = 0, differing = 0
+    with nogil:
+        other.guard.lock()
+        theirs = other.automata
+        other.guard.unlock()
+        for k in range(theirs.size()):
+            mine = table.find(theirs[k].get().high, theirs[k].get().low)
+            if mine.get() != NULL and put_automaton(&one, &mine.get().drafts, 0) and (
+                    put_automaton(&two, &theirs[k].get().drafts, 0)):
+                common += 1
+                differing += one != two
+    return differing, common
 
 
 # -- writing ---------------------------------------------------------------------------------------

@@ -7,19 +7,17 @@ Representation   key: "automata/<version>/any/<digest>", for any vocabulary: a t
                  tokens (drafttable). Value: automatonbytes.
 Invariants       I1 once the store is not trusted nothing that came from it is in the table.
 Threads          any.
-Not here         which automata are worth it, and their bytes (drafttable).
+Not here         which automata are worth it, and their bytes (automatonbytes).
 """
 
 import threading
 import time
 from collections.abc import Callable, Sequence
 
-from . import artifact
-from .drafttable import STORE_GROUP, DraftTable
+from . import artifact, automatonbytes
+from .drafttable import DraftTable
+from .prefetching import MOST_AHEAD, load_ahead
 from .store import Store
-
-#: automata that are loaded ahead, and in one round trip
-MOST_AHEAD, AHEAD_AT_ONCE = 4096, 16
 
 _COUNTERS = ("hits", "rejected", "puts", "saved_ns", "read_ns")
 
@@ -49,38 +47,41 @@ class AutomatonStore:
         Args:
             until: when to stop, as ``time.monotonic`` tells it.
         """
-        keys = self._store.hottest(STORE_GROUP, MOST_AHEAD)
-        named = [(digest, key) for key in keys if (digest := artifact.digest_of(key))]
-        wanted = [each for each in named if not self._table.knows(each[0])]
-        for start in range(0, len(wanted), AHEAD_AT_ONCE):
-            half_full = 2 * self._table.stats()["bytes"] > self._table.max_bytes
-            if half_full or time.monotonic() > until:
-                break
-            self._load(wanted[start : start + AHEAD_AT_ONCE])
+        found = map(artifact.digest_of, self._store.hottest(automatonbytes.STORE_GROUP, MOST_AHEAD))
+        load_ahead(
+            [digest for digest in found if digest and not self._table.knows(digest)],
+            self._load,
+            until=until,
+            has_room=lambda: 2 * self._table.stats()["bytes"] < self._table.max_bytes,
+        )
 
-    def _load(self, wanted: Sequence[tuple[bytes, bytes]]) -> None:
+    def _load(self, digests: Sequence[bytes]) -> int:
+        """In one go. Returns how many there were."""
         start = time.perf_counter_ns()
-        values = self._store.get_many([key for _, key in wanted], urgent=False)
-        pairs = zip(wanted, values, strict=True)
-        found = [(digest, value) for (digest, _), value in pairs if value is not None]
+        keys = [automatonbytes.store_key(digest) for digest in digests]
+        values = self._store.get_many(keys, urgent=False)
+        pairs = zip(digests, values, strict=True)
+        found = [(digest, value) for digest, value in pairs if value is not None]
         with self._guard:
             if not self._is_trusted:
-                return
-            took = [self._table.load(digest, value) for digest, value in found]
+                return 0
+            took = [automatonbytes.load(self._table, digest, value) for digest, value in found]
             self._counts["hits"] += sum(each >= 0 for each in took)
             self._counts["rejected"] += sum(each < 0 for each in took)
             self._counts["saved_ns"] += sum(each for each in took if each > 0)
             self._counts["read_ns"] += time.perf_counter_ns() - start
-        self._loaded([digest for (digest, _), each in zip(found, took, strict=True) if each >= 0])
+        true = [digest for (digest, _), each in zip(found, took, strict=True) if each >= 0]
+        self._loaded(true)
+        return len(true)
 
     def hand_over(self) -> int:
         """Puts those that were costly to build here. Returns how many."""
-        fresh = self._table.take_fresh()
+        fresh = automatonbytes.take_fresh(self._table)
         if fresh:
             with self._guard:
                 self._counts["puts"] += len(fresh)
             self._store.put_many(
-                [(STORE_GROUP + b"/" + digest.hex().encode(), value) for digest, value in fresh]
+                [(automatonbytes.store_key(digest), value) for digest, value in fresh]
             )
         return len(fresh)
 

@@ -4,7 +4,7 @@ Kept are plain rules that are built whole, refer to nothing and have no token ed
 formats, numbers, string bodies.
 Their states mean the same in every grammar; the numbers of rules and of token sets would not.
 
-What took long to build goes to a store and comes from it (exchange), in the bytes of automatonbytes.
+What took long to build goes to a store and comes from it (automatonbytes, automatonstore).
 
 Invariants   I1 immutable once added; shared by shared_ptr, so dropping is always safe.
              I2 an automaton depends on the rule's digest and on nothing else.
@@ -40,5 +40,8 @@ cdef class DraftTable:
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil
     # one that was built here
     cdef void add(self, AutomatonPtr automaton) noexcept nogil
+    # one that came from a store
+    cdef void add_loaded(self, AutomatonPtr automaton) noexcept nogil
+    cdef void take_fresh(self, vector[AutomatonPtr]* out) noexcept nogil
     cdef void keep(self, AutomatonPtr automaton) noexcept nogil
     cdef void clear(self) noexcept nogil

@@ -1,8 +1,8 @@
 """What a compiler and a store of bytes tell each other.
 
-A compile asks, in one reading, for the costly rules of its grammar that nothing is known of. What
-was learnt is handed over by a thread a moment later, when decoding has added to it, joined with
-what others wrote of the same rules meanwhile.
+A compile asks, in one reading, for the masks of the costly rules of its grammar that nothing is
+known of. What was learnt, masks and automata, is handed over by a thread a moment later, when
+decoding has added to it; masks are joined with what others wrote of the same rules meanwhile.
 
 Invariants   I1 a compile reads at most once for its rules, and asks for no rule again within
                 ``asked.ASK_AGAIN_SECONDS``; what front ends read for costly patterns is bounded by
@@ -32,6 +32,7 @@ from .frontends import fragment
 from .frontends.patternstore import PatternStore
 from .leasing import claim_or_wait
 from .limits import Limits
+from .prefetching import MOST_AHEAD, load_ahead
 from .store import Store
 from .triples import TripleTable
 from .vocabulary import Vocabulary
@@ -40,8 +41,6 @@ _log = logging.getLogger(__name__)
 
 #: rules that a compile asks the store for: one round trip
 MOST_ASKED = 64
-#: rules that are loaded before anything asks for them, and in one round trip
-MOST_PREFETCHED, PREFETCHED_AT_ONCE = 4096, 16
 #: which part of the time for loading ahead masks may take; there are more of them than of the rest
 MASKS_PART = 0.75
 #: seconds between a compile and handing over what it and the decoding behind it have learnt
@@ -146,18 +145,14 @@ class Exchange:
         """See ``Compiler.prefetch``."""
         now = time.monotonic()
         group = artifact.store_group(self._vocabulary.fingerprint)
-        found = map(artifact.digest_of, self._store.hottest(group, MOST_PREFETCHED))
+        found = map(artifact.digest_of, self._store.hottest(group, MOST_AHEAD))
         wanted = [digest for digest in found if digest and not self._triples.knows(digest)]
-        loaded = 0
-        for start in range(0, len(wanted), PREFETCHED_AT_ONCE):
-            held = self._triples.stats()["bytes"]
-            if (
-                time.monotonic() > now + MASKS_PART * seconds
-                or 2 * held > self._limits.triple_bytes
-            ):
-                break
-            some = wanted[start : start + PREFETCHED_AT_ONCE]
-            loaded += self._load(partial(self._store.get_many, urgent=False), some)
+        loaded = load_ahead(
+            wanted,
+            partial(self._load, partial(self._store.get_many, urgent=False)),
+            until=now + MASKS_PART * seconds,
+            has_room=lambda: 2 * self._triples.stats()["bytes"] < self._limits.triple_bytes,
+        )
         self.automata.prefetch(now + seconds)
         self.patterns.prefetch(now + seconds)
         return loaded

@@ -30,6 +30,7 @@ from fractions import Fraction
 from hashlib import blake2b
 
 from ..artifact_version import ARTIFACT_VERSION
+from ..prefetching import MOST_AHEAD, load_ahead
 from .making import UNDER_WAY, Delivered
 
 #: what making must take, in fetches, to be shared; 0: everything is
@@ -49,8 +50,8 @@ LOOK_AGAIN_SECONDS, MOST_PAUSE_SECONDS = 0.005, 0.04
 MOST_TOOK_NS = 60_000_000_000
 #: bytes of a value; stores take a little more
 MOST_BYTES = 1_000_000
-#: patterns of each class that are loaded ahead, their bytes in all, and how many in one round trip
-MOST_AHEAD, MOST_AHEAD_BYTES, AHEAD_AT_ONCE = 4096, 8 << 20, 16
+#: bytes of patterns that were loaded ahead and not asked for yet; a value more may be
+MOST_AHEAD_BYTES = 8 << 20
 
 SLOW = b"patterns/%d/slow" % ARTIFACT_VERSION
 QUICK = b"patterns/%d/quick" % ARTIFACT_VERSION
@@ -101,26 +102,27 @@ class PatternStore:
             until: when to stop, as ``time.monotonic`` tells it.
         """
         keys = [key for group in (SLOW, QUICK) for key in self.store.hottest(group, MOST_AHEAD)]
-        for start in range(0, len(keys), AHEAD_AT_ONCE):
-            if time.monotonic() > until:
-                break
-            some = keys[start : start + AHEAD_AT_ONCE]
-            begun = time.perf_counter_ns()
-            # not used yet: else what is loaded ahead would be used most for ever
-            values = self.store.get_newest(some)
-            self.count(read_ns=time.perf_counter_ns() - begun)
-            if not all([value is None or self._put_ahead(key, value) for key, value in zip(some, values)]):
-                break
+        load_ahead(keys, self._load_ahead, until=until, has_room=self._has_room)
+
+    def _has_room(self):
+        return self.is_trusted and self._ahead_bytes < MOST_AHEAD_BYTES
+
+    def _load_ahead(self, keys):
+        begun = time.perf_counter_ns()
+        # not used yet: else what is loaded ahead would be used most for ever
+        values = self.store.get_newest(keys)
+        self.count(read_ns=time.perf_counter_ns() - begun)
+        return sum([value is not None and self._put_ahead(key, value) for key, value in zip(keys, values)])
 
     def _put_ahead(self, bytes key, bytes value):
-        """False if there is no room."""
+        """Whether it is there now, and was not."""
+        name = key.rpartition(b"/")[2]
         with self._guard:
-            if not self.is_trusted or self._ahead_bytes + len(value) > MOST_AHEAD_BYTES:
+            if name in self._ahead or not self._has_room():
                 return False
-            if key.rpartition(b"/")[2] not in self._ahead:
-                self._ahead[key.rpartition(b"/")[2]] = key, value
-                self._ahead_bytes += len(value)
-                self._counts["ahead"] += 1
+            self._ahead[name] = key, value
+            self._ahead_bytes += len(value)
+            self._counts["ahead"] += 1
             return True
 
     def take_ahead(self, bytes name):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine import artifact, drafttable
+from engine import artifact, automatonbytes
 from engine.frontends import patternstore
 
 
@@ -16,5 +16,5 @@ def all_is_worth_it() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(artifact, "LEAST_GAIN", 0)
         patch.setattr(patternstore, "LEAST_GAIN", 0)
-        patch.setattr(drafttable, "LEAST_GAIN", 0)
+        patch.setattr(automatonbytes, "LEAST_GAIN", 0)
         yield

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import engine
-from engine import artifact, asked, drafttable
+from engine import artifact, asked, automatonbytes
 from engine.triples import TripleTable
 from tests.engine.harness import DictStore, new_mask
 from tests.vocabularies import small_vocabulary
@@ -90,7 +90,7 @@ def test_what_is_not_worth_it_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> 
     compiler.flush()
     store.kept.clear()
     monkeypatch.setattr(artifact, "LEAST_GAIN", 1 << 40)
-    monkeypatch.setattr(drafttable, "LEAST_GAIN", 1 << 40)
+    monkeypatch.setattr(automatonbytes, "LEAST_GAIN", 1 << 40)
     walk(compiler, "first", TEXTS)
     compiler.flush()
     assert not store.kept

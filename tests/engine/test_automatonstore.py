@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import engine
-from engine import exchange
-from engine.drafttable import STORE_GROUP, DraftTable
+from engine import automatonbytes, exchange
+from engine.drafttable import DraftTable
 from tests.engine.harness import DictStore, new_mask
 from tests.engine.test_exchange import wait_for
 from tests.vocabularies import small_vocabulary
@@ -28,7 +28,7 @@ Kept = dict[bytes, bytes]
 
 
 def automata_of(kept: Kept) -> Kept:
-    return {key: value for key, value in kept.items() if key.startswith(STORE_GROUP)}
+    return {key: value for key, value in kept.items() if key.startswith(automatonbytes.STORE_GROUP)}
 
 
 def built(*schemas: dict[str, Any]) -> Kept:
@@ -91,7 +91,7 @@ def test_what_was_loaded_is_not_handed_over_again(kept: Kept) -> None:
 
 
 def test_cheap_ones_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("engine.drafttable.LEAST_GAIN", 1 << 40)
+    monkeypatch.setattr("engine.automatonbytes.LEAST_GAIN", 1 << 40)
     assert built(MAIL) == {}
 
 
@@ -99,9 +99,10 @@ def test_bytes_say_all_of_an_automaton(kept: Kept) -> None:
     one, other = DraftTable(1 << 26), DraftTable(1 << 26)
     for key, value in kept.items():
         digest = bytes.fromhex(key.rpartition(b"/")[2].decode())
-        assert one.load(digest, value) >= 0 and one.knows(digest)
-        assert other.load(digest, value) == one.load(digest, value)
-    assert one.count_differing(other) == (0, len(kept))
+        took = automatonbytes.load(one, digest, value)
+        assert took >= 0 and one.knows(digest)
+        assert automatonbytes.load(other, digest, value) == took
+    assert automatonbytes.count_differing(one, other) == (0, len(kept))
 
 
 def test_damaged_ones_are_refused(kept: Kept) -> None:
@@ -111,7 +112,7 @@ def test_damaged_ones_are_refused(kept: Kept) -> None:
             b"", value[:16], value[:-1], value + b"\0", b"SYA2" + value[4:],
             value[:4] + b"\xff" + value[5:], value[:16] + b"\0", value[:16] + b"\xff" * 5,
         ):  # fmt: skip
-            assert table.load(bytes(16), damaged) == -1
+            assert automatonbytes.load(table, bytes(16), damaged) == -1
     assert table.stats()["automata"] == 0
 
 

@@ -382,7 +382,7 @@ def test_what_is_loaded_ahead_is_bounded_and_used_only_when_it_is_taken(
     forgetful()
     store = Noting()
     store.kept = {one: value, other: value, patternstore.QUICK + b"/" + b"0" * 32: value}
-    monkeypatch.setattr(patternstore, "MOST_AHEAD_BYTES", 2 * len(value) + 1)
+    monkeypatch.setattr(patternstore, "MOST_AHEAD_BYTES", 2 * len(value))
     compiler = engine.Compiler(small_vocabulary(), store=store)
     compiler.prefetch(60.0)
     stats = compiler.stats()
