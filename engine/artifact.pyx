@@ -98,9 +98,12 @@ def take_fresh(TripleTable table, Vocabulary vocabulary):
     return out
 
 
-def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary):
+def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary, *, bint is_ahead=False):
     """Adds the triples of a rule that came from a store. Returns the nanoseconds that making those
     took which were not here, or -1, and adds nothing, if any is off.
+
+    Args:
+        is_ahead: nothing has asked for it yet; ``take_used`` tells when something has.
     """
     cdef vector[EntryC] made
     cdef const uint8_t* data = value
@@ -113,7 +116,8 @@ def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary):
         if fits:
             for k in range(made.size()):
                 made[k].key.high, made[k].key.low = rule.high, rule.low
-                if table.add(&made[k], False):
+                made[k].is_ahead = is_ahead
+                if table.add(&made[k], table.epoch, False):
                     took_ns += made[k].took_ns
     return took_ns if fits else -1
 
@@ -132,7 +136,7 @@ def count_differing(TripleTable table, TripleTable other, Vocabulary vocabulary)
         theirs = other.entries
         other.guard.unlock()
         for k in range(theirs.size()):
-            mine = table.find(theirs[k].key)
+            mine = table.find(theirs[k].key, table.epoch)
             one.clear()
             two.clear()
             if mine.get() != NULL and put_body(&one, mine.get(), vocabulary) and (

@@ -5,15 +5,17 @@ are made for the places that come first. Where both tables have a state's mask, 
 automaton, their bytes are compared; these are the same however it came to be (triplebytes,
 automatonbytes).
 
-Rules are counted as they are loaded, whoever asked for them; the next grammar that is compiled with
-one of them is audited.
+Rules are counted as they are loaded, whoever asked for them; of the grammars that are compiled next
+one with such a rule is audited.
 
-Cost      about what the grammar's first masks cost, up to ``MASKS`` of them; beside requests.
+Cost      of a compile none but while an audit is due, and then a place in a queue. An audit takes
+          about what the grammar's first masks cost, up to ``MASKS`` of them; beside requests.
 Threads   any.
 Not here  what follows (exchange); patterns, which are compared where they are made (patternstore).
 """
 
 import threading
+from collections import deque
 from collections.abc import Sequence
 
 from . import artifact, automatonbytes
@@ -25,6 +27,8 @@ from .triples import TripleTable
 MASKS = 64
 #: rules that were loaded and not audited yet, remembered
 MOST_REMEMBERED = 10_000
+#: grammars that wait to be looked at; the oldest ones go
+MOST_OFFERED = 4
 
 
 class Auditor:
@@ -40,7 +44,9 @@ class Auditor:
         self._every = every
         self._left = every
         self._loaded: set[bytes] = set()
-        self._waiting: Compiled | None = None
+        self._offered: deque[Compiled] = deque(maxlen=MOST_OFFERED)
+        #: whether a grammar is wanted
+        self.is_due = False
         self._guard = threading.Lock()
 
     def note(self, digests: Sequence[bytes]) -> None:
@@ -51,25 +57,34 @@ class Auditor:
             self._left -= len(digests)
             if len(self._loaded) < MOST_REMEMBERED:
                 self._loaded.update(digests)
+            self._look_whether_due()
 
     def offer(self, compiled: Compiled) -> None:
-        """Takes the grammar, if it is time for one and it has a rule that was loaded."""
-        if not self._loaded or self._left > 0 or self._waiting is not None:
-            return
-        digests = self._loaded.intersection(compiled.costly_digests())
-        with self._guard:
-            if digests and self._waiting is None:
-                self._left = self._every
-                self._loaded -= digests
-                self._waiting = compiled
+        """A grammar that may have a rule that was loaded."""
+        self._offered.append(compiled)
 
     def run(self) -> tuple[int, int] | None:
-        """Audits the grammar that was taken: how many masks and automata differ, and how many were
-        compared.
+        """Audits one of those that were offered and have a rule that was loaded: how many masks and
+        automata differ, and how many were compared.
         """
+        while self._offered:
+            compiled = self._offered.popleft()
+            if self._takes(compiled.digests()):
+                self._offered.clear()
+                return diverging(compiled, self._triples, self._automata)
+        return None
+
+    def _takes(self, digests: set[bytes]) -> bool:
         with self._guard:
-            compiled, self._waiting = self._waiting, None
-        return None if compiled is None else diverging(compiled, self._triples, self._automata)
+            found = self._loaded & digests
+            if found:
+                self._left += self._every
+                self._loaded -= found
+                self._look_whether_due()
+        return bool(found)
+
+    def _look_whether_due(self) -> None:
+        self.is_due = self._left <= 0 and bool(self._loaded)
 
 
 def diverging(compiled: Compiled, triples: TripleTable, automata: DraftTable) -> tuple[int, int]:

@@ -10,8 +10,10 @@ Shared are automata as tables keep them (drafttable) of which each state has byt
 if building one took at least ``LEAST_GAIN`` times what fetching it is going to take.
 
 Invariants   I1 what is taken has a state at least, every target is one of its states, edges ascend, and
-                flags are those of plain rules. It may still be another rule's: that it is not is the
-                business of the store's MAC.
+                flags are those that such rules have.
+             I2 each of its states is reached from the first one and reaches a final one, as those that
+                walk in automata count on.
+                It may still be another rule's: that it is not is the business of the store's MAC.
 Cost         linear in the edges.
 """
 
@@ -94,22 +96,27 @@ def load(DraftTable table, bytes digest, bytes value):
 
 
 def count_differing(DraftTable table, DraftTable other):
-    """Of the rules whose automata both have, how many have another one there; and how many there are."""
+    """Of the rules whose automata both have, how many have another one there; and how many there are. Left
+    out are those that have no bytes in either.
+    """
     cdef vector[AutomatonPtr] theirs
     cdef AutomatonPtr mine
     cdef vector[uint8_t] one, two
     cdef size_t k
     cdef int common = 0, differing = 0
+    cdef bint fits, fits_there
     with nogil:
         other.guard.lock()
         theirs = other.automata
         other.guard.unlock()
         for k in range(theirs.size()):
             mine = table.find(theirs[k].get().high, theirs[k].get().low)
-            if mine.get() != NULL and put_automaton(&one, &mine.get().drafts, 0) and (
-                    put_automaton(&two, &theirs[k].get().drafts, 0)):
-                common += 1
-                differing += one != two
+            if mine.get() == NULL:
+                continue
+            fits = put_automaton(&one, &mine.get().drafts, 0)
+            fits_there = put_automaton(&two, &theirs[k].get().drafts, 0)
+            common += fits or fits_there
+            differing += fits != fits_there or (fits and one != two)
     return differing, common
 
 
@@ -168,7 +175,7 @@ cdef bint take_automaton(
         if not take_state(&left, <uint32_t>states, &out[0][k]):
             return False
     took_ns[0] = head.took_ns
-    return left.at == left.end
+    return left.at == left.end and is_trim(out)
 
 
 cdef bint take_state(ReaderC* left, uint32_t states, DraftC* out) noexcept nogil:
@@ -187,4 +194,50 @@ cdef bint take_state(ReaderC* left, uint32_t states, DraftC* out) noexcept nogil
         edge.low, edge.high, edge.target = <uint8_t>low, <uint8_t>(low + width), <uint32_t>target
         out.bytes.push_back(edge)
         behind = low + width + 1
+    return True
+
+
+cdef bint is_trim(const vector[DraftC]* states) noexcept nogil:
+    """I2."""
+    cdef vector[uint8_t] reached, reaches
+    cdef vector[uint32_t] todo, begin, sources
+    cdef ByteEdgeC edge
+    cdef size_t n = states.size()
+    cdef uint32_t k, at
+    reached.assign(n, False)
+    reaches.assign(n, False)
+    begin.assign(n + 2, 0)
+    reached[0] = True
+    todo.push_back(0)
+    while todo.size():
+        at = todo.back()
+        todo.pop_back()
+        for edge in states[0][at].bytes:
+            begin[edge.target + 2] += 1
+            if not reached[edge.target]:
+                reached[edge.target] = True
+                todo.push_back(edge.target)
+    # edges by their targets, of all states if all are reached
+    for k in range(<uint32_t>n):
+        if not reached[k]:
+            return False
+        begin[k + 2] += begin[k + 1]
+    sources.resize(begin[n + 1])
+    for k in range(<uint32_t>n):
+        for edge in states[0][k].bytes:
+            sources[begin[edge.target + 1]] = k
+            begin[edge.target + 1] += 1
+        if states[0][k].flags & FINAL_STATE:
+            reaches[k] = True
+            todo.push_back(k)
+    while todo.size():
+        at = todo.back()
+        todo.pop_back()
+        for k in range(begin[at], begin[at + 1]):
+            if not reaches[sources[k]]:
+                reaches[sources[k]] = True
+                todo.push_back(sources[k])
+    for k in range(<uint32_t>n):
+        if not reaches[k]:
+            return False
     return True

@@ -5,7 +5,9 @@ What is built here is handed over with the masks (exchange).
 
 Representation   key: "automata/<version>/any/<digest>", for any vocabulary: a table's have no
                  tokens (drafttable). Value: automatonbytes.
-Invariants       I1 once the store is not trusted nothing that came from it is in the table.
+Invariants       I1 once the store is not trusted nothing that came from it is in the table, and
+                    nothing is read any more.
+                 I2 what was loaded is used when a grammar first needs it, and not before.
 Threads          any.
 Not here         which automata are worth it, and their bytes (automatonbytes).
 """
@@ -47,19 +49,24 @@ class AutomatonStore:
         Args:
             until: when to stop, as ``time.monotonic`` tells it.
         """
+        if not self._is_trusted:
+            return
         found = map(artifact.digest_of, self._store.hottest(automatonbytes.STORE_GROUP, MOST_AHEAD))
         load_ahead(
             [digest for digest in found if digest and not self._table.knows(digest)],
             self._load,
             until=until,
-            has_room=lambda: 2 * self._table.stats()["bytes"] < self._table.max_bytes,
+            has_room=self._has_room,
         )
+
+    def _has_room(self) -> bool:
+        return self._is_trusted and 2 * self._table.stats()["bytes"] < self._table.max_bytes
 
     def _load(self, digests: Sequence[bytes]) -> int:
         """In one go. Returns how many there were."""
         start = time.perf_counter_ns()
         keys = [automatonbytes.store_key(digest) for digest in digests]
-        values = self._store.get_many(keys, urgent=False)
+        values = self._store.get_newest(keys)
         pairs = zip(digests, values, strict=True)
         found = [(digest, value) for digest, value in pairs if value is not None]
         with self._guard:
@@ -75,7 +82,14 @@ class AutomatonStore:
         return len(true)
 
     def hand_over(self) -> int:
-        """Puts those that were costly to build here. Returns how many."""
+        """Puts those that were costly to build here, and tells which of others' were used.
+
+        Returns:
+            how many were put.
+        """
+        used = self._table.take_used()
+        if used:
+            self._store.used([*map(automatonbytes.store_key, used)])
         fresh = automatonbytes.take_fresh(self._table)
         if fresh:
             with self._guard:

@@ -143,6 +143,7 @@ cdef uint32_t before_exit(
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t x = triple.exits[2 * number]
     if not bounds.is_text:
-        return triple.exit_counts[number]
+        # one from a store may lack them
+        return triple.exit_counts[number] if triple.exit_counts.size() else 0
     return characters(
         vocabulary, vocabulary.order[nodes[x].first], nodes[triple.node].depth, nodes[x].depth, bounds)

@@ -18,6 +18,8 @@ cdef uint32_t PLACES_FOR_ONE = 32
 # Rules of a grammar that are looked for in a store.
 cdef int MOST_COSTLY = 128
 
+NO_DIGEST = bytes(16)
+
 
 cdef class Generation:
     """Automata, rows and masks that were built together."""
@@ -40,7 +42,8 @@ cdef class Generation:
             limits.mask_items)
         made.masks = Masks.__new__(Masks)
         made.masks.open(
-            made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo, limits.mask_bytes)
+            made.arena, compiled.vocabulary, compiled.table, made.epoch, digests, features.mask_memo,
+            limits.mask_bytes)
         if compiled.ir.has_differing:
             made.suspects = new_suspects(made.arena, compiled.vocabulary)
         return made
@@ -111,12 +114,11 @@ cdef class Compiled:
                 else "mask_items" if error == MASK_ITEMS_EXCEEDED else "rows")
         raise LimitExceeded(name, getattr(self.limits, name), got)
 
-    def costly_digests(self, *, bint only_unknown=False, bint but_common=False):
-        """The digests of the rules whose masks may cost more to make than to fetch, 16 bytes each,
-        the heaviest first, ``MOST_COSTLY`` of them.
+    def unknown_digests(self, *, bint but_common=False):
+        """The digests of the rules whose masks may cost more to make than to fetch, of which this process
+        has none: 16 bytes each, the heaviest first, ``MOST_COSTLY`` of them.
 
         Args:
-            only_unknown: those of which this process has no mask.
             but_common: without the rules of most grammars, whose digests are not worked out.
         """
         cdef Generation generation = self.generation
@@ -126,8 +128,7 @@ cdef class Compiled:
         cdef DigestC digest
         if self.table is None:
             return []
-        for rule in self.ir.costly_rules(MOST_COSTLY, but_common=but_common):
-            rules.push_back(rule)
+        self.ir.costly_rules(MOST_COSTLY, but_common, &rules)
         if rules.size() == 0:
             return []
         with nogil:
@@ -140,7 +141,18 @@ cdef class Compiled:
             generation.arena.guard.unlock()
         return [
             bytes_of(digest) for digest in digests
-            if not is_none(digest) and not (only_unknown and self.table.has_rule(digest.high, digest.low))]
+            if not is_none(digest) and not self.table.has_rule(digest.high, digest.low)]
+
+    def digests(self):
+        """The digests of all rules that have one, and of free text where there is some."""
+        cdef Digests digests = Digests(self.ir, count_registers=self.features.count_registers)
+        cdef set found = set()
+        cdef uint32_t rule
+        if self.ir.dispatches.size():
+            found.add(bytes_of(DigestC(PLAIN_TEXT, PLAIN_TEXT)))
+        for rule in range(<uint32_t>self.ir.rules.size()):
+            found.add(digests.of_rule(rule))
+        return found - {NO_DIGEST}
 
     def with_tags(self, tags):
         """The same structural tag with more tags in its outermost set of tags.
@@ -165,7 +177,7 @@ cdef class Compiled:
         each mask, from the start on, and can be called again to go further. What would pass a limit
         is left out, for the text may never get there.
         """
-        cdef Generation generation = self.generation
+        cdef Generation generation = self.current()
         cdef Prefill prefill = Prefill(
             generation.arena, generation.masks, escapes=False, leaves_out=True)
         prefill.run(budget * PLACES_FOR_ONE, budget)
@@ -179,7 +191,7 @@ cdef class Compiled:
         Raises:
             LimitExceeded: there are more than ``most`` states, or infinitely many (recursion).
         """
-        cdef Generation generation = self.generation
+        cdef Generation generation = self.current()
         cdef Prefill prefill = Prefill(generation.arena, generation.masks, escapes=True)
         prefill.run(most, most)
         self.raise_limit(prefill.error, generation.arena.error_got)

@@ -1,7 +1,7 @@
 """Built automata by rule digest, shared by all grammars of one compiler.
 
-Kept are plain rules that are built whole, refer to nothing and have no token edges: patterns,
-formats, numbers, string bodies.
+Kept are rules that are built whole, refer to nothing and have no token edges: patterns, formats,
+numbers, string bodies, and the bodies of texts whose characters are counted.
 Their states mean the same in every grammar; the numbers of rules and of token sets would not.
 
 What took long to build goes to a store and comes from it (automatonbytes, automatonstore).
@@ -12,10 +12,11 @@ Bounds       `max_bytes`; past it everything is dropped at once, which only cost
 Threads      a mutex of its own, never held while anything is built.
 """
 
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex
 
+from .digests cimport DigestC
 from .draft cimport DraftC
 from .hashing cimport U64MapC
 from .pool cimport vector
@@ -37,11 +38,13 @@ cdef class DraftTable:
     cdef readonly uint64_t hits, misses, evictions
     cdef uint64_t made, made_ns
     cdef vector[AutomatonPtr] fresh       # costly ones that were built here and not handed over yet
+    cdef vector[uint8_t] is_ahead         # by automaton: loaded before anything asked for it, not found since
+    cdef vector[DigestC] used             # loaded ahead, and first found since the last `take_used`
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil
     # one that was built here
     cdef void add(self, AutomatonPtr automaton) noexcept nogil
     # one that came from a store
     cdef void add_loaded(self, AutomatonPtr automaton) noexcept nogil
     cdef void take_fresh(self, vector[AutomatonPtr]* out) noexcept nogil
-    cdef void keep(self, AutomatonPtr automaton) noexcept nogil
+    cdef void keep(self, AutomatonPtr automaton, bint is_ahead) noexcept nogil
     cdef void clear(self) noexcept nogil

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from .digests cimport DigestC, digest_from
+from .digests cimport DigestC, bytes_of, digest_from
 from .draft cimport LOOP_STATE, ByteEdgeC, DraftC
 from .hashing cimport MISSING, map_clear, map_get, map_put, mix
 from .pool cimport vector
@@ -39,6 +39,9 @@ cdef class DraftTable:
         if at != MISSING and self.automata[at].get().high == high and self.automata[at].get().low == low:
             found = self.automata[at]
             self.hits += 1
+            if self.is_ahead[at]:
+                self.is_ahead[at] = False
+                self.used.push_back(DigestC(high, low))
         else:
             self.misses += 1
         self.guard.unlock()
@@ -48,14 +51,14 @@ cdef class DraftTable:
         self.guard.lock()
         self.made += 1
         self.made_ns += automaton.get().took_ns
-        self.keep(automaton)
+        self.keep(automaton, False)
         if automaton.get().took_ns >= FRESH_NS and self.fresh.size() < MOST_FRESH:
             self.fresh.push_back(automaton)
         self.guard.unlock()
 
     cdef void add_loaded(self, AutomatonPtr automaton) noexcept nogil:
         self.guard.lock()
-        self.keep(automaton)
+        self.keep(automaton, True)
         self.guard.unlock()
 
     cdef void take_fresh(self, vector[AutomatonPtr]* out) noexcept nogil:
@@ -65,7 +68,7 @@ cdef class DraftTable:
         out.swap(self.fresh)
         self.guard.unlock()
 
-    cdef void keep(self, AutomatonPtr automaton) noexcept nogil:
+    cdef void keep(self, AutomatonPtr automaton, bint is_ahead) noexcept nogil:
         """Under the guard."""
         cdef uint64_t key = key_hash(automaton.get().high, automaton.get().low)
         cdef size_t size = automaton_bytes(automaton.get())
@@ -76,11 +79,14 @@ cdef class DraftTable:
         if map_get(&self.index, key) == MISSING:
             map_put(&self.index, key, <uint32_t>self.automata.size())
             self.automata.push_back(automaton)
+            self.is_ahead.push_back(is_ahead)
             self.held += size
 
     cdef void clear(self) noexcept nogil:
         map_clear(&self.index)
         self.automata.clear()
+        self.is_ahead.clear()
+        self.used.clear()
         self.fresh.clear()
         self.held = 0
 
@@ -100,6 +106,16 @@ cdef class DraftTable:
             at = map_get(&self.index, key_hash(wanted.high, wanted.low))
             self.guard.unlock()
         return at != MISSING
+
+    def take_used(self):
+        """The digests of rules whose automata were loaded and found since the last call."""
+        cdef vector[DigestC] taken
+        cdef DigestC each
+        with nogil:
+            self.guard.lock()
+            taken.swap(self.used)
+            self.guard.unlock()
+        return [bytes_of(each) for each in taken]
 
     def stats(self):
         """Automata and bytes held, hits and misses, how often everything was dropped; and how many were

@@ -1,16 +1,18 @@
 """One piece of work that is done soon after it was asked for, on a thread of its own.
 
-However often it is asked for meanwhile, it is done once; work that says there may be more is done
-again after as long a pause.
+However often it is asked for meanwhile, it is done once; it is done again after as long a pause
+while it says that there may be more, and for some time after it was asked for last.
 
+Cost      while the thread runs, asking is to set a flag and to look at the process's number.
 Threads   ``ask`` from anywhere, and it never waits for the work. The thread ends when nothing is
-          asked for, so that it holds nothing. It is a daemon: who needs the work done before the
-          end does it himself.
+          asked for, so that it holds nothing; a fork has its own. It is a daemon: who needs the
+          work done before the end does it himself.
 """
 
+import os
 import threading
 from collections.abc import Callable
-from time import sleep
+from time import monotonic, sleep
 
 
 class Errand:
@@ -18,39 +20,61 @@ class Errand:
     Args:
         work: returns whether to come back. It must not raise.
         pause_seconds: between asking and doing.
+        linger_seconds: for which it is done again and again after it was asked for.
         name: of the thread.
     """
 
-    def __init__(self, work: Callable[[], bool], *, pause_seconds: float, name: str) -> None:
+    def __init__(
+        self,
+        work: Callable[[], bool],
+        *,
+        pause_seconds: float,
+        linger_seconds: float = 0.0,
+        name: str,
+    ) -> None:
         self._work = work
         self._pause_seconds = pause_seconds
+        self._linger_seconds = linger_seconds
         self._name = name
         self._is_asked = False
-        self._thread: threading.Thread | None = None
+        #: in which the thread runs; none has the number 0
+        self._process = 0
         self._guard = threading.Lock()
 
     def ask(self) -> None:
         """Has it done; nothing happens where no thread is to be had."""
-        thread = self._thread
-        if self._is_asked and thread is not None and thread.is_alive():
-            return
+        # in this order: a thread that is about to end looks whether it is asked for after it has
+        # said that it does
+        self._is_asked = True
+        if self._process != os.getpid():
+            self._start()
+
+    def _start(self) -> None:
         with self._guard:
-            self._is_asked = True
-            if self._thread is not None and self._thread.is_alive():
+            if self._process == os.getpid():
                 return
-            self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+            self._process = os.getpid()
             try:
-                self._thread.start()
+                thread.start()
             except RuntimeError:
-                self._thread = None
+                self._process = 0
 
     def _run(self) -> None:
+        until = 0.0
         while True:
             sleep(self._pause_seconds)
-            self._is_asked = False
-            if self._work():
-                continue
-            with self._guard:
-                if not self._is_asked:
-                    self._thread = None
-                    return
+            if self._is_asked:
+                self._is_asked = False
+                until = monotonic() + self._linger_seconds
+            if not self._work() and monotonic() >= until and self._ends():
+                return
+
+    def _ends(self) -> bool:
+        """Whether nobody has asked meanwhile; who asks from now on starts another thread."""
+        with self._guard:
+            self._process = 0
+            is_asked = self._is_asked
+            if is_asked:
+                self._process = os.getpid()
+            return not is_asked

@@ -100,7 +100,6 @@ class Exchange:
         #: whether what lies in the store is believed; never again once it is not
         self.is_trusted = True
         self._is_warm = False
-        self._linger_until = 0.0
         self._asked = Asked()
         self._counts = dict.fromkeys(_COUNTERS, 0)
         #: those of rules that were costly to build
@@ -111,7 +110,10 @@ class Exchange:
         self._adding = threading.Lock()
         self._handing_over = threading.Lock()
         self._errand = Errand(
-            self._run_errand, pause_seconds=HAND_OVER_SECONDS, name="engine-exchange"
+            self._run_errand,
+            pause_seconds=HAND_OVER_SECONDS,
+            linger_seconds=LINGER_SECONDS,
+            name="engine-exchange",
         )
 
     # -- reading -----------------------------------------------------------------------------------
@@ -119,37 +121,40 @@ class Exchange:
         """Loads the costly rules of a grammar that nothing is known of here. Those of most grammars
         were looked for while warming up.
         """
-        wanted = compiled.costly_digests(only_unknown=True, but_common=self._is_warm)
-        asked = self._asked.due(wanted)[:MOST_ASKED] if wanted and self.is_trusted else []
-        if asked:
-            hits = self._load_present(asked)
-            outcome = "none" if not hits else "perfect" if hits == len(asked) else "partial"
-            self._count(**{outcome: 1})
-        self._auditor.offer(compiled)
-        self.wake()
+        wanted = compiled.unknown_digests(but_common=self._is_warm)
+        if wanted and self.is_trusted:
+            self._look_for(self._asked.due(wanted)[:MOST_ASKED])
+        if self._auditor.is_due:
+            self._auditor.offer(compiled)
+        self._errand.ask()
 
-    def _load_present(self, digests: list[bytes]) -> int:
-        """Reads for those that may be there. Returns how many were."""
+    def _look_for(self, digests: list[bytes]) -> None:
+        """Reads for those that may be there."""
+        if not digests:
+            return
         present = [each for each in digests if self._store.may_have(self._key(each))]
         if len(present) < len(digests):
             self._asked.note(digests)
             self._count(misses=len(digests) - len(present))
-        return self._load(self._store.get_many, present)
+        hits = self._load(present, is_ahead=False)
+        outcome = "none" if not hits else "perfect" if hits == len(digests) else "partial"
+        self._count(**{outcome: 1})
 
     def wake(self) -> None:
         """A grammar is used: what its decoding makes will be handed over."""
-        self._linger_until = time.monotonic() + LINGER_SECONDS
         self._errand.ask()
 
     def prefetch(self, seconds: float) -> int:
         """See ``Compiler.prefetch``."""
+        if not self.is_trusted:
+            return 0
         now = time.monotonic()
         group = artifact.store_group(self._vocabulary.fingerprint)
         found = map(artifact.digest_of, self._store.hottest(group, MOST_AHEAD))
         wanted = [digest for digest in found if digest and not self._triples.knows(digest)]
         loaded = load_ahead(
             wanted,
-            partial(self._load, partial(self._store.get_many, urgent=False)),
+            partial(self._load, is_ahead=True),
             until=now + MASKS_PART * seconds,
             has_room=lambda: 2 * self._triples.stats()["bytes"] < self._limits.triple_bytes,
         )
@@ -175,29 +180,30 @@ class Exchange:
         if not self.is_trusted:
             return []
         # what others are done with since the compile has asked
-        self._load(self._store.get_newest, self._missing(compiled))
+        self._load(self._missing(compiled), is_ahead=True)
         missing = self._missing(compiled)
         if not missing:
             return []
         leases = claim_or_wait(self._store, [*map(self._key, missing)], wait_seconds)
         if not leases:
-            self._load(self._store.get_newest, missing)
+            self._load(missing, is_ahead=True)
         return leases
 
     def _missing(self, compiled: Compiled) -> list[bytes]:
-        return compiled.costly_digests(only_unknown=True)[:MOST_ASKED]
+        return compiled.unknown_digests()[:MOST_ASKED]
 
-    def _load(
-        self, get: Callable[[Sequence[bytes]], list[bytes | None]], digests: list[bytes]
-    ) -> int:
-        """In one go. Returns how many rules there were."""
+    def _load(self, digests: Sequence[bytes], *, is_ahead: bool) -> int:
+        """In one go. Returns how many rules there were. What is loaded ahead is used when something
+        finds it: else what is loaded at start would be used most for ever.
+        """
         if not digests or not self.is_trusted:
             return 0
         self._asked.note(digests)
         start = time.perf_counter_ns()
-        values = get([self._key(digest) for digest in digests])
+        keys = [self._key(digest) for digest in digests]
+        values = self._store.get_newest(keys) if is_ahead else self._store.get_many(keys)
         read = time.perf_counter_ns()
-        took = self._add(digests, values)
+        took = self._add(digests, values, is_ahead=is_ahead)
         hits = sum(each >= 0 for each in took)
         self._count(
             hits=hits,
@@ -209,7 +215,9 @@ class Exchange:
         )
         return hits
 
-    def _add(self, digests: list[bytes], values: list[bytes | None]) -> list[int]:
+    def _add(
+        self, digests: Sequence[bytes], values: Sequence[bytes | None], *, is_ahead: bool
+    ) -> list[int]:
         """Of each value that there is, the nanoseconds that making what is new in it took; -1 where
         it is refused.
         """
@@ -218,7 +226,9 @@ class Exchange:
             if not self.is_trusted:
                 return [-1] * len(found)
             took = [
-                artifact.load(self._triples, digest, value or b"", self._vocabulary)
+                artifact.load(
+                    self._triples, digest, value or b"", self._vocabulary, is_ahead=is_ahead
+                )
                 for digest, value in found
             ]
         added = zip(found, took, strict=True)
@@ -237,6 +247,9 @@ class Exchange:
             whether there were any.
         """
         with self._handing_over:
+            used = self._triples.take_used()
+            if used:
+                self._store.used([*map(self._key, used)])
             fresh = self._triples.fresh_rules()
             if self.automata.hand_over() + len(fresh) == 0:
                 return False
@@ -256,7 +269,7 @@ class Exchange:
         if not self.is_trusted:
             return
         values = self._store.get_newest([self._key(digest) for digest in digests])
-        took = self._add(digests, values)
+        took = self._add(digests, values, is_ahead=False)
         self._count(
             joined=sum(each > 0 for each in took), saved_ns=sum(each for each in took if each > 0)
         )
@@ -267,7 +280,7 @@ class Exchange:
         except Exception:
             _log.exception("an audit of masks from the store failed")
         try:
-            return self.flush() or time.monotonic() < self._linger_until
+            return self.flush()
         except Exception:
             _log.exception("what was learnt is not shared")
             return False

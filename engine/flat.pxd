@@ -169,6 +169,7 @@ cdef class FlatIR:
     # while loading: edges a node takes when written out, about; and whether it has the empty word
     cdef vector[uint32_t] weights
     cdef void weigh_rules(self) noexcept nogil
+    cdef void costly_rules(self, size_t most, bint but_common, vector[uint32_t]* out) noexcept nogil
     cdef vector[uint32_t] widths          # by node: characters of the largest class written out in it
     cdef vector[uint8_t] nullable
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
-from libcpp.algorithm cimport binary_search
+from libcpp.algorithm cimport binary_search, sort
 
 from .hashing cimport MISSING, map_get, map_put
 from .ir cimport NO_SET, Grammar
@@ -113,16 +113,19 @@ cdef class FlatIR:
                 if widest > WIDE_CHARS:
                     rule.weight = max(rule.weight, <uint32_t>COSTLY_EDGES)
 
-    def costly_rules(self, most, *, bint but_common=False):
+    cdef void costly_rules(self, size_t most, bint but_common, vector[uint32_t]* out) noexcept nogil:
         """The rules whose masks may cost more to make than to fetch, so many of the heaviest;
         ``but_common``: without those of most grammars.
         """
+        cdef vector[uint64_t] found     # what is missing to the greatest weight, and the rule
         cdef uint32_t r
-        found = []
+        cdef size_t k
         for r in range(<uint32_t>self.rules.size()):
             if self.rules[r].weight >= COSTLY_EDGES and not (but_common and self.rules[r].common):
-                found.append((-int(self.rules[r].weight), r))
-        return [rule for _, rule in sorted(found)[:most]]
+                found.push_back(<uint64_t>(NO_MAXIMUM - self.rules[r].weight) << 32 | r)
+        sort(found.begin(), found.end())
+        for k in range(min(most, found.size())):
+            out.push_back(<uint32_t>found[k])
 
     cdef int load_node(self, uint32_t number) except -1:
         """Makes the rules and sets of one node; its children have theirs (I1)."""

@@ -41,12 +41,13 @@ cdef class Masks:
     """The masks of one arena over one vocabulary."""
 
     cdef void open(
-        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep, size_t max_bytes
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, uint64_t epoch, Digests digests, bint keep,
+        size_t max_bytes
     ):
         """Makes it ready: there is no other way."""
         self.arena = arena
         self.vocabulary = vocabulary
-        self.table = table
+        self.table, self.epoch = table, epoch
         self.maker = TripleMaker.__new__(TripleMaker)
         self.maker.automata, self.maker.vocabulary = arena.automata, vocabulary
         self.keep = keep
@@ -282,13 +283,13 @@ cdef class Masks:
         entry.key.high, entry.key.low = digest.high, digest.low
         entry.key.state, entry.key.node = state - self.arena.automata.first[rule], node
         if shared:
-            entry.triple = self.table.find(entry.key)
+            entry.triple = self.table.find(entry.key, self.epoch)
         if entry.triple.get() == NULL:
             entry.triple = self.make_timed(state, node, rule, filtered, &entry.took_ns)
             if shared:
                 entry.triple.get().shared = True
                 entry.bytes = triple_bytes(entry.triple.get())
-                self.table.add(&entry, True)
+                self.table.add(&entry, self.epoch, True)
         found = <uint32_t>self.triples.size()
         map_put(&self.triple_ids, local, found)
         self.triples.push_back(entry.triple)
@@ -335,7 +336,7 @@ cdef class Masks:
         entry.key.high = entry.key.low = PLAIN_TEXT
         entry.key.state = entry.key.node = 0
         if self.table is not None:
-            entry.triple = self.table.find(entry.key)
+            entry.triple = self.table.find(entry.key, self.epoch)
         if entry.triple.get() == NULL:
             start = nanoseconds()
             entry.triple = plain_text_triple(self.vocabulary)
@@ -343,7 +344,7 @@ cdef class Masks:
             if self.table is not None:
                 entry.triple.get().shared = True
                 entry.bytes = triple_bytes(entry.triple.get())
-                self.table.add(&entry, True)
+                self.table.add(&entry, self.epoch, True)
         return entry.triple
 
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:
@@ -581,7 +582,7 @@ cdef class Masks:
         """How many iterations are over where a token's rest of some bytes begins."""
         cdef uint32_t t = rest.tokens[number]
         if not bounds.is_text:
-            return rest.counts[number]
+            return rest.counts[number] if rest.counts.size() else 0
         return characters(
             self.vocabulary, t, self.vocabulary.nodes[triple.node].depth,
             self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - length, bounds)

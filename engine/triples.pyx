@@ -40,30 +40,35 @@ cdef class TripleTable:
         self.hits = self.misses = self.evictions = 0
         self.made = self.made_ns = self.epoch = 0
 
-    cdef TriplePtr find(self, TripleKeyC key) noexcept nogil:
-        """The triple, or a null pointer."""
+    cdef TriplePtr find(self, TripleKeyC key, uint64_t epoch) noexcept nogil:
+        """The triple, or a null pointer; as always for who began in another epoch."""
         cdef TriplePtr found
         cdef uint32_t at
         self.guard.lock()
-        at = map_get(&self.index, key_hash(key))
+        at = map_get(&self.index, key_hash(key)) if epoch == self.epoch else <uint32_t>MISSING
         if at != MISSING and same_key(self.entries[at].key, key):
             found = self.entries[at].triple
             self.hits += 1
+            if self.entries[at].is_ahead:
+                self.entries[at].is_ahead = False
+                self.used.push_back(at)
         else:
             self.misses += 1
         self.guard.unlock()
         return found
 
-    cdef bint add(self, EntryC* entry, bint is_fresh) noexcept nogil:
-        """``is_fresh``: made here, so the store does not have it yet. False: there is one already."""
+    cdef bint add(self, EntryC* entry, uint64_t epoch, bint is_fresh) noexcept nogil:
+        """``is_fresh``: made here, so the store does not have it yet. False: there is one already, or it
+        was made of what is forgotten since.
+        """
         cdef uint64_t key = key_hash(entry.key), rule = rule_hash(entry.key)
         cdef uint32_t number
         cdef bint is_new
         self.guard.lock()
-        if self.held + entry.bytes > self.max_bytes:
+        if epoch == self.epoch and self.held + entry.bytes > self.max_bytes:
             self.clear()
             self.evictions += 1
-        is_new = map_get(&self.index, key) == MISSING
+        is_new = epoch == self.epoch and map_get(&self.index, key) == MISSING
         if is_new:
             number = <uint32_t>self.entries.size()
             map_put(&self.index, key, number)
@@ -82,6 +87,7 @@ cdef class TripleTable:
         self.older.clear()
         self.entries.clear()
         self.fresh.clear()
+        self.used.clear()
         self.held = 0
 
     cdef void count_made(self, uint64_t took_ns) noexcept nogil:
@@ -130,6 +136,18 @@ cdef class TripleTable:
             self.guard.unlock()
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
 
+    def take_used(self):
+        """The digests of rules that were loaded ahead and found since the last call."""
+        cdef vector[TripleKeyC] keys
+        cdef uint32_t at
+        with nogil:
+            self.guard.lock()
+            for at in self.used:
+                keys.push_back(self.entries[at].key)
+            self.used.clear()
+            self.guard.unlock()
+        return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
+
     cdef bint has_rule(self, uint64_t high, uint64_t low) noexcept nogil:
         cdef uint32_t at
         self.guard.lock()
@@ -143,7 +161,9 @@ cdef class TripleTable:
         return self.has_rule(rule.high, rule.low)
 
     def drop_all(self):
-        """Forgets everything, since some of it is not true; grammars begin anew with their next matcher."""
+        """Forgets everything, since some of it is not true, and takes nothing of what was begun before:
+        grammars begin anew with their next matcher.
+        """
         with nogil:
             self.guard.lock()
             self.clear()

@@ -176,8 +176,10 @@ class PatternStore:
             return {**self._counts, "ahead_bytes": self._ahead_bytes}
 
 
-class GrammarPatterns:
+cdef class GrammarPatterns:
     """A compiler's ``PatternStore`` for one grammar, whose compile waits so long and no longer."""
+    cdef object _patterns, _store
+    cdef object _left_ns, _left_seconds
 
     def __init__(self, patterns):
         self._patterns = patterns

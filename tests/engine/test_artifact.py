@@ -184,6 +184,67 @@ def test_every_damage_is_refused() -> None:
     assert tried >= CHANGES.keys()
 
 
+#: texts whose characters are counted, an array whose members are, and one that is searched
+COUNTED = (
+    {"type": "string", "maxLength": 6},
+    {"type": "string", "pattern": '^[^"x]*$', "minLength": 2, "maxLength": 6},
+    {"type": "array", "items": {"enum": ["a", "bb"]}, "maxItems": 7},
+    {"type": "string", "pattern": "ab.*c"},
+)
+COUNTED_TEXTS = (b'"ab"', b'"aaaaaa"', '"äöüß"'.encode(), b'["a", "bb", "a"]')
+
+
+def walk_counted(compiler: engine.Compiler) -> list[bytes]:
+    mask, found = new_mask(compiler.vocabulary), []
+    for schema in COUNTED:
+        compiled = compiler.compile_json_schema(schema)
+        for text in COUNTED_TEXTS:
+            matcher = engine.Matcher(compiled)
+            for byte in text:
+                matcher.fill_bitmask(mask)
+                found.append(mask.tobytes())
+                if not matcher.accept_bytes(bytes([byte])):
+                    break
+    return found
+
+
+@pytest.fixture(scope="module")
+def counted() -> dict[bytes, bytes]:
+    store = DictStore()
+    compiler = engine.Compiler(small_vocabulary(), store=store)
+    walk_counted(compiler)
+    compiler.flush()
+    return {key: value for key, value in store.kept.items() if key.startswith(b"masks/")}
+
+
+def taken(kept: dict[bytes, bytes]) -> engine.Compiler:
+    store = DictStore()
+    store.kept = kept
+    compiler = engine.Compiler(small_vocabulary(), store=store)
+    compiler.prefetch(60.0)
+    assert compiler.stats()["store_hits"] > 0
+    return compiler
+
+
+def test_masks_without_counts_break_no_rule_that_counts(counted: dict[bytes, bytes]) -> None:
+    changed, cleared = {}, 0
+    for key, value in counted.items():
+        found = triples(value)
+        for triple in found:
+            cleared += bool(triple.counts)
+            triple.counts = []
+        changed[key] = value[: HEAD.size] + b"".join(triple.value() for triple in found)
+    assert cleared
+    walk_counted(taken(changed))
+
+
+def test_masks_of_any_rule_break_no_other(counted: dict[bytes, bytes]) -> None:
+    """What only who has the key can do: the masks may be wrong, and nothing worse."""
+    keys, values = list(counted), list(counted.values())
+    for shift in range(1, len(keys)):
+        walk_counted(taken(dict(zip(keys, values[shift:] + values[:shift], strict=True))))
+
+
 def test_another_vocabularys_values_are_refused() -> None:
     small = small_vocabulary()
     other = engine.Vocabulary(

@@ -9,6 +9,7 @@ import engine
 from engine import automatonbytes, exchange
 from engine.drafttable import DraftTable
 from tests.engine.harness import DictStore, new_mask
+from tests.engine.test_artifact import Left, number
 from tests.engine.test_exchange import wait_for
 from tests.vocabularies import small_vocabulary
 
@@ -41,6 +42,40 @@ def built(*schemas: dict[str, Any]) -> Kept:
         walk(compiler, schema)
     compiler.flush()
     return {key: value for key, value in automata_of(store.kept).items() if key not in before}
+
+
+States = list[tuple[int, list[tuple[int, int, int]]]]  # flags; low, high and target of each edge
+FINAL, LOOP, HEAD_BYTES = 1, 2, 16
+
+
+def digest_of(key: bytes) -> bytes:
+    return bytes.fromhex(key.rpartition(b"/")[2].decode())
+
+
+def states_of(value: bytes) -> States:
+    """As they are told in automatonbytes' header."""
+    left, states = Left(value[HEAD_BYTES:]), []
+    for _ in range(left.number()):
+        flags, edges, behind = left.number(), [], 0
+        for _ in range(left.number()):
+            low = behind + left.number()
+            high = low + left.number()
+            edges.append((low, high, left.number()))
+            behind = high + 1
+        states.append((flags, edges))
+    assert left.at == len(left.data)
+    return states
+
+
+def value_of(head: bytes, states: States) -> bytes:
+    out = bytearray(head + number(len(states)))
+    for flags, edges in states:
+        out += number(flags) + number(len(edges))
+        behind = 0
+        for low, high, target in edges:
+            out += number(low - behind) + number(high - low) + number(target)
+            behind = high + 1
+    return bytes(out)
 
 
 def walk(compiler: engine.Compiler, schema: dict[str, Any]) -> list[bytes]:
@@ -96,13 +131,19 @@ def test_cheap_ones_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bytes_say_all_of_an_automaton(kept: Kept) -> None:
-    one, other = DraftTable(1 << 26), DraftTable(1 << 26)
+    """Loaded, it has the flags, edges and targets of the one that was built."""
+    builder, loaded = engine.Compiler(small_vocabulary()), DraftTable(1 << 26)
+    for schema in SCHEMAS:
+        walk(builder, schema)
     for key, value in kept.items():
-        digest = bytes.fromhex(key.rpartition(b"/")[2].decode())
-        took = automatonbytes.load(one, digest, value)
-        assert took >= 0 and one.knows(digest)
-        assert automatonbytes.load(other, digest, value) == took
-    assert automatonbytes.count_differing(one, other) == (0, len(kept))
+        took = automatonbytes.load(loaded, digest_of(key), value)
+        assert took >= 0 and loaded.knows(digest_of(key))
+        states = states_of(value)
+        assert any(flags & FINAL for flags, _ in states)
+        assert value_of(value[:HEAD_BYTES], states) == value
+    built_here: DraftTable = builder._automata  # type: ignore[assignment]
+    assert automatonbytes.count_differing(built_here, loaded) == (0, len(kept))
+    assert any(flags & LOOP for value in kept.values() for flags, _ in states_of(value))
 
 
 def test_damaged_ones_are_refused(kept: Kept) -> None:
@@ -116,18 +157,55 @@ def test_damaged_ones_are_refused(kept: Kept) -> None:
     assert table.stats()["automata"] == 0
 
 
-def test_no_change_of_a_byte_breaks_what_walks_in_it(kept: Kept) -> None:
+def test_states_without_a_way_in_or_out_are_refused(kept: Kept) -> None:
+    """Who walks in an automaton counts on reaching its end from everywhere."""
+    for key, value in kept.items():
+        head, states = value[:HEAD_BYTES], states_of(value)
+        at = next(at for at, (flags, edges) in enumerate(states) if edges and not flags & FINAL)
+        flags, edges = states[at]
+        onto_itself = [(low, high, at) for low, high, _ in edges]
+        for name, changed in (
+            ("a state that nobody reaches", [*states, (FINAL, [])]),
+            ("many of them", [*states, *[(0, [])] * 1000]),
+            ("a dead end", [*states[:at], (flags, []), *states[at + 1 :]]),
+            ("a circle", [*states[:at], (flags, onto_itself), *states[at + 1 :]]),
+            ("no end at all", [(flags & ~FINAL, edges) for flags, edges in states]),
+        ):
+            table = DraftTable(1 << 26)
+            assert automatonbytes.load(table, digest_of(key), value_of(head, changed)) == -1, name
+            assert table.stats()["automata"] == 0
+
+
+def test_no_change_breaks_what_walks_in_it(kept: Kept) -> None:
     """What is taken of a changed value is an automaton, if another one."""
     chance, taken = random.Random(7), 0
-    for key, value in kept.items():
+    for schema_of, (key, value) in zip(SCHEMAS, kept.items(), strict=True):
         for _ in range(60):
-            at = chance.randrange(16, len(value))
-            changed = value[:at] + bytes([chance.randrange(256)]) + value[at + 1 :]
-            compiler = warmed({key: changed})
+            states = states_of(value)
+            for _ in range(chance.choice((1, 2, 5))):
+                change(chance, states)
+            compiler = warmed({key: value_of(value[:HEAD_BYTES], states)})
             taken += compiler.stats()["store_automaton_hits"]
             for schema in SCHEMAS:
                 walk(compiler, schema)
-    assert taken > 0
+            compiler.compile_json_schema(schema_of).prepare(16)
+    assert taken > 10
+
+
+def change(chance: random.Random, states: "States") -> None:
+    """An edge's target or bytes, a state's flags."""
+    at = chance.randrange(len(states))
+    flags, edges = states[at]
+    if not edges or chance.random() < 0.2:
+        states[at] = chance.randrange(4), edges
+        return
+    k = chance.randrange(len(edges))
+    low, high, target = edges[k]
+    if chance.random() < 0.3:
+        high = chance.randrange(low, high + 1)
+    else:
+        target = chance.randrange(len(states))
+    states[at] = flags, [*edges[:k], (low, high, target), *edges[k + 1 :]]
 
 
 def test_one_that_counts_is_not_taken_for_one_that_does_not() -> None:
@@ -152,6 +230,74 @@ def test_a_false_one_is_found_and_nothing_of_the_store_stays_in_use(
     wait_for(lambda: compiler.stats()["store_audit_divergence"] > 0)
     wait_for(lambda: compiler.epoch > 1)
     assert walk(compiler, MAIL) == truth
+
+
+@pytest.mark.parametrize("how", ["an answer under way", "masks made ahead"])
+def test_what_a_false_one_led_to_is_not_shared_when_it_was_found(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever began with it goes on with it, by himself."""
+    monkeypatch.setattr(exchange, "HAND_OVER_SECONDS", 0.01)
+    ((mail, _),), ((_, false),) = built(MAIL).items(), built(SEARCHED).items()
+    truth = walk(engine.Compiler(small_vocabulary()), MAIL)
+    compiler = warmed({mail: false}, audit_every=1)
+    compiled = compiler.compile_json_schema(MAIL)
+    before = engine.Matcher(compiled)
+    assert before.accept_bytes(b'"')
+    wait_for(lambda: compiler.epoch > 1)
+    if how == "masks made ahead":
+        compiled.prepare(64)
+    for byte in TEXTS[1][1:]:
+        before.fill_bitmask(new_mask(compiler.vocabulary))
+        assert before.accept_bytes(bytes([byte])), "as it began"
+    assert walk(compiler, MAIL) == truth
+    compiler.flush()
+    store: Any = compiler._exchange._store  # type: ignore[union-attr]
+    theirs = {key: value for key, value in store.kept.items() if key.startswith(b"masks/")}
+    assert walk(warmed(theirs), MAIL) == truth
+
+
+def test_a_false_one_of_a_light_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few edges when it is written out, many states: no compile looks for its masks."""
+    monkeypatch.setattr(exchange, "HAND_OVER_SECONDS", 0.01)
+    store, light = DictStore(), "x[ab]*a[ab]{9}z"
+    compiler = engine.Compiler(small_vocabulary(), store=store)
+    compiler.flush()
+    before = set(automata_of(store.kept))
+    matcher = engine.Matcher(compiler.compile_regex(light))
+    assert matcher.accept_bytes(b"xab")
+    compiler.flush()
+    (key,) = set(automata_of(store.kept)) - before
+    ((_, false),) = built(SEARCHED).items()
+    compiler = warmed({key: false}, audit_every=1)
+    compiler.compile_regex(light)
+    wait_for(lambda: compiler.stats()["store_audit_divergence"] > 0)
+
+
+def test_nothing_is_read_of_a_store_that_is_not_trusted(kept: Kept) -> None:
+    compiler = warmed(kept)
+    trusted = compiler.stats()
+    compiler._exchange._distrust("as an audit does")  # type: ignore[union-attr]
+    store: Any = compiler._exchange._store  # type: ignore[union-attr]
+    store.get_newest = store.get_many = store.hottest = None
+    assert compiler.prefetch(60) == 0
+    walk(compiler, MAIL)
+    assert compiler.stats()["store_automaton_hits"] == trusted["store_automaton_hits"]
+    assert compiler.stats()["store_automaton_read_ns"] == trusted["store_automaton_read_ns"]
+
+
+def test_what_is_loaded_at_start_is_used_when_a_grammar_needs_it(kept: Kept) -> None:
+    noted: list[bytes] = []
+    compiler = warmed(kept)
+    store: Any = compiler._exchange._store  # type: ignore[union-attr]
+    store.used = noted.extend
+    compiler.flush()
+    assert not noted
+    ((mail, _),) = built(MAIL).items()
+    for _ in range(2):
+        walk(compiler, MAIL)
+        compiler.flush()
+    assert noted == [mail]
 
 
 def test_true_ones_pass_an_audit(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
