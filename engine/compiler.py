@@ -261,7 +261,7 @@ class Compiler:
         """Spec -> IR -> automata."""
         grammar = Grammar(self.limits)
         if self._exchange is not None:
-            grammar.shared[PATTERNS] = self._exchange.patterns.for_one()
+            grammar.shared[PATTERNS] = self._exchange.patterns
         grammar.root = grammar.rule("root", build(grammar, spec))
         return self._finish(grammar)
 

@@ -3,7 +3,7 @@
 However often it is asked for meanwhile, it is done once; it is done again after as long a pause
 while it says that there may be more, and for some time after it was asked for last.
 
-Cost      while the thread runs, asking is to set a flag and to look at the process's number.
+Cost      while the thread runs, asking is to set one flag and look at another: compiles ask.
 Threads   ``ask`` from anywhere, and it never waits for the work. The thread ends when nothing is
           asked for, so that it holds nothing; a fork has its own. It is a daemon: who needs the
           work done before the end does it himself.
@@ -13,6 +13,7 @@ import os
 import threading
 from collections.abc import Callable
 from time import monotonic, sleep
+from weakref import WeakSet
 
 
 class Errand:
@@ -37,28 +38,28 @@ class Errand:
         self._linger_seconds = linger_seconds
         self._name = name
         self._is_asked = False
-        #: in which the thread runs; none has the number 0
-        self._process = 0
+        self._is_running = False
         self._guard = threading.Lock()
+        _ALL.add(self)
 
     def ask(self) -> None:
         """Has it done; nothing happens where no thread is to be had."""
         # in this order: a thread that is about to end looks whether it is asked for after it has
         # said that it does
         self._is_asked = True
-        if self._process != os.getpid():
+        if not self._is_running:
             self._start()
 
     def _start(self) -> None:
         with self._guard:
-            if self._process == os.getpid():
+            if self._is_running:
                 return
             thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-            self._process = os.getpid()
+            self._is_running = True
             try:
                 thread.start()
             except RuntimeError:
-                self._process = 0
+                self._is_running = False
 
     def _run(self) -> None:
         until = 0.0
@@ -73,8 +74,22 @@ class Errand:
     def _ends(self) -> bool:
         """Whether nobody has asked meanwhile; who asks from now on starts another thread."""
         with self._guard:
-            self._process = 0
-            is_asked = self._is_asked
-            if is_asked:
-                self._process = os.getpid()
+            self._is_running = False
+            self._is_running = is_asked = self._is_asked
             return not is_asked
+
+    def begin_anew(self) -> None:
+        """In a fork, which has no thread of its parent's."""
+        self._is_running = False
+        self._guard = threading.Lock()
+
+
+_ALL: "WeakSet[Errand]" = WeakSet()
+
+
+def _begin_anew() -> None:
+    for errand in _ALL:
+        errand.begin_anew()
+
+
+os.register_at_fork(after_in_child=_begin_anew)

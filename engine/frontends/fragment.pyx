@@ -158,7 +158,7 @@ cdef class Fragments:
                     found = recipe.make()
                     self.keep(key, found)
                 else:
-                    found = patterns.get(self, key, recipe)
+                    found = patterns.of_grammar(grammar.shared).get(self, key, recipe)
         finally:
             self.flights.end(key, mine)
         return found

@@ -56,6 +56,9 @@ MOST_AHEAD_BYTES = 8 << 20
 SLOW = b"patterns/%d/slow" % ARTIFACT_VERSION
 QUICK = b"patterns/%d/quick" % ARTIFACT_VERSION
 
+# The name of a grammar's own, beside the store's.
+OF_GRAMMAR = "patterns of this grammar"
+
 _COUNTERS = (
     "hits",
     "misses",       # readings in vain, but for those while waiting
@@ -91,9 +94,14 @@ class PatternStore:
         #: whether what lies there is believed
         self.is_trusted = True
 
-    def for_one(self):
-        """What one grammar brings along."""
-        return GrammarPatterns(self)
+    def of_grammar(self, dict shared):
+        """What one grammar needs of it: kept with what front ends keep with the grammar, from when one
+        first asks.
+        """
+        found = shared.get(OF_GRAMMAR)
+        if found is None:
+            found = shared[OF_GRAMMAR] = GrammarPatterns(self)
+        return found
 
     def prefetch(self, double until):
         """Loads those that others used most.

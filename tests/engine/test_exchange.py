@@ -2,10 +2,13 @@
 
 import gc
 import itertools
+import os
+import signal
 import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -250,6 +253,35 @@ def test_an_errand_comes_back_while_there_is_more() -> None:
     errand = Errand(lambda: left.pop() != 3, pause_seconds=0.0, name="errand")
     errand.ask()
     wait_for(lambda: not left)
+
+
+def test_an_errand_that_is_asked_for_as_its_thread_ends_is_done() -> None:
+    done: list[int] = []
+    errand = Errand(lambda: bool(done.append(1)), pause_seconds=0.0, name="errand")
+    for _ in range(2_000):
+        before = len(done)
+        errand.ask()
+        wait_for(lambda before=before: len(done) > before)  # type: ignore[misc]
+
+
+def test_a_fork_has_an_errand_of_its_own(tmp_path: Path) -> None:
+    def work() -> bool:
+        (tmp_path / str(os.getpid())).touch()
+        return False
+
+    errand = Errand(work, pause_seconds=0.01, linger_seconds=5.0, name="errand")
+    errand.ask()
+    wait_for((tmp_path / str(os.getpid())).exists)
+    child = os.fork()
+    if child == 0:
+        errand.ask()
+        time.sleep(PATIENCE_SECONDS)
+        os._exit(1)
+    try:
+        wait_for((tmp_path / str(child)).exists)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
 
 
 def test_no_thread_keeps_a_compiler_alive(monkeypatch: pytest.MonkeyPatch) -> None:
