@@ -3,7 +3,7 @@ Redis, and these in tiers.
 
 Every store has the same face, and no method of it raises because of what it holds or where it lies:
 
-    get_many(keys) -> list of bytes or None, in the order of the keys; None is a miss
+    get_many(keys) -> list of bytes or None, in the order of the keys; None is a miss. A use
     get_newest(keys)                         the same, what others wrote last; not a use
     may_have(key) -> bool                    False: a reading would be in vain
     used(keys)                               as if they had been read
@@ -15,7 +15,8 @@ Every store has the same face, and no method of it raises because of what it hol
     flush(seconds) -> bool                   waits until what was put is written, or given up
     close()                                  afterwards everything is a miss
 
-Where a request waits, it reads and claims with ``urgent=True``, which bounds the wait.
+Where a request waits, it reads and claims with ``urgent=True``, which bounds the wait. With
+``urgent=False`` something is loaded ahead, and no use: whoever needs it later says ``used``.
 
 Not here    what the bytes mean, and what makes two keys equal (the engine's business).
 """

@@ -101,12 +101,14 @@ class HostStore:
         self._breaker = self._queue.breaker
 
     def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
-        """The values of ``keys`` in their order; a file is never waited for, urgent or not.
+        """The values of ``keys`` in their order; used, where a request waits for them. A file is
+        never waited for, urgent or not.
 
         None stands for what is not there, does not verify or can't be had now.
         """
         values = self.get_newest(keys)
-        self.used([key for key, value in zip(keys, values, strict=True) if value is not None])
+        if urgent:
+            self.used([key for key, value in zip(keys, values, strict=True) if value is not None])
         return values
 
     def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:

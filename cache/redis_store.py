@@ -91,12 +91,13 @@ class RedisStore:
         self._breaker = self._queue.breaker
 
     def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
-        """The values of ``keys`` in their order.
+        """The values of ``keys`` in their order; used, where a request waits for them.
 
         None stands for what is not there, does not verify or can't be had now.
         """
         values = self._get(keys, self._entries.that_may_be_there(keys), urgent)
-        self.used([key for key, value in zip(keys, values, strict=True) if value is not None])
+        if urgent:
+            self.used([key for key, value in zip(keys, values, strict=True) if value is not None])
         return values
 
     def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:

@@ -66,7 +66,7 @@ class AutomatonStore:
         """In one go. Returns how many there were."""
         start = time.perf_counter_ns()
         keys = [automatonbytes.store_key(digest) for digest in digests]
-        values = self._store.get_newest(keys)
+        values = self._store.get_many(keys, urgent=False)
         pairs = zip(digests, values, strict=True)
         found = [(digest, value) for digest, value in pairs if value is not None]
         with self._guard:

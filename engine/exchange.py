@@ -136,7 +136,7 @@ class Exchange:
         if len(present) < len(digests):
             self._asked.note(digests)
             self._count(misses=len(digests) - len(present))
-        hits = self._load(present, is_ahead=False)
+        hits = self._load(self._store.get_many, present, is_ahead=False)
         outcome = "none" if not hits else "perfect" if hits == len(digests) else "partial"
         self._count(**{outcome: 1})
 
@@ -154,7 +154,7 @@ class Exchange:
         wanted = [digest for digest in found if digest and not self._triples.knows(digest)]
         loaded = load_ahead(
             wanted,
-            partial(self._load, is_ahead=True),
+            partial(self._load, partial(self._store.get_many, urgent=False), is_ahead=True),
             until=now + MASKS_PART * seconds,
             has_room=lambda: 2 * self._triples.stats()["bytes"] < self._limits.triple_bytes,
         )
@@ -180,19 +180,25 @@ class Exchange:
         if not self.is_trusted:
             return []
         # what others are done with since the compile has asked
-        self._load(self._missing(compiled), is_ahead=True)
+        self._load(self._store.get_newest, self._missing(compiled), is_ahead=True)
         missing = self._missing(compiled)
         if not missing:
             return []
         leases = claim_or_wait(self._store, [*map(self._key, missing)], wait_seconds)
         if not leases:
-            self._load(missing, is_ahead=True)
+            self._load(self._store.get_newest, missing, is_ahead=True)
         return leases
 
     def _missing(self, compiled: Compiled) -> list[bytes]:
         return compiled.unknown_digests()[:MOST_ASKED]
 
-    def _load(self, digests: Sequence[bytes], *, is_ahead: bool) -> int:
+    def _load(
+        self,
+        get: Callable[[Sequence[bytes]], list[bytes | None]],
+        digests: Sequence[bytes],
+        *,
+        is_ahead: bool,
+    ) -> int:
         """In one go. Returns how many rules there were. What is loaded ahead is used when something
         finds it: else what is loaded at start would be used most for ever.
         """
@@ -200,8 +206,7 @@ class Exchange:
             return 0
         self._asked.note(digests)
         start = time.perf_counter_ns()
-        keys = [self._key(digest) for digest in digests]
-        values = self._store.get_newest(keys) if is_ahead else self._store.get_many(keys)
+        values = get([self._key(digest) for digest in digests])
         read = time.perf_counter_ns()
         took = self._add(digests, values, is_ahead=is_ahead)
         hits = sum(each >= 0 for each in took)

@@ -10,7 +10,9 @@ class Store(Protocol):
     """
 
     def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
-        """The values in order, ``None`` for each that is missing. They count as used."""
+        """The values in order, ``None`` for each that is missing. Where a request waits they count
+        as used; what is loaded ahead does not, until ``used`` tells of it.
+        """
 
     def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:
         """As ``get_many``, but what others wrote last: never what this process has put; and they

@@ -117,8 +117,7 @@ class PatternStore:
 
     def _load_ahead(self, keys):
         begun = time.perf_counter_ns()
-        # not used yet: else what is loaded ahead would be used most for ever
-        values = self.store.get_newest(keys)
+        values = self.store.get_many(keys, urgent=False)
         self.count(read_ns=time.perf_counter_ns() - begun)
         return sum([value is not None and self._put_ahead(key, value) for key, value in zip(keys, values)])
 

@@ -187,12 +187,15 @@ def test_what_is_there_may_be_there(make: MakeStore) -> None:
 
 
 @every_shared_store
-def test_a_use_without_a_reading_counts_and_a_reading_of_the_newest_does_not(
+def test_a_use_without_a_reading_counts_and_a_reading_ahead_or_of_the_newest_does_not(
     make: MakeStore,
 ) -> None:
     store = stored(make(), (b"g/one", b"1"), (b"g/two", b"2"))
     for _ in range(3):
-        assert make().get_newest([b"g/one"]) == [b"1"]
+        reading = make()
+        assert reading.get_newest([b"g/one"]) == [b"1"]
+        assert reading.get_many([b"g/one"], urgent=False) == [b"1"]
+        written(reading)
     for _ in range(2):
         store.used([b"g/two"])
         written(store)
