@@ -33,7 +33,7 @@ def is_entry(key: bytes) -> bool:
     """Whether a key without its namespace is that of an entry."""
     parts = key.split(b"/")
     is_kind = parts[0].isalpha() and parts[0] not in OTHER_WORDS
-    return is_kind and len(parts) in (3, 4) and all(parts)
+    return is_kind and len(parts) in (3, 4) and parts[1].isdigit() and all(parts)
 
 
 def batches(items: Iterable[Item], most: int) -> Iterator[list[Item]]:

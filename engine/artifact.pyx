@@ -116,8 +116,7 @@ def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary, *,
         if fits:
             for k in range(made.size()):
                 made[k].key.high, made[k].key.low = rule.high, rule.low
-                made[k].is_ahead = is_ahead
-                if table.add(&made[k], table.epoch, False):
+                if table.add(&made[k], table.epoch, is_ahead, False):
                     took_ns += made[k].took_ns
     return took_ns if fits else -1
 

@@ -5,8 +5,9 @@ while it says that there may be more, and for some time after it was asked for l
 
 Cost      while the thread runs, asking is to set one flag and look at another: compiles ask.
 Threads   ``ask`` from anywhere, and it never waits for the work. The thread ends when nothing is
-          asked for, so that it holds nothing; a fork has its own. It is a daemon: who needs the
-          work done before the end does it himself.
+          asked for, so that it holds nothing. A fork has none of its parent's, which each errand
+          is told of at the fork: asking shall not have to look. It is a daemon: who needs the work
+          done before the end does it himself.
 """
 
 import os
@@ -60,8 +61,18 @@ class Errand:
                 thread.start()
             except RuntimeError:
                 self._is_running = False
+            except BaseException:
+                self._is_running = False
+                raise
 
     def _run(self) -> None:
+        try:
+            self._work_until_the_end()
+        except BaseException:
+            self._is_running = False
+            raise
+
+    def _work_until_the_end(self) -> None:
         until = 0.0
         while True:
             sleep(self._pause_seconds)

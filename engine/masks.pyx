@@ -289,7 +289,7 @@ cdef class Masks:
             if shared:
                 entry.triple.get().shared = True
                 entry.bytes = triple_bytes(entry.triple.get())
-                self.table.add(&entry, self.epoch, True)
+                self.table.add(&entry, self.epoch, False, True)
         found = <uint32_t>self.triples.size()
         map_put(&self.triple_ids, local, found)
         self.triples.push_back(entry.triple)
@@ -344,7 +344,7 @@ cdef class Masks:
             if self.table is not None:
                 entry.triple.get().shared = True
                 entry.bytes = triple_bytes(entry.triple.get())
-                self.table.add(&entry, self.epoch, True)
+                self.table.add(&entry, self.epoch, False, True)
         return entry.triple
 
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:

@@ -90,7 +90,7 @@ cdef struct EntryC:
     TripleKeyC key
     uint32_t took_ns          # to make the triple, here or elsewhere, without others that it needed
     size_t bytes              # of the triple, 0 if it is another entry's; and of the body
-    bint is_ahead             # loaded before anything asked for it, and not found since
+    bint is_ahead             # loaded before anything asked for it, and not found since; set by the table
     TriplePtr triple
     vector[uint8_t] body      # the triple's bytes in a store, once they were made (triplebytes)
 
@@ -109,7 +109,7 @@ cdef class TripleTable:
     cdef uint64_t made, made_ns               # here, those that are not shared included
     cdef TriplePtr find(self, TripleKeyC key, uint64_t epoch) noexcept nogil
     cdef bint has_rule(self, uint64_t high, uint64_t low) noexcept nogil
-    cdef bint add(self, EntryC* entry, uint64_t epoch, bint is_fresh) noexcept nogil
+    cdef bint add(self, EntryC* entry, uint64_t epoch, bint is_ahead, bint is_fresh) noexcept nogil
     cdef void count_made(self, uint64_t took_ns) noexcept nogil
     cdef void take_fresh(self, vector[EntryC]* out) noexcept nogil
     cdef void keep_body(self, EntryC* entry) noexcept nogil

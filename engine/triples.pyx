@@ -57,9 +57,9 @@ cdef class TripleTable:
         self.guard.unlock()
         return found
 
-    cdef bint add(self, EntryC* entry, uint64_t epoch, bint is_fresh) noexcept nogil:
-        """``is_fresh``: made here, so the store does not have it yet. False: there is one already, or it
-        was made of what is forgotten since.
+    cdef bint add(self, EntryC* entry, uint64_t epoch, bint is_ahead, bint is_fresh) noexcept nogil:
+        """``is_ahead``: nothing has asked for it yet. ``is_fresh``: made here, so the store does not have
+        it yet. False: there is one already, or it was made of what is forgotten since.
         """
         cdef uint64_t key = key_hash(entry.key), rule = rule_hash(entry.key)
         cdef uint32_t number
@@ -77,6 +77,7 @@ cdef class TripleTable:
             self.older.push_back(map_get(&self.latest, rule))
             map_put(&self.latest, rule, number)
             self.entries.push_back(entry[0])
+            self.entries.back().is_ahead = is_ahead
             self.held += entry.bytes
         self.guard.unlock()
         return is_new
@@ -137,13 +138,18 @@ cdef class TripleTable:
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
 
     def take_used(self):
-        """The digests of rules that were loaded ahead and found since the last call."""
+        """The digests of rules that were loaded ahead and first found since the last call."""
         cdef vector[TripleKeyC] keys
-        cdef uint32_t at
+        cdef uint32_t at, older
         with nogil:
             self.guard.lock()
             for at in self.used:
                 keys.push_back(self.entries[at].key)
+                older = map_get(&self.latest, rule_hash(self.entries[at].key))
+                while older != MISSING:
+                    if same_rule(self.entries[older].key, self.entries[at].key):
+                        self.entries[older].is_ahead = False
+                    older = self.older[older]
             self.used.clear()
             self.guard.unlock()
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]

@@ -20,6 +20,8 @@ OTHERS = (
     b"/8/a1",
     # of a namespace whose name begins with this one's
     b"eu:masks/8/a1/00ff",
+    b"eu/north:masks/8/a1",
+    b"eu/north/masks/8",
 )
 
 

@@ -109,6 +109,38 @@ def test_what_others_used_is_loaded_ahead() -> None:
     assert reader.prefetch(60) == 0
 
 
+def test_what_is_loaded_ahead_is_used_once_when_it_is_found() -> None:
+    noted: list[bytes] = []
+    store = learnt(*TEXTS)
+    reader = engine.Compiler(small_vocabulary(), store=store)
+    reader.flush()
+    store.used = noted.extend  # type: ignore[method-assign, assignment]
+    reader.prefetch(60)
+    reader.flush()
+    assert not noted
+    compiled = reader.compile_json_schema(MAIL)
+    matcher = engine.Matcher(compiled)
+    for byte in b'"somebody@example.org"':
+        matcher.fill_bitmask(new_mask(reader.vocabulary))
+        reader.flush()
+        assert matcher.accept_bytes(bytes([byte]))
+    assert noted
+    assert len(noted) == len(set(noted))
+    assert set(noted) <= set(store.kept)
+
+
+def test_what_was_made_here_is_not_told_as_used() -> None:
+    noted: list[bytes] = []
+    store = DictStore()
+    store.used = noted.extend  # type: ignore[method-assign, assignment]
+    store.put_many = lambda items: None  # type: ignore[method-assign]
+    compiler = engine.Compiler(small_vocabulary(), store=store)
+    for name in "abc":
+        walk(compiler, name, TEXTS)
+        compiler.flush()
+    assert not noted
+
+
 def test_loading_ahead_ends_in_time_and_with_half_the_memory() -> None:
     store = learnt(*TEXTS)
     assert engine.Compiler(small_vocabulary(), store=store).prefetch(0) == 0

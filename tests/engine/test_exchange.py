@@ -4,6 +4,7 @@ import gc
 import itertools
 import os
 import signal
+import sys
 import threading
 import time
 import weakref
@@ -258,10 +259,68 @@ def test_an_errand_comes_back_while_there_is_more() -> None:
 def test_an_errand_that_is_asked_for_as_its_thread_ends_is_done() -> None:
     done: list[int] = []
     errand = Errand(lambda: bool(done.append(1)), pause_seconds=0.0, name="errand")
-    for _ in range(2_000):
-        before = len(done)
+    switched = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        until = time.monotonic() + PATIENCE_SECONDS
+        for _ in range(3_000):
+            before = len(done)
+            errand.ask()
+            while len(done) == before:
+                assert time.monotonic() < until
+    finally:
+        sys.setswitchinterval(switched)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_who_asks_just_before_and_after_a_thread_says_that_it_ends_is_heard(when: str) -> None:
+    """Both as it is done by ``ask``: first the flag, then a look whether a thread runs."""
+    done: list[int] = []
+    errand = Errand(lambda: bool(done.append(1)), pause_seconds=0.0, name="errand")
+
+    class Meanwhile:
+        """A lock; while the errand's thread comes to it or goes, somebody asks, once."""
+
+        def __init__(self) -> None:
+            self.lock, self.asked = threading.Lock(), 0
+
+        def __enter__(self) -> None:
+            if when == "before":
+                self.ask()
+            self.lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            self.lock.release()
+            if when == "after":
+                self.ask()
+
+        def ask(self) -> None:
+            if threading.current_thread().name == "errand" and not self.asked:
+                self.asked = 1
+                errand.ask()
+
+    errand._guard = meanwhile = Meanwhile()  # type: ignore[assignment]
+    errand.ask()
+    wait_for(lambda: meanwhile.asked == 1 and len(done) >= 2)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_errand_that_failed_is_done_when_it_is_asked_for_again() -> None:
+    done: list[int] = []
+
+    def work() -> bool:
+        done.append(1)
+        if len(done) == 1:
+            raise RuntimeError("the work's own fault")
+        return False
+
+    errand = Errand(work, pause_seconds=0.0, name="errand")
+
+    def is_done_again() -> bool:
         errand.ask()
-        wait_for(lambda before=before: len(done) > before)  # type: ignore[misc]
+        return len(done) > 1
+
+    wait_for(is_done_again)
 
 
 def test_a_fork_has_an_errand_of_its_own(tmp_path: Path) -> None:
