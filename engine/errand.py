@@ -85,6 +85,7 @@ class Errand:
     def _ends(self) -> bool:
         """Whether nobody has asked meanwhile; who asks from now on starts another thread."""
         with self._guard:
+            # said before looking, see ``ask``
             self._is_running = False
             self._is_running = is_asked = self._is_asked
             return not is_asked

@@ -20,6 +20,19 @@ def new_mask(vocabulary: engine.Vocabulary) -> np.ndarray:
     return np.zeros((1, vocabulary.words), dtype=np.int32)
 
 
+def masks_along(compiled: engine.Compiled, texts: Sequence[bytes]) -> list[bytes]:
+    """The masks before each byte of each text, as far as it is accepted."""
+    mask, found = new_mask(compiled.vocabulary), []
+    for text in texts:
+        matcher = engine.Matcher(compiled)
+        for byte in text:
+            matcher.fill_bitmask(mask)
+            found.append(mask.tobytes())
+            if not matcher.accept_bytes(bytes([byte])):
+                break
+    return found
+
+
 def bits(mask: np.ndarray) -> np.ndarray:
     """The ids allowed by a mask."""
     return np.unpackbits(mask.view(np.uint8), bitorder="little").nonzero()[0]

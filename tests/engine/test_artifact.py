@@ -9,7 +9,7 @@ import pytest
 import engine
 from engine import artifact, asked, automatonbytes
 from engine.triples import TripleTable
-from tests.engine.harness import DictStore, new_mask
+from tests.engine.harness import DictStore, masks_along, new_mask
 from tests.vocabularies import small_vocabulary
 
 #: a rule whose masks are costly, the same whatever the property's name
@@ -227,16 +227,9 @@ COUNTED_TEXTS = (b'"ab"', b'"aaaaaa"', '"äöüß"'.encode(), b'["a", "bb", "a"]
 
 
 def walk_counted(compiler: engine.Compiler) -> list[bytes]:
-    mask, found = new_mask(compiler.vocabulary), []
+    found = []
     for schema in COUNTED:
-        compiled = compiler.compile_json_schema(schema)
-        for text in COUNTED_TEXTS:
-            matcher = engine.Matcher(compiled)
-            for byte in text:
-                matcher.fill_bitmask(mask)
-                found.append(mask.tobytes())
-                if not matcher.accept_bytes(bytes([byte])):
-                    break
+        found += masks_along(compiler.compile_json_schema(schema), COUNTED_TEXTS)
     return found
 
 

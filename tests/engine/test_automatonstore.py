@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine import automatonbytes, exchange
 from engine.drafttable import DraftTable
-from tests.engine.harness import DictStore, new_mask
+from tests.engine.harness import DictStore, masks_along, new_mask
 from tests.engine.test_artifact import Left, number
 from tests.engine.test_exchange import wait_for
 from tests.vocabularies import small_vocabulary
@@ -79,16 +79,7 @@ def value_of(head: bytes, states: States) -> bytes:
 
 
 def walk(compiler: engine.Compiler, schema: dict[str, Any]) -> list[bytes]:
-    """The masks along each text, as far as it is accepted."""
-    compiled, found = compiler.compile_json_schema(schema), []
-    for text in TEXTS:
-        matcher, mask = engine.Matcher(compiled), new_mask(compiler.vocabulary)
-        for byte in text:
-            matcher.fill_bitmask(mask)
-            found.append(mask.tobytes())
-            if not matcher.accept_bytes(bytes([byte])):
-                break
-    return found
+    return masks_along(compiler.compile_json_schema(schema), TEXTS)
 
 
 def warmed(kept: Kept, **options: Any) -> engine.Compiler:
