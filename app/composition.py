@@ -12,7 +12,7 @@ from functools import partial
 from hashlib import sha256
 from typing import Any
 
-from adapters.workers import Worker
+from adapters.workers import Worker, WorkerError
 from cache import TieredStore, may_use_redis, open_store
 from engine import ARTIFACT_VERSION, SPEC_VERSION, Compiler, Limits
 
@@ -25,7 +25,7 @@ from .service.checking import CheckService
 from .service.faults import Faults
 from .service.planning import OURS, Planner
 from .service.warming import WarmService
-from .settings import Settings
+from .settings import SettingError, Settings
 from .tokenizer import Tokenizer, load_tokenizer
 from .version import version
 
@@ -57,8 +57,12 @@ class Parts:
     hand_over: Callable[[], None]
 
     async def start(self) -> None:
+        """Raises SettingError: a worker in this process can't load its model."""
         asyncio.get_running_loop().run_in_executor(None, self.prefetch)
-        await self.pool.start()
+        try:
+            await self.pool.start()
+        except WorkerError as error:
+            raise SettingError("MODEL", error.message) from error
 
     async def aclose(self) -> None:
         """In the reverse order of making; a failure of one does not keep the others open."""
@@ -81,9 +85,17 @@ class Parts:
 
 
 def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
-    """Loads the tokenizer, and no model. Whoever is done closes the store."""
+    """Loads the tokenizer, and no model. The caller closes the store.
+
+    Raises:
+        SettingError: there is no such tokenizer, or the format does not fit it.
+    """
     store = make_store(settings, logger)
-    tokenizer = load_tokenizer(settings.tokenizer_source, settings.format, store)
+    try:
+        tokenizer = load_tokenizer(settings.tokenizer_source, settings.format, store)
+    except ValueError as error:
+        store.close()
+        raise SettingError("TOKENIZER" if settings.tokenizer else "MODEL", error) from error
     limits = Limits().within(settings.compiler_memory_bytes)
     compiler = Compiler(
         tokenizer.vocabulary, store=store, limits=limits, audit_every=settings.cache_audit
@@ -178,7 +190,10 @@ def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -
 
         return [NoiseWorker(compiler, seed=settings.noise_seed, model=model)]
     if kind == "transformers":
-        from adapters.workers import TransformersWorker
+        try:
+            from adapters.workers import TransformersWorker
+        except ModuleNotFoundError as error:
+            raise SettingError("MODEL", error) from error
 
         return [TransformersWorker(settings.model or "", compiler)]
     from adapters.workers import SGLangWorker

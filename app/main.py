@@ -84,6 +84,11 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
 def _announce(logger: Logger, settings: Settings, parts: Parts) -> None:
     """What a reader of the log must know before the first request."""
     logger.info("settings", **settings.public())
+    if settings.is_open:
+        logger.warning(
+            "ANYONE WHO REACHES THIS ADDRESS CAN USE THE GATEWAY: set SWITCHYARD_API_KEYS",
+            host=settings.host,
+        )
     for worker in parts.workers:
         logger.info(
             "worker", name=worker.name, model=settings.served_model, description=worker.description

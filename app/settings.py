@@ -7,6 +7,10 @@ Invariants       I1 a value that means nothing is refused at start, by the varia
 Not here         what the values lead to (composition).
 """
 
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit, urlunsplit
@@ -14,7 +18,16 @@ from urllib.parse import urlsplit, urlunsplit
 from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from adapters.formats import FORMATS
 from cache import RedisAddress, key_of
+
+PREFIX = "SWITCHYARD_"
+#: variables with our prefix that others read: the SGLang plug-in, Compose, the project's tests,
+#: and links to a Kubernetes service whose name begins with "switchyard"
+_READ_BY_OTHERS = re.compile(
+    r"SGLANG|SGLANG_\w+|PUBLISH|MODELS|MASKBENCH|JSTS|BFCL"
+    r"|(\w+_)?SERVICE_HOST|(\w+_)?SERVICE_PORT(_\w+)?|(\w+_)?PORT_\d+_(TCP|UDP)(_\w+)?"
+)
 
 #: workers that live in the gateway's process
 IN_PROCESS = ("noise", "transformers")
@@ -25,10 +38,17 @@ MEBIBYTE = 1 << 20
 StrictProfile = Literal["openai", "extended"]
 
 
+class SettingError(ValueError):
+    """A setting that cannot be used; the message begins with the variable's name."""
+
+    def __init__(self, variable: str, reason: object) -> None:
+        super().__init__(f"{PREFIX}{variable}: {reason}")
+
+
 class Settings(BaseSettings):
     """All settings; docs/running.md shows them as a table, which a test compares with this one."""
 
-    model_config = SettingsConfigDict(env_prefix="SWITCHYARD_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0: a free one")
@@ -71,6 +91,11 @@ class Settings(BaseSettings):
 
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(), description="keys of clients, separated by commas; none: no key is asked for"
+    )
+    allow_anonymous: bool = Field(
+        default=False,
+        description="`true`: run a real model without API_KEYS on an address that other hosts "
+        "can reach",
     )
     admin_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(),
@@ -172,6 +197,19 @@ class Settings(BaseSettings):
         """Compose files spell "not set" as an empty string."""
         return None if value == "" else value
 
+    @field_validator("allow_anonymous", mode="before")
+    @classmethod
+    def _empty_is_false(cls, value: Any) -> Any:
+        """As above."""
+        return False if value == "" else value
+
+    @field_validator("format")
+    @classmethod
+    def _known_format(cls, value: str) -> str:
+        if value != "auto" and value not in FORMATS:
+            raise ValueError(f"must be auto, {', '.join(FORMATS)}; got {value!r}")
+        return value
+
     @field_validator("redis_url")
     @classmethod
     def _known_redis(cls, value: SecretStr | None) -> SecretStr | None:
@@ -218,7 +256,17 @@ class Settings(BaseSettings):
             raise ValueError(
                 "a key stands in API_KEYS and in ADMIN_KEYS: clients would be operators"
             )
+        if self.is_open and self.worker_kind != "noise" and not self.allow_anonymous:
+            raise ValueError(
+                f"SWITCHYARD_API_KEYS is empty and SWITCHYARD_HOST={self.host} can be reached from "
+                "other hosts: set API_KEYS, or SWITCHYARD_ALLOW_ANONYMOUS=true to run without keys"
+            )
         return self
+
+    @property
+    def is_open(self) -> bool:
+        """Whether other hosts may be able to reach the gateway, and no key is asked for."""
+        return not self.api_keys and not is_loopback(self.host)
 
     @property
     def worker_kind(self) -> Literal["noise", "transformers", "sglang"]:
@@ -259,6 +307,29 @@ class Settings(BaseSettings):
         url = self.redis_url
         shown["redis_url"] = url and RedisAddress.of(url.get_secret_value()).shown()
         return shown
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches the address; names other than localhost do not count."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def unknown_variables(names: Iterable[str]) -> list[str]:
+    """One sentence for each variable with our prefix that nothing reads."""
+    known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
+    found = []
+    for name in sorted(names):
+        upper = name.upper()
+        if not upper.startswith(PREFIX) or upper in known:
+            continue
+        if not _READ_BY_OTHERS.fullmatch(upper.removeprefix(PREFIX)):
+            near = get_close_matches(upper, known, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            found.append(f"{name}: no such setting{hint}")
+    return found
 
 
 def without_password(url: str) -> str:

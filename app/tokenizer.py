@@ -12,6 +12,7 @@ Not here         the wire syntax of tool calls (adapters.formats).
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from adapters.formats import Ask, Format, FormatError, Tool, get_format
@@ -54,7 +55,8 @@ def load_tokenizer(source: str | None, family: str, store: Store | None = None) 
     not sort them.
 
     Raises:
-        ValueError: no such format, or the vocabulary lacks tokens that the format can't do without.
+        ValueError: no such format, ``source`` holds no tokenizer that can be used, or the
+            vocabulary lacks tokens that the format can't do without.
     """
     if source is None:
         return BuiltinTokenizer(family)
@@ -86,9 +88,7 @@ class HuggingFaceTokenizer:
     """A tokenizer as ``transformers`` loads it; a folder's own code is never run."""
 
     def __init__(self, source: str, family: str = "auto", store: Store | None = None) -> None:
-        from transformers import AutoTokenizer
-
-        tokenizer: Any = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        tokenizer = _pretrained(source)
         template = getattr(tokenizer, "chat_template", None)
         self.wire = get_format(guess_family(template) if family == "auto" else family)
         stops = stop_ids(tokenizer, self.wire.stop_texts)
@@ -124,6 +124,20 @@ class HuggingFaceTokenizer:
                 f"The model's chat template refuses these messages: {error}", "messages"
             ) from None
         return text
+
+
+def _pretrained(source: str) -> Any:
+    """Raises ValueError: ``source`` is no folder or hub name of a tokenizer, with the reason."""
+    if source.startswith(("/", ".", "~")) and not Path(source).is_dir():
+        raise ValueError(f"no such folder: {source}")
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+    except Exception as error:
+        # the library raises whatever its parsers raise; the first line names what was wrong
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(f"cannot load a tokenizer from {source}: {reason}") from error
 
 
 def check_fit(wire: Format, special_texts: Sequence[str]) -> None:

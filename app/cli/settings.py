@@ -1,8 +1,10 @@
 """The settings of a command, and how what is wrong with them is told."""
 
+import os
+
 from pydantic import ValidationError
 
-from ..settings import Settings
+from ..settings import PREFIX, Settings, unknown_variables
 
 
 class Unusable(Exception):
@@ -14,6 +16,9 @@ class Unusable(Exception):
 
 def read_settings() -> Settings:
     """The environment's. Raises Unusable."""
+    unknown = unknown_variables(os.environ)
+    if unknown:
+        raise Unusable(*unknown)
     try:
         return Settings()
     except ValidationError as error:
@@ -24,6 +29,6 @@ def _explain(error: ValidationError) -> list[str]:
     """One line a mistake, by the variable's name, without the value: it may be a secret."""
     lines = []
     for problem in error.errors(include_url=False, include_input=False):
-        where = f"SWITCHYARD_{str(problem['loc'][0]).upper()}" if problem["loc"] else "settings"
-        lines.append(f"{where}: {problem['msg']}")
+        where = f"{PREFIX}{str(problem['loc'][0]).upper()}" if problem["loc"] else "settings"
+        lines.append(f"{where}: {problem['msg'].removeprefix('Value error, ')}")
     return lines

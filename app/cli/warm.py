@@ -17,7 +17,7 @@ from ..errors import ApiError
 from ..logging import make_logger
 from ..metrics import Metrics
 from ..service.warming import Warmed, totals
-from ..settings import Settings
+from ..settings import SettingError, Settings
 from .progress import with_progress
 from .settings import Unusable
 from .shared import open_redis
@@ -74,8 +74,8 @@ def _build(settings: Settings) -> Core:
     chosen = settings.model_copy(update=patient)
     try:
         return build_core(chosen, Metrics(), make_logger("error", sys.stderr))
-    except (ValueError, OSError) as error:
-        raise Unusable(f"the tokenizer can't be used: {error}") from None
+    except SettingError as error:
+        raise Unusable(str(error)) from None
 
 
 def _check_stores(settings: Settings) -> None:

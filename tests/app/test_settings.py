@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from app.cli import main
-from app.settings import Settings
+from app.settings import Settings, unknown_variables
+from tests.app.command import switchyard
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,6 +66,7 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"REDIS_URL": "redis://:6379"}, "REDIS_URL"),
         ({"REDIS_URL": "redis://h?socket_timeout=9"}, "REDIS_URL"),
         ({"CACHE_KEY_FILE": "/nowhere/at/all"}, "/nowhere/at/all"),
+        ({"FORMAT": "zzz"}, "SWITCHYARD_FORMAT: must be auto, plain"),
     ],
 )
 def test_a_setting_that_means_nothing_ends_the_start_by_name(monkeypatch, capsys, variables, named):
@@ -72,6 +74,65 @@ def test_a_setting_that_means_nothing_ends_the_start_by_name(monkeypatch, capsys
         settings(monkeypatch, **variables)
     assert main(["serve"]) == 2
     assert named in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("variables", "sentence"),
+    [
+        ({"MODEL": "/nope"}, "SWITCHYARD_MODEL: no such folder: /nope"),
+        ({"TOKENIZER": "/nope"}, "SWITCHYARD_TOKENIZER: no such folder: /nope"),
+        ({"TOKENIZER": str(ROOT / "docs")}, "SWITCHYARD_TOKENIZER: cannot load a tokenizer from "),
+        ({"HOST": "no.such.host.invalid"}, "SWITCHYARD_HOST: cannot listen on"),
+        ({"MODLE": "m"}, "SWITCHYARD_MODLE: no such setting; did you mean SWITCHYARD_MODEL?"),
+    ],
+)
+def test_an_unusable_setting_aborts_startup_in_one_sentence(variables, sentence):
+    done = switchyard("serve", port=0, **variables)
+    told = [line for line in done.stderr.splitlines() if line.startswith("switchyard: ")]
+    assert done.returncode == 2
+    assert [line.startswith(f"switchyard: {sentence}") for line in told] == [True]
+    assert "Traceback" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("SWITCHYARD_API_KEY", ["did you mean SWITCHYARD_API_KEYS?"]),
+        ("SWITCHYARD_ZZZZZZ", ["no such setting"]),
+        ("switchyard_port", []),
+        ("SWITCHYARD_SGLANG_MASKS_AHEAD", []),
+        ("SWITCHYARD_SERVICE_PORT_HTTP", []),
+        ("SWITCHYARD_REDIS_PORT_6379_TCP_ADDR", []),
+        ("PATH", []),
+    ],
+)
+def test_a_variable_that_nothing_reads_is_named(name, told):
+    found = unknown_variables([name])
+    assert [name in line and words in line for line, words in zip(found, told, strict=True)] == [
+        True for _ in told
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "is_open", "starts"),
+    [
+        ({"host": "127.0.0.1", "model": "m"}, False, True),
+        ({"host": "::1", "model": "m"}, False, True),
+        ({"host": "localhost", "model": "m"}, False, True),
+        ({"host": "0.0.0.0"}, True, True),
+        ({"host": "0.0.0.0", "model": "m", "api_keys": "k"}, False, True),
+        ({"host": "0.0.0.0", "model": "m", "allow_anonymous": True}, True, True),
+        ({"host": "0.0.0.0", "model": "m"}, True, False),
+        ({"host": "::", "model": "m"}, True, False),
+        ({"host": "gateway.internal", "model": "m", "workers": "http://w:1"}, True, False),
+    ],
+)
+def test_a_real_model_is_not_open_to_other_hosts_unless_told(values, is_open, starts):
+    if not starts:
+        with pytest.raises(ValidationError, match="SWITCHYARD_API_KEYS is empty"):
+            Settings(**values)
+        return
+    assert Settings(**values).is_open is is_open
 
 
 def test_what_is_printed_holds_no_secret(monkeypatch):

@@ -302,7 +302,7 @@ USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "no URL": ({"redis_url": "redis://:hid/den@host:x"}, ["FILE"], "SWITCHYARD_REDIS_URL"),
     "another server": ({"redis_url": "http://:hidden@host"}, ["FILE"], "SWITCHYARD_REDIS_URL"),
     "no such file": ({}, ["FILE", "/no/such/file"], "/no/such/file can't be read"),
-    "no such tokenizer": ({"tokenizer": "/no/such/folder"}, ["FILE"], "tokenizer"),
+    "no such tokenizer": ({"tokenizer": "/no/such/folder"}, ["FILE"], "SWITCHYARD_TOKENIZER"),
     "a setting": ({"port": "x"}, ["FILE"], "SWITCHYARD_PORT"),
     "no file": ({}, [], "FILE"),
     "an option": ({}, ["--no-such-option", "FILE"], "--no-such-option"),
