@@ -9,6 +9,31 @@ from typing import Literal, cast
 from cache import RedisAddress, key_of
 
 PREFIX = "SWITCHYARD_"
+#: what begins like a setting of the plug-in; other variables with our prefix may be a gateway's
+_OURS = (f"{PREFIX}SGLANG_", f"{PREFIX}CACHE_")
+_KNOWN = frozenset(
+    PREFIX + name
+    for name in (
+        "CACHE_KEY",
+        "CACHE_KEY_FILE",
+        "CACHE_TRUST",
+        "CACHE_MEMORY_BYTES",
+        "CACHE_HOST_FILE",
+        "CACHE_HOST_BYTES",
+        "CACHE_TTL_SECONDS",
+        "CACHE_READ_SECONDS",
+        "CACHE_AUDIT",
+        "CACHE_PREFETCH_SECONDS",
+        "SGLANG_COMPILE_THREADS",
+        "SGLANG_PREFILL_US_PER_TOKEN",
+        "SGLANG_PREFILL_MOST_MS",
+        "SGLANG_MASKS_AHEAD",
+        "SGLANG_UNTESTED",
+        # of the project's tests of this plug-in
+        "SGLANG_VENV",
+        "SGLANG_PYTHON",
+    )
+)
 
 
 class BadSetting(ValueError):
@@ -46,10 +71,14 @@ class Settings:
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
-    """
+    """The plug-in's settings.
+
     Raises:
-        BadSetting: a value that means nothing.
+        BadSetting: an invalid value, or a variable of the plug-in's that does not exist.
     """
+    for name in sorted(environment):
+        if name.startswith(_OURS) and name not in _KNOWN:
+            raise BadSetting(f"{name}: no such setting")
     key = _key(environment)
     ahead = environment.get(f"{PREFIX}SGLANG_MASKS_AHEAD") or "0"
     if ahead not in ("0", "1"):

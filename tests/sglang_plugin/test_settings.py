@@ -63,6 +63,8 @@ def test_everything_can_be_set() -> None:
         ("SWITCHYARD_CACHE_READ_SECONDS", "0.0"),
         ("SWITCHYARD_CACHE_KEY_FILE", "/nowhere/at/all"),
         ("SWITCHYARD_REDIS_URL", "redis+sentinel://host"),
+        ("SWITCHYARD_SGLANG_MASK_AHEAD", "1"),
+        ("SWITCHYARD_CACHE_KEYFILE", "/run/key"),
     ],
 )
 def test_what_means_nothing_is_refused_by_name(name: str, value: str) -> None:
