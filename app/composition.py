@@ -117,14 +117,15 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
     core = build_core(settings, metrics, logger)
     store, tokenizer, compiler = core.store, core.tokenizer, core.compiler
     workers = make_workers(settings, compiler, tokenizer)
-    pool = Pool(
-        workers,
-        health_seconds=settings.worker_health_seconds,
-        on_failure=lambda name: metrics.worker_failures.labels(name).inc(),
-    )
+    pool = make_pool(settings, workers, metrics, logger)
     metrics.watch("cache", "The engine's cache: counters and sizes of every tier", store.stats)
     metrics.watch("compiler", "The engine's compiler: counters and sizes", compiler.stats)
     metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
+    metrics.watch(
+        "workers_available",
+        "Whether a worker is healthy and not ejected, by worker",
+        lambda: available(pool),
+    )
     metrics.describe(
         version=version(),
         format=tokenizer.wire.name,
@@ -216,6 +217,20 @@ def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -
     ]
 
 
+def make_pool(settings: Settings, workers: list[Worker], metrics: Metrics, logger: Logger) -> Pool:
+    """Only remote workers have deadlines: one in this process may take its time for a prompt."""
+    is_remote = settings.worker_kind == "sglang"
+    return Pool(
+        workers,
+        health_seconds=settings.worker_health_seconds,
+        first_token_seconds=settings.worker_first_token_seconds if is_remote else None,
+        token_seconds=settings.worker_token_seconds if is_remote else None,
+        on_failure=lambda name, reason: metrics.worker_failures.labels(name, reason).inc(),
+        on_ejection=lambda name: metrics.worker_ejections.labels(name).inc(),
+        logger=logger,
+    )
+
+
 def backend_of(settings: Settings) -> str:
     """What enforces: our engine also where the worker runs in this process."""
     return settings.grammar_backend if settings.worker_kind == "sglang" else OURS
@@ -224,6 +239,11 @@ def backend_of(settings: Settings) -> str:
 def running(pool: Pool) -> dict[str, int]:
     """Open generations by worker; workers of one name are told apart by number."""
     return {f"{n}:{member.worker.name}": member.running for n, member in enumerate(pool.members)}
+
+
+def available(pool: Pool) -> dict[str, int]:
+    """1 for each worker that is picked first, 0 for the others."""
+    return {f"{n}:{member.worker.name}": member.available for n, member in enumerate(pool.members)}
 
 
 def fingerprint(settings: Settings, tokenizer: Tokenizer) -> str:

@@ -77,7 +77,13 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
     app.include_router(models, dependencies=guarded)
     versions = {"version": version(), "format": parts.tokenizer.wire.name}
     app.include_router(
-        operations_router(parts.pool, metrics, version=versions, cache=parts.store.stats)
+        operations_router(
+            parts.pool,
+            metrics,
+            version=versions,
+            cache=parts.store.stats,
+            is_operator=lambda request: admin_keys.fits(request.headers.get("authorization")),
+        )
     )
 
 

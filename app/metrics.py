@@ -55,7 +55,10 @@ class Metrics:
         )
         self.disconnects = self._counter("client_disconnects", "Clients that left before the end")
         self.worker_failures = self._counter(
-            "worker_failures", "Generations a worker failed", ["worker"]
+            "worker_failures", "Failed attempts and probes, by worker", ["worker", "reason"]
+        )
+        self.worker_ejections = self._counter(
+            "worker_ejections", "Times that a worker was ejected", ["worker"]
         )
         self.parse_divergence = self._counter(
             "parse_divergence", "Output that its own grammar can't read"

@@ -85,6 +85,18 @@ class Settings(BaseSettings):
     worker_health_seconds: float = Field(
         default=5.0, gt=0, description="seconds between two health checks of the workers"
     )
+    worker_first_token_seconds: float = Field(
+        default=120.0,
+        gt=0,
+        description="seconds until an SGLang server's first token, its queue included; then "
+        "another server is tried",
+    )
+    worker_token_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="seconds between two tokens of an SGLang server; then the answer ends with an "
+        "error",
+    )
     noise_seed: int | None = Field(
         default=None, description="makes the noise worker's unseeded answers repeatable"
     )

@@ -7,7 +7,7 @@ needs when it is first named.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .base import Chunk, FinishReason, Generation, Health, Worker, WorkerError
+from .base import Chunk, FailureReason, FinishReason, Generation, Health, Worker, WorkerError
 
 if TYPE_CHECKING:
     from .noise import NoiseWorker as NoiseWorker
@@ -21,7 +21,15 @@ _LAZY = {
     "TransformersWorker": (".transformers", "embedded"),
 }
 
-__all__ = ["Chunk", "FinishReason", "Generation", "Health", "Worker", "WorkerError"]
+__all__ = [
+    "Chunk",
+    "FailureReason",
+    "FinishReason",
+    "Generation",
+    "Health",
+    "Worker",
+    "WorkerError",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,7 +12,8 @@ Invariants       I1 the chunks' token ids, put together, are the whole output, t
                     too.
                  I6 what was handed on is never taken back: tokens that may belong to a stop string
                     wait until that is decided, so ``trim`` lies within the last chunk's tokens.
-Not here         text (the engine's parser makes it from ids), retries and balancing (the app's).
+Not here         text (the engine's parser makes it from ids), retries, balancing and deadlines (the
+                 app's).
 """
 
 from collections.abc import AsyncGenerator
@@ -22,6 +23,24 @@ from typing import Any, Literal, Protocol
 #: "stop": a stop token or a stop string; "length": max_tokens or the context is used up;
 #: "abort": ended from outside; "error": ended by a fault after the first chunk
 FinishReason = Literal["stop", "length", "abort", "error"]
+#: why a worker gave no answer, or no whole one; a label of metrics, so the set is closed.
+#: "refused": the request's own fault, says the worker; "connection": none, or it broke; "timeout":
+#: a deadline passed; "unavailable": full, starting or stopping; "status": another HTTP error;
+#: "protocol": not what its protocol allows; "truncated": the stream ended without a finish reason;
+#: "aborted": ended from outside or by the model; "diverged": tokens that its grammar does not
+#: allow; "internal": a fault in this process
+FailureReason = Literal[
+    "refused",
+    "connection",
+    "timeout",
+    "unavailable",
+    "status",
+    "protocol",
+    "truncated",
+    "aborted",
+    "diverged",
+    "internal",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +100,14 @@ class WorkerError(Exception):
     """A worker refused or failed.
 
     ``status`` is the HTTP status that fits (400: the request; 502, 503: the worker; 504: it took
-    too long); ``retryable`` says that no token was seen and that another worker may well succeed.
+    too long); ``reason`` is "refused" below 500, else "internal", unless it is given.
     """
 
-    def __init__(self, status: int, message: str, *, retryable: bool = False) -> None:
+    def __init__(self, status: int, message: str, *, reason: FailureReason | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
-        self.retryable = retryable
+        self.reason: FailureReason = reason or ("refused" if status < 500 else "internal")
 
 
 class Worker(Protocol):
@@ -112,7 +131,7 @@ class Worker(Protocol):
         """Run one generation; raises WorkerError. Close the generator to abort."""
 
     async def health(self) -> Health:
-        """Ask, within a bounded time; never raises."""
+        """Ask. The caller sets a deadline, and takes an exception for a failed check."""
         ...
 
     async def aclose(self) -> None:

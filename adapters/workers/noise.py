@@ -91,7 +91,7 @@ class NoiseWorker:
         while answer.finish is None:
             await asyncio.sleep(0)
             if self._closed:
-                raise WorkerError(503, "the worker is shutting down")
+                raise WorkerError(503, "the worker is shutting down", reason="unavailable")
             ids = self._step(answer, rng)
             if ids or answer.finish is not None:
                 yield answer.chunk(ids)

@@ -9,25 +9,31 @@ Prompts          send ids: text is tokenised by the server, which may put a BOS 
 Seeds            sent as ``sampling_seed``; a server that runs without
                  ``--enable-deterministic-inference`` was seen to ignore it.
 Stop strings     found here, on the tokens' bytes, and sent along so that the server stops too.
-Not here         retries and balancing (the app's), JSON and its errors (sglang_wire).
+Not here         retries, balancing and deadlines of answers (the app's), JSON and its errors
+                 (sglang_wire).
 """
 
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 import httpx
 
-from .base import Chunk, Generation, Health, WorkerError
-from .sglang_wire import StreamReader, request_body, request_id, server_error
+from .base import Chunk, FailureReason, Generation, Health, WorkerError
+from .sglang_wire import PIECE, StreamReader, request_body, request_id, server_error
 from .sse import EventDecoder, EventTooLong
 
-#: seconds without a byte before a generation is given up; a long queue and prefill lie within it
-IDLE_S = 600.0
-#: seconds for a connection, a health check or an abort
+#: seconds for a connection: one lost SYN is sent again after one
+CONNECT_S = 2.0
+#: seconds between two bytes of a request that is sent
+WRITE_S = 30.0
+#: seconds for each step of a health check or an abort
 SHORT_S = 5.0
+#: bytes of an answer that is no stream; /server_info has some 20 KB
+MAX_ANSWER_BYTES = 1 << 20
 #: what readiness shows of the server's hundreds of settings
 SHOWN = (
     "version",
@@ -68,7 +74,6 @@ class SGLangWorker:
         grammar_backend: str | None = None,
         plugin: Mapping[str, object] | None = None,
         api_key: str | None = None,
-        idle_s: float = IDLE_S,
     ) -> None:
         self._base = base_url.rstrip("/")
         self.name = name or f"sglang {httpx.URL(base_url).netloc.decode()}"
@@ -78,7 +83,7 @@ class SGLangWorker:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
         self._client = client or httpx.AsyncClient(limits=limits)
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._timeout = httpx.Timeout(SHORT_S, read=idle_s, write=30.0)
+        self._timeout = httpx.Timeout(CONNECT_S, read=None, write=WRITE_S)
         self._tokens = tokens
         self._stop_token_ids = tuple(stop_token_ids)
         self._grammar_backend = grammar_backend
@@ -89,69 +94,61 @@ class SGLangWorker:
         self._closed = False
 
     async def start(self) -> None:
-        """Learns the model's context length, if the server is already up."""
-        await self.health()
+        """Nothing to load; the first health check learns the model's context length."""
 
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         if self._closed:
-            raise WorkerError(503, "the worker is shutting down")
-        self._check(generation.prompt)
+            raise _shutting_down()
         rid = request_id(generation.rid)
-        body = request_body(
-            generation, rid, context=self._context, stop_token_ids=self._stop_token_ids
+        encode = partial(
+            request_body,
+            generation,
+            rid,
+            vocabulary=len(self._tokens),
+            context=self._context,
+            stop_token_ids=self._stop_token_ids,
         )
+        is_short = len(generation.prompt) <= PIECE
+        body = encode() if is_short else await asyncio.to_thread(encode)
         reader = StreamReader(generation, self._tokens)
         self._running.add(rid)
         try:
-            async with aclosing(self._events(body, reader)) as payloads:
+            async with aclosing(self._events(body)) as payloads:
                 async for payload in payloads:
                     chunk = reader.read(payload)
                     if chunk is not None:
                         yield chunk
                         if chunk.finish_reason is not None:
                             return
-            raise WorkerError(502, "SGLang ended the stream too early", retryable=not reader.shown)
+            raise WorkerError(502, "SGLang ended the stream too early", reason="truncated")
         finally:
             self._running.discard(rid)
             if not reader.finished:
                 self._abort(rid)
 
-    async def _events(
-        self, body: dict[str, Any], reader: StreamReader
-    ) -> AsyncGenerator[bytes, None]:
+    async def _events(self, body: bytes) -> AsyncGenerator[bytes, None]:
         """The payloads of the stream up to its [DONE]; what goes wrong below becomes a
         WorkerError.
         """
         decoder = EventDecoder()
-        url = f"{self._base}/generate"
+        headers = {"Content-Type": "application/json", **self._headers}
         try:
             async with self._client.stream(
-                "POST", url, json=body, headers=self._headers, timeout=self._timeout
+                "POST",
+                f"{self._base}/generate",
+                content=body,
+                headers=headers,
+                timeout=self._timeout,
             ) as response:
                 if response.status_code != 200:
-                    await response.aread()
-                    raise refusal(response)
+                    raise refusal(response.status_code, await _read(response))
                 async for data in response.aiter_bytes():
                     for payload in decoder.push(data):
                         if payload == b"[DONE]":
                             return
                         yield payload
-        except httpx.TimeoutException as error:
-            raise WorkerError(
-                504, f"SGLang: {type(error).__name__}", retryable=not reader.shown
-            ) from error
         except (httpx.HTTPError, httpx.StreamError, EventTooLong) as error:
-            if self._closed:
-                raise WorkerError(503, "the worker is shutting down") from error
-            message = f"SGLang: {type(error).__name__}: {error}"
-            raise WorkerError(502, message, retryable=not reader.shown) from error
-
-    def _check(self, prompt: str | list[int]) -> None:
-        if isinstance(prompt, str):
-            return
-        if not prompt or not all(0 <= number < len(self._tokens) for number in prompt):
-            message = f"a prompt needs at least one token, all ids below {len(self._tokens):,}"
-            raise WorkerError(400, message)
+            raise _shutting_down() if self._closed else _broken(error) from error
 
     def _abort(self, rid: str) -> None:
         task = asyncio.get_running_loop().create_task(self._post_abort(rid))
@@ -170,35 +167,32 @@ class SGLangWorker:
             return  # a server that can't be reached notices the closed connection by itself
 
     async def health(self) -> Health:
-        try:
-            response = await self._get("/ready")
-            if (
-                response.status_code == 404
-            ):  # older servers; this one makes a token and takes a second
-                response = await self._get("/health")
-            if response.status_code != 200:
-                return Health(
-                    False, f"the server answers {response.status_code}: starting or stopping"
-                )
-            response = await self._get("/server_info")
-            if response.status_code == 404:
-                response = await self._get("/get_server_info")
-            info = response.json()
-            if response.status_code != 200 or not isinstance(info, dict):
-                return Health(False, f"/server_info answers {response.status_code}")
-        except (httpx.HTTPError, RuntimeError, json.JSONDecodeError) as error:
-            return Health(False, f"{type(error).__name__}: {error}")
+        status, _ = await self._get("/ready")
+        if status == 404:  # older servers; this one makes a token and takes a second
+            status, _ = await self._get("/health")
+        if status != 200:
+            return Health(False, f"the server answers {status}: starting or stopping")
+        status, body = await self._get("/server_info")
+        if status == 404:
+            status, body = await self._get("/get_server_info")
+        info = json.loads(body) if status == 200 else None
+        if not isinstance(info, dict):
+            return Health(False, f"/server_info answers {status}, and no JSON object")
         return self._judge(info)
 
-    async def _get(self, path: str) -> httpx.Response:
-        return await self._client.get(self._base + path, headers=self._headers, timeout=SHORT_S)
+    async def _get(self, path: str) -> tuple[int, bytes]:
+        """Status and body; raises what httpx raises."""
+        async with self._client.stream(
+            "GET", self._base + path, headers=self._headers, timeout=SHORT_S
+        ) as response:
+            return response.status_code, await _read(response)
 
     def _judge(self, info: dict[str, Any]) -> Health:
-        details = {key: info[key] for key in SHOWN if key in info} | {"running": len(self._running)}
+        details = {key: info[key] for key in SHOWN if key in info}
         # without a length of its own the server names the longest prompt, a few tokens less
-        context = info.get("context_length") or info.get("max_req_input_len")
+        lengths = (info.get(name) for name in ("context_length", "max_req_input_len"))
+        self._context = next((n for n in lengths if type(n) is int and n > 0), None)
         backend = info.get("grammar_backend")
-        self._context = context if isinstance(context, int) else None
         wanted = self._grammar_backend
         if backend == "none" or info.get("skip_tokenizer_init"):
             return Health(False, "the server runs without a grammar backend", details)
@@ -237,12 +231,43 @@ class SGLangWorker:
             await self._client.aclose()
 
 
-def refusal(response: httpx.Response) -> WorkerError:
+def refusal(status: int, data: bytes) -> WorkerError:
     """The answer to a request that did not become a stream."""
+    text = data.decode(errors="replace")
     try:
-        body = response.json()
-    except ValueError:
-        body = response.text
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        body = text
     if isinstance(body, dict):
         body = body.get("error") or body.get("detail") or body
-    return server_error(body, status=response.status_code, retryable=True)
+    return server_error(body, status=status)
+
+
+async def _read(response: httpx.Response) -> bytes:
+    """A whole body of at most MAX_ANSWER_BYTES.
+
+    Raises:
+        WorkerError: it is longer.
+    """
+    data = b""
+    async for part in response.aiter_bytes():
+        data += part
+        if len(data) > MAX_ANSWER_BYTES:
+            message = f"an answer of more than {MAX_ANSWER_BYTES:,} bytes"
+            raise WorkerError(502, message, reason="protocol")
+    return data
+
+
+def _shutting_down() -> WorkerError:
+    return WorkerError(503, "the worker is shutting down", reason="unavailable")
+
+
+def _broken(error: Exception) -> WorkerError:
+    """A connection that could not be made, or broke, or did not carry HTTP and events."""
+    message = f"SGLang: {type(error).__name__}: {error}"
+    reason: FailureReason = "connection"
+    if isinstance(error, httpx.ReadTimeout | httpx.WriteTimeout):
+        return WorkerError(504, message, reason="timeout")
+    if isinstance(error, httpx.ProtocolError | httpx.DecodingError | EventTooLong):
+        reason = "protocol"
+    return WorkerError(502, message, reason=reason)

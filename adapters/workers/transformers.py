@@ -103,12 +103,12 @@ class TransformersWorker:
 
     def _admit(self) -> None:
         if self._closed:
-            raise WorkerError(503, "the worker is shutting down")
+            raise WorkerError(503, "the worker is shutting down", reason="unavailable")
         if self._model is None:
-            raise WorkerError(503, self._failure, retryable=True)
+            raise WorkerError(503, self._failure, reason="unavailable")
         if len(self._running) > self._max_waiting:
             message = f"{len(self._running)} requests are waiting for the model"
-            raise WorkerError(503, message, retryable=True)
+            raise WorkerError(503, message, reason="unavailable")
 
     def _run(self, compiled: Compiled, generation: Generation) -> "_Run":
         """Prompt and limits checked; an answer ends with "length" where the model's context

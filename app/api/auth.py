@@ -69,3 +69,11 @@ class AdminKeys:
                 code="admin_keys_not_set",
             )
         self._keys.check(authorization)
+
+    def fits(self, authorization: str | None) -> bool:
+        """Whether ``check`` would pass."""
+        try:
+            self.check(authorization)
+        except ApiError:
+            return False
+        return True

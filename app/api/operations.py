@@ -1,18 +1,20 @@
 """What is served besides completions: models, health, metrics, version.
 
 /health/live    the process answers
-/health/ready   a worker can take a request; Redis is told about but never makes a gateway unready,
-                since everything works without it
+/health/ready   a worker is healthy, as of the last checks: nobody is asked for a reader's sake.
+                "degraded": some workers are ejected or unhealthy. Operators also see each worker
+                and the cache, which never makes a gateway unready: everything works without it.
 """
 
 from collections.abc import Callable
 from typing import Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from ..errors import model_not_found
+from ..member import Member
 from ..metrics import Metrics
 from ..pool import Pool
 
@@ -36,9 +38,16 @@ def models_router(model: str, created: int) -> APIRouter:
 
 
 def operations_router(
-    pool: Pool, metrics: Metrics, *, version: dict[str, str], cache: Callable[[], dict[str, int]]
+    pool: Pool,
+    metrics: Metrics,
+    *,
+    version: dict[str, str],
+    cache: Callable[[], dict[str, int]],
+    is_operator: Callable[[Request], bool],
 ) -> APIRouter:
-    """Health, metrics and version: for operators, outside of /v1 and without keys."""
+    """Health, metrics and version, outside of /v1 and without keys; names, addresses and reasons
+    are for operators.
+    """
     router = APIRouter()
 
     @router.get("/health/live")
@@ -47,20 +56,13 @@ def operations_router(
 
     @router.get("/health")
     @router.get("/health/ready")
-    async def ready() -> JSONResponse:
-        await pool.check()
-        workers = [
-            {
-                "name": member.worker.name,
-                "ready": member.health.ready,
-                "reason": member.health.reason,
-            }
-            | member.health.details
-            for member in pool.members
-        ]
-        status = "ok" if pool.ready else "unready"
-        body = {"status": status, "workers": workers, "cache": cache()}
-        return JSONResponse(body, status_code=200 if pool.ready else 503)
+    async def ready(request: Request) -> JSONResponse:
+        status = pool.status
+        body: dict[str, Any] = {"status": status}
+        if is_operator(request):
+            body["workers"] = [_details(member) for member in pool.members]
+            body["cache"] = cache()
+        return JSONResponse(body, status_code=503 if status == "unready" else 200)
 
     @router.get("/metrics")
     async def all_metrics() -> Response:
@@ -71,3 +73,15 @@ def operations_router(
         return version
 
     return router
+
+
+def _details(member: Member) -> dict[str, Any]:
+    """What operators see of a worker; its own details never hide ours."""
+    return member.health.details | {
+        "name": member.worker.name,
+        "ready": member.health.ready,
+        "reason": member.health.reason,
+        "circuit": member.state,
+        "failures": member.failures,
+        "running": member.running,
+    }

@@ -152,8 +152,10 @@ class ChatService:
             seed=sampling.seed_of(number),
             stop=sampling.stop,
         )
-        chunks = self._pool.generate(generation)
-        return read_choice(chunks, planned.parser(), planned.plan.reader())
+        return self._pool.generate(
+            generation,
+            lambda chunks: read_choice(chunks, planned.parser(), planned.plan.reader()),
+        )
 
     # -- answers
     # --------------------------------------------------------------------------------------

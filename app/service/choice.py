@@ -48,18 +48,12 @@ class Ended:
 Item = Deltas | Ended
 
 
-class WorkerFault(Exception):
-    """A worker ended an answer in a way that must not look complete."""
-
-
 async def read_choice(
     chunks: AsyncGenerator[Chunk, None], parser: Parser | StockParser, reader: Reader
 ) -> AsyncGenerator[Item, None]:
-    """Raises ParseDivergence, WorkerFault, and what ``chunks`` raises. Closes ``chunks``."""
+    """Raises ParseDivergence, and what ``chunks`` raises. Closes ``chunks``."""
     async with aclosing(chunks):
         async for chunk in chunks:
-            if chunk.finish_reason in ("abort", "error"):
-                raise WorkerFault(f"the worker ended the answer early ({chunk.finish_reason})")
             events = _events(parser, chunk.token_ids)
             if chunk.finish_reason is None:
                 yield Deltas(reader.feed(events))
@@ -70,7 +64,6 @@ async def read_choice(
             yield Deltas([*reader.feed(events), *reader.finish()])
             yield _ended(chunk, reader)
             return
-    raise WorkerFault("the worker's stream ended without a finish reason")
 
 
 def _ended(chunk: Chunk, reader: Reader) -> Ended:

@@ -6,7 +6,6 @@ from engine import InternalError, ParseDivergence
 from ..errors import ApiError, internal_error
 from ..logging import Logger
 from ..metrics import Metrics
-from .choice import WorkerFault
 
 #: seconds after which a client may try again when no worker could take its request
 RETRY_AFTER = 1
@@ -26,11 +25,6 @@ class Faults:
                 return error
             case WorkerError():
                 return self._worker(error)
-            case WorkerFault():
-                self._logger.error("worker fault", reason=str(error))
-                return ApiError(
-                    502, "The model's worker ended the answer early.", code="worker_error"
-                )
             case TimeoutError():
                 self._logger.warning("request timed out")
                 return ApiError(504, "The request took too long.", code="timeout")
@@ -48,8 +42,7 @@ class Faults:
         if error.status < 500:
             return ApiError(error.status, error.message, code="worker_refused")
         self._logger.error("worker failed", status=error.status, reason=error.message)
-        # every worker was tried by now: what another one could have done, a later moment may do
-        status = 503 if error.retryable else error.status
+        status = error.status
         headers = {"Retry-After": str(RETRY_AFTER)} if status == 503 else None
         message = {
             503: "No worker can take the request at the moment.",

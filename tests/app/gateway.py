@@ -19,6 +19,8 @@ from app.settings import Settings
 
 #: seconds that a gateway may take to start or to stop on a slow machine
 PATIENCE = 60.0
+#: a key of operators for tests that need one
+OPERATOR = "an operator's key"
 
 
 class Gateway:
@@ -82,8 +84,13 @@ class Gateway:
             assert time.monotonic() < until, "it never came to hold"
             time.sleep(0.02)
 
-    def get(self, path: str) -> httpx.Response:
-        return httpx.get(self.url + path, timeout=PATIENCE)
+    def get(self, path: str, **options: Any) -> httpx.Response:
+        return httpx.get(self.url + path, timeout=PATIENCE, **options)
+
+    def health(self) -> Any:
+        """What an operator sees; the gateway needs ``admin_keys=OPERATOR``."""
+        key = {"Authorization": f"Bearer {OPERATOR}"}
+        return self.get("/health/ready", headers=key).json()
 
     def metric(self, name: str, **labels: str) -> float:
         """A number of /metrics; 0 where it was not counted yet."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from adapters.workers import Chunk, Generation, Health, WorkerError
+from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
 from app.api.body import parse_request
 from app.logging import make_logger
 from app.metrics import Metrics
@@ -115,5 +115,5 @@ def script(text: str, *, size: int = 1, finish: Any = "stop", trim: int = 0) -> 
     return [*(Chunk(part, None, 5) for part in parts[:-1]), last]
 
 
-def error(status: int, *, retryable: bool = False) -> WorkerError:
-    return WorkerError(status, "what the worker says", retryable=retryable)
+def error(status: int, reason: FailureReason | None = None) -> WorkerError:
+    return WorkerError(status, "what the worker says", reason=reason)

@@ -1,11 +1,22 @@
 """Health, metrics, version, Redis that comes and goes, and what is said at start."""
 
+import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
+from adapters.workers import Health
+from adapters.workers.noise import NoiseWorker
+from app.api.operations import operations_router
+from app.metrics import Metrics
+from app.pool import Pool
+from app.tokenizer import BuiltinTokenizer
+from engine import Compiler
 from tests.app.examples import TOOLS, body
-from tests.app.gateway import Gateway
+from tests.app.gateway import OPERATOR, Gateway
 from tests.redis_server import RedisServer
 
 CALL = body(tools=TOOLS, tool_choice="required", parallel_tool_calls=False)
@@ -16,15 +27,58 @@ def works(gateway: Gateway) -> bool:
     return answer.status_code == 200 and bool(answer.json()["choices"][0]["message"]["tool_calls"])
 
 
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Gateway]:
+    with Gateway(api_keys="one", admin_keys=OPERATOR) as running:
+        yield running
+
+
 @pytest.mark.parametrize("path", ["/health", "/health/live", "/health/ready"])
 def test_a_gateway_with_a_worker_is_healthy(gateway: Gateway, path: str):
     answer = gateway.get(path)
     assert (answer.status_code, answer.json()["status"]) == (200, "ok")
 
 
-def test_readiness_tells_about_the_workers(gateway: Gateway):
-    (worker,) = gateway.get("/health/ready").json()["workers"]
-    assert (worker["name"], worker["ready"]) == ("noise", True)
+@pytest.mark.parametrize("key", [None, "Bearer one", f"Bearer {OPERATOR}x", "Basic x"])
+@pytest.mark.parametrize("path", ["/health", "/health/ready"])
+def test_only_operators_see_workers_and_cache(guarded: Gateway, key: str | None, path: str):
+    """REGRESSION: addresses, versions and errors of workers were shown to anybody."""
+    headers = {} if key is None else {"Authorization": key}
+    answer = guarded.get(path, headers=headers)
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+    seen = guarded.health()
+    assert [(worker["name"], worker["circuit"]) for worker in seen["workers"]] == [
+        ("noise", "closed")
+    ]
+    assert seen["cache"]
+
+
+def test_without_operators_nobody_sees_them(gateway: Gateway):
+    assert gateway.health() == {"status": "ok"}
+
+
+def test_readiness_asks_no_worker():
+    """REGRESSION: anybody could make the gateway ask all its workers, and wait for each."""
+    asked: list[str] = []
+
+    class Quiet(NoiseWorker):
+        async def health(self) -> Health:
+            asked.append("health")
+            return Health(False, "a secret of the worker's")
+
+    worker = Quiet(Compiler(BuiltinTokenizer().vocabulary))
+    pool = Pool([worker])
+    router = operations_router(
+        pool, Metrics(), version={}, cache=dict, is_operator=lambda request: False
+    )
+    app = FastAPI()
+    app.include_router(router)
+    asyncio.run(pool.check())
+    with TestClient(app) as client:
+        for _ in range(50):
+            answer = client.get("/health/ready")
+            assert (answer.status_code, answer.json()) == (503, {"status": "unready"})
+    assert asked == ["health"]
 
 
 def test_version_names_the_format(gateway: Gateway):
@@ -54,17 +108,17 @@ def test_the_start_says_what_runs_and_with_which_settings(gateway: Gateway):
 
 def test_redis_holds_what_was_learnt(redis_server: RedisServer):
     settings = {"redis_url": redis_server.url, "cache_key": "0123456789abcdef"}
-    with Gateway(**settings) as first:
+    with Gateway(admin_keys=OPERATOR, **settings) as first:
         assert works(first)
-        assert "l2_hits" in first.get("/health/ready").json()["cache"]
+        assert "l2_hits" in first.health()["cache"]
 
 
 def test_a_file_of_the_host_holds_what_was_learnt(tmp_path: Path):
     settings = {"cache_host_file": str(tmp_path / "cache.db")}
     for hits in (False, True):
-        with Gateway(**settings) as gateway:
+        with Gateway(admin_keys=OPERATOR, **settings) as gateway:
             assert works(gateway)
-            seen = gateway.get("/health/ready").json()["cache"]
+            seen = gateway.health()["cache"]
             assert (seen["l2_hits"] > 0, seen["l2_failures"]) == (hits, 0)
             assert seen["l2_max_bytes"] == 256 << 20
 
@@ -101,10 +155,10 @@ def test_redis_killed_midway_changes_nothing(redis_server: RedisServer):
 
 
 def test_without_a_key_or_trust_redis_stays_off(redis_server: RedisServer):
-    with Gateway(redis_url=redis_server.url) as gateway:
+    with Gateway(redis_url=redis_server.url, admin_keys=OPERATOR) as gateway:
         assert works(gateway)
         assert any("redis is not used" in line["event"] for line in gateway.lines())
-        assert not any(name.startswith("l2") for name in gateway.get("/health").json()["cache"])
+        assert not any(name.startswith("l2") for name in gateway.health()["cache"])
 
 
 @pytest.mark.parametrize("wire", ["plain", "llama3_json", "llama3_function", "harmony"])

@@ -101,11 +101,11 @@ FIRST: list[tuple[Step, int, str]] = [
     (error(400), 400, "worker_refused"),
     (error(500), 500, "worker_error"),
     (error(502), 502, "worker_error"),
-    (error(503, retryable=True), 503, "overloaded"),
-    (error(502, retryable=True), 503, "overloaded"),
+    (error(503, "unavailable"), 503, "overloaded"),
+    (error(502, "protocol"), 503, "overloaded"),
     (error(504), 504, "timeout"),
-    (Chunk((), "abort"), 502, "worker_error"),
-    (Chunk((), "error"), 502, "worker_error"),
+    (Chunk((), "abort"), 503, "overloaded"),
+    (Chunk((), "error"), 503, "overloaded"),
     (RuntimeError("bug"), 500, "internal_error"),
 ]
 

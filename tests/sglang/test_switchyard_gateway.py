@@ -22,6 +22,7 @@ from .test_switchyard import PROMPTS, SCHEMA, THINKING
 #: tool sets; every third answer is streamed
 CASES = 300
 TOKENS = 1500
+OPERATOR = "an operator's key"
 FAULTS = ("switchyard_parse_divergence_total", "switchyard_internal_errors_total")
 
 
@@ -32,7 +33,13 @@ def worker(sglang_server: Servers, padded_model_folder: Path) -> SGLangServer:
 
 def settings(worker: SGLangServer, **more: str) -> dict[str, str]:
     folder = str(worker.model)
-    return {"WORKERS": worker.base_url, "MODEL": folder, "MODEL_NAME": "tiny", **more}
+    return {
+        "WORKERS": worker.base_url,
+        "MODEL": folder,
+        "MODEL_NAME": "tiny",
+        "ADMIN_KEYS": OPERATOR,
+        **more,
+    }
 
 
 @pytest.fixture
@@ -42,7 +49,8 @@ def gateway(worker: SGLangServer) -> Iterator[str]:
 
 
 def test_the_gateway_is_ready_and_says_with_what(gateway: str, worker: SGLangServer) -> None:
-    ready = httpx.get(f"{gateway}/health/ready").json()
+    key = {"Authorization": f"Bearer {OPERATOR}"}
+    ready = httpx.get(f"{gateway}/health/ready", headers=key).json()
     assert "switchyard" in json.dumps(ready) and "vocabulary" in json.dumps(ready)
 
 

@@ -188,7 +188,7 @@ def test_stop_strings(compiler: Compiler, seed: int) -> None:
 def test_a_bad_spec_is_refused_before_the_first_chunk(compiler: Compiler) -> None:
     with pytest.raises(WorkerError) as caught:
         run(collect(NoiseWorker(compiler), ask(spec=tag({"type": "nonsense"}))))
-    assert (caught.value.status, caught.value.retryable) == (400, False)
+    assert (caught.value.status, caught.value.reason) == (400, "refused")
 
 
 def test_many_requests_interleave(compiler: Compiler) -> None:

@@ -70,7 +70,7 @@ def test_refusals_show_nothing(name: str, status: int, words: str) -> None:
     """A refused grammar comes with a junk token, which must not get out; and no retry can help."""
     with pytest.raises(WorkerError, match=words) as caught:
         run(collect(recorded(name).worker(), ask()))
-    assert (caught.value.status, caught.value.retryable) == (status, False)
+    assert (caught.value.status, caught.value.reason) == (status, "refused")
 
 
 def test_an_abort_from_outside_is_an_error() -> None:
@@ -83,7 +83,7 @@ def test_an_abort_from_outside_is_an_error() -> None:
 
     with pytest.raises(WorkerError, match="Aborted") as caught:
         run(read())
-    assert (caught.value.status, caught.value.retryable) == (503, False)
+    assert (caught.value.status, caught.value.reason) == (503, "aborted")
     assert all(chunk.finish_reason is None for chunk in shown)
     assert len(ids_of(shown)) == 22
 
@@ -284,7 +284,7 @@ def test_max_tokens_is_cut_to_the_context() -> None:
 
         client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
         worker = SGLangWorker("http://worker", tokens=TOKENS, client=client)
-        await worker.start()
+        await worker.health()
         await collect(worker, ask(max_tokens=100_000))
         return sent[0]["sampling_params"]["max_new_tokens"]
 

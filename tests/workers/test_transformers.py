@@ -221,7 +221,7 @@ def test_the_queue_is_bounded(directory: Path, compiler: Compiler) -> None:
             await asyncio.sleep(0.001)
         with pytest.raises(WorkerError, match="waiting") as caught:
             await collect(worker, ask())
-        assert (caught.value.status, caught.value.retryable) == (503, True)
+        assert (caught.value.status, caught.value.reason) == (503, "unavailable")
         held.go.set()
         assert [len(ids_of(chunks)) for chunks in await asyncio.gather(*tasks)] == [2, 2, 2]
         await worker.aclose()

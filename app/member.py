@@ -1,0 +1,79 @@
+"""One worker of a pool, and what the pool knows about it: a circuit breaker without I/O.
+
+States           closed: takes requests. open: ejected, a backoff runs. half-open: one probe runs.
+
+                     closed    -- failure in AT_ONCE, or EJECT_AFTER failures in a row --> open
+                     open      -- the backoff is over -------------------------------> half-open
+                     half-open -- the probe fails: the backoff doubles --------------> open
+                     half-open -- the probe succeeds --------------------------------> closed
+                     any       -- a request's answer is complete --------------------> closed
+
+Invariants       I1 a closed circuit is not a clean record: only a complete answer resets the
+                    failures and the backoff, so a worker that passes every probe and fails every
+                    request is ejected at its next failure, for longer each time.
+                 I2 ``running`` is the number of its open generations.
+Not here         probes, timers, health checks and retries (pool).
+"""
+
+import asyncio
+import random
+from typing import Literal
+
+from adapters.workers import FailureReason, Health, Worker
+
+State = Literal["closed", "open", "half-open"]
+
+#: failures in a row that eject: one request that breaks every worker must not eject a busy one
+EJECT_AFTER = 3
+#: failures that no request causes; one ejects, since each costs a request seconds
+AT_ONCE: frozenset[FailureReason] = frozenset({"connection", "timeout"})
+#: seconds until the first probe; doubles with every further ejection
+BACKOFF_S = 1.0
+#: seconds between two probes at most: how late a worker may notice that it is well again
+BACKOFF_MAX_S = 30.0
+#: the part of a backoff that is random, so that gateways do not probe in step
+JITTER = 0.5
+
+
+class Member:
+    """See the file's header. ``recovery`` is the pool's task that probes while it is ejected."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self.health = Health(True, "not asked yet")
+        self.state: State = "closed"
+        self.running = 0
+        self.failures = 0
+        self.ejections = 0
+        self.recovery: asyncio.Task[None] | None = None
+
+    @property
+    def available(self) -> bool:
+        return self.health.ready and self.state == "closed"
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Smaller is picked first: the signals against it, then its load."""
+        return (not self.health.ready) + (self.state != "closed"), self.running
+
+    def fail(self, reason: FailureReason) -> bool:
+        """Count a failure; return whether it must be ejected now."""
+        self.failures += 1
+        ripe = reason in AT_ONCE or self.failures >= EJECT_AFTER
+        return ripe and self.state == "closed"
+
+    def open(self) -> float:
+        """Eject it; return the seconds until its next probe."""
+        self.state = "open"
+        longest = min(BACKOFF_MAX_S, BACKOFF_S * 2.0 ** min(self.ejections, 16))
+        self.ejections += 1
+        return longest * (1 - JITTER * random.random())
+
+    def close(self) -> None:
+        """Let it take requests again, on probation."""
+        self.state = "closed"
+
+    def answer(self) -> None:
+        """Count a complete answer: closed, and the record is clean."""
+        self.state = "closed"
+        self.failures = self.ejections = 0
