@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .base import Chunk, FinishReason, Generation, Health, Worker, WorkerError
+from .stop_strings import StopStrings
 
 if TYPE_CHECKING:
     from .noise import NoiseWorker as NoiseWorker
@@ -21,7 +22,7 @@ _LAZY = {
     "TransformersWorker": (".transformers", "embedded"),
 }
 
-__all__ = ["Chunk", "FinishReason", "Generation", "Health", "Worker", "WorkerError"]
+__all__ = ["Chunk", "FinishReason", "Generation", "Health", "StopStrings", "Worker", "WorkerError"]
 
 
 def __getattr__(name: str) -> Any:

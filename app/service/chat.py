@@ -39,6 +39,7 @@ from .limits import Sampling, make_sampling
 from .merge import Merge
 from .planning import Planned, Planner
 from .relaxing import header
+from .stops import ContentStops
 
 #: which grammar engine enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"
@@ -159,10 +160,10 @@ class ChatService:
             temperature=sampling.temperature,
             top_p=sampling.top_p,
             seed=sampling.seed_of(number),
-            stop=sampling.stop,
         )
         chunks = self._pool.generate(generation)
-        return read_choice(chunks, planned.parser(), planned.plan.reader())
+        stops = ContentStops(sampling.stop)
+        return read_choice(chunks, planned.parser(), planned.plan.reader(), stops)
 
     # -- answers
     # --------------------------------------------------------------------------------------
