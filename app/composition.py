@@ -18,6 +18,7 @@ from engine import ARTIFACT_VERSION, SPEC_VERSION, Compiler, Limits
 
 from .logging import Logger
 from .metrics import Metrics
+from .offload import Offload
 from .pool import Pool
 from .service.caching import cache_report
 from .service.chat import ChatService
@@ -53,6 +54,7 @@ class Parts:
     store: TieredStore
     tokenizer: Tokenizer
     workers: list[Worker]
+    offload: Offload
     prefetch: Callable[[], int]
     hand_over: Callable[[], None]
 
@@ -66,7 +68,11 @@ class Parts:
 
     async def aclose(self) -> None:
         """In the reverse order of making; a failure of one does not keep the others open."""
-        closers: list[Callable[[], Awaitable[None]]] = [self.pool.aclose, self._close_store]
+        closers: list[Callable[[], Awaitable[None]]] = [
+            self.pool.aclose,
+            self._close_offload,
+            self._close_store,
+        ]
         failures = []
         for close in closers:
             try:
@@ -75,6 +81,9 @@ class Parts:
                 failures.append(error)
         if failures:
             raise ExceptionGroup("closing failed", failures)
+
+    async def _close_offload(self) -> None:
+        await asyncio.to_thread(self.offload.close)
 
     async def _close_store(self) -> None:
         """What was learnt last is not lost."""
@@ -132,8 +141,10 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         vocabulary=tokenizer.vocabulary.fingerprint,
         artifact=str(ARTIFACT_VERSION),
     )
+    offload = Offload()
     chat = ChatService(
         settings=settings,
+        offload=offload,
         planner=core.planner,
         tokenizer=tokenizer,
         pool=pool,
@@ -159,6 +170,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         store,
         tokenizer,
         workers,
+        offload,
         prefetch,
         compiler.flush,
     )

@@ -14,6 +14,7 @@ from fastapi import Depends, FastAPI, Request
 from .api import errors
 from .api.admin import admin_router
 from .api.auth import AdminKeys, Keys
+from .api.body import BodyReader
 from .api.chat import chat_router
 from .api.grammars import grammars_router
 from .api.middleware import RequestMiddleware
@@ -62,16 +63,20 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
         keys.check(request.headers.get("authorization"))
 
     guarded = [Depends(with_key)]
-    chat = chat_router(parts.chat, metrics, max_body_bytes=settings.max_body_bytes)
-    app.include_router(chat, dependencies=guarded)
-    grammars = grammars_router(parts.checks, max_body_bytes=settings.max_body_bytes)
-    app.include_router(grammars, dependencies=guarded)
+    bodies = BodyReader(
+        parts.offload,
+        max_bytes=settings.max_body_bytes,
+        max_values=settings.max_json_values,
+        timeout_s=settings.body_seconds,
+    )
+    app.include_router(chat_router(parts.chat, metrics, bodies), dependencies=guarded)
+    app.include_router(grammars_router(parts.checks, bodies), dependencies=guarded)
     admin_keys = AdminKeys(key.get_secret_value() for key in settings.admin_keys)
 
     async def with_admin_key(request: Request) -> None:
         admin_keys.check(request.headers.get("authorization"))
 
-    admin = admin_router(parts.warming, parts.cache_report, max_body_bytes=settings.max_body_bytes)
+    admin = admin_router(parts.warming, parts.cache_report, bodies)
     app.include_router(admin, dependencies=[Depends(with_admin_key)])
     models = models_router(settings.served_model, int(time.time()))
     app.include_router(models, dependencies=guarded)

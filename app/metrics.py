@@ -1,7 +1,7 @@
 """What the gateway counts, in a registry of its own: two apps in one process share no numbers.
 
-Invariants       I1 every label has few values: routes are templates, keywords beyond
-                 ``MOST_KEYWORDS`` are "other".
+Invariants       I1 every label has few values, whatever clients send: methods and routes come from
+                 closed sets, keywords beyond ``MOST_KEYWORDS`` are "other".
                  I2 ``parse_divergence`` and ``internal_errors`` count our own bugs: they must stay
                     0.
 Not here         numbers of the workers themselves: they have their own /metrics.
@@ -13,11 +13,20 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+#: values of the label ``method``; HTTP lets a client invent others
+METHODS = frozenset(
+    ("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE")
+)
 #: different values of the label ``keyword``; JSON Schema has about 60 keywords
 MOST_KEYWORDS = 100
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 _COMPILE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+def method_label(method: str) -> str:
+    """The method as a label: one of ``METHODS``, or "other"."""
+    return method if method in METHODS else "other"
 
 
 class Metrics:

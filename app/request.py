@@ -4,10 +4,12 @@ Strict: no value is converted to another type. What OpenAI knows and we ignore b
 the same without it stands in ``IGNORED``; what would change the output and is not done here stands
 in ``UNSUPPORTED`` with the values that mean "off"; any other parameter is refused as unknown.
 Messages are lenient about fields we don't know, since clients send back what a server sent them.
+The first mistake ends the validation of an array: a body of 4 MiB could have a million of them, and
+clients are told of one.
 Not here         rules that span several fields (service), words for mistakes (api/errors).
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic_core import PydanticCustomError
@@ -17,6 +19,11 @@ from pydantic_core import PydanticCustomError
 NAME = r"^[a-zA-Z0-9_.-]{1,64}$"
 #: OpenAI's bounds on ``stop`` and ``metadata``
 MOST_STOPS, STOP_CHARS = 4, 1000
+#: OpenAI's bound on ``messages``; here also the bound on the parts and the calls of a message, and
+#: on the tools that a choice allows. The steps that follow take time in proportion to them.
+MOST_ITEMS = 2048
+#: names in an object whose names are all known; OpenAI has about 40 parameters
+MOST_NAMES = 100
 #: how tools may be chosen, as the service sees it
 ToolMode = Literal["auto", "none", "required", "named"]
 #: seeds are 64-bit integers at OpenAI
@@ -52,8 +59,25 @@ IGNORED = (
 )
 
 
+Item = TypeVar("Item")
+#: an array of which the first mistake is told
+Items = Annotated[list[Item], Field(max_length=MOST_ITEMS, fail_fast=True)]
+
+
 class _Exact(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_names(cls, value: Any) -> Any:
+        """Every unknown name is a mistake of its own: half a million of them take seconds."""
+        if isinstance(value, dict) and len(value) > MOST_NAMES:
+            raise PydanticCustomError(
+                "too_many_names",
+                "at most {most} names are allowed, got {got}",
+                {"most": MOST_NAMES, "got": len(value)},
+            )
+        return value
 
 
 class _Lenient(BaseModel):
@@ -97,7 +121,7 @@ def _content_kind(value: Any) -> str | None:
 
 
 Content = Annotated[
-    Annotated[str, Tag("text")] | Annotated[list[ContentPart], Tag("parts")],
+    Annotated[str, Tag("text")] | Annotated[Items[ContentPart], Tag("parts")],
     Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
 ]
 
@@ -139,7 +163,7 @@ class FromAssistant(_Lenient):
     content: Content | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
-    tool_calls: list[PastCall] | None = None
+    tool_calls: Items[PastCall] | None = None
     name: str | None = None
 
 
@@ -182,7 +206,7 @@ class NamedTool(_Exact):
 
 class AllowedTools(_Exact):
     mode: Literal["auto", "required"]
-    tools: list[NamedTool] = Field(min_length=1)
+    tools: Items[NamedTool] = Field(min_length=1)
 
 
 class AllowedToolsChoice(_Exact):
@@ -251,7 +275,9 @@ def _stop_kind(value: Any) -> str | None:
 
 Stop = Annotated[
     Annotated[StopString, Tag("one")]
-    | Annotated[Annotated[list[StopString], Field(max_length=MOST_STOPS)], Tag("many")],
+    | Annotated[
+        Annotated[list[StopString], Field(max_length=MOST_STOPS, fail_fast=True)], Tag("many")
+    ],
     Discriminator(_stop_kind, custom_error_type="content_type", custom_error_message="stop"),
 ]
 
@@ -260,8 +286,8 @@ class ChatRequest(_Exact):
     """One request; only fields that this server acts on, besides the two tables above."""
 
     model: str
-    messages: list[Message] = Field(min_length=1)
-    tools: list[ToolDefinition] | None = None
+    messages: Items[Message] = Field(min_length=1)
+    tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
     tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
     response_format: ResponseFormat | None = None

@@ -116,6 +116,23 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(
         default=4 * MEBIBYTE, ge=1024, description="largest request body; beyond it: 413"
     )
+    max_json_values: int = Field(
+        default=200_000,
+        ge=1,
+        description="most values in a request body: strings, numbers, objects, arrays, ...",
+    )
+    max_header_bytes: int = Field(
+        default=32_768, ge=1024, description="largest request line with its headers; beyond it: 431"
+    )
+    max_connections: int = Field(
+        default=2048, ge=1, description="open connections of clients; beyond it: 503"
+    )
+    header_seconds: float = Field(
+        default=10.0, gt=0, description="seconds in which a request's headers must arrive"
+    )
+    body_seconds: float = Field(
+        default=60.0, gt=0, description="seconds in which a request's body must arrive"
+    )
     max_choices: int = Field(default=8, ge=1, le=128, description="largest `n` of a request")
     max_tools: int = Field(default=1024, ge=1, description="most tools of a request")
     max_completion_tokens: int = Field(

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .base import Chunk, FailureReason, FinishReason, Generation, Health, Worker, WorkerError
+from .stop_strings import StopStrings
 
 if TYPE_CHECKING:
     from .noise import NoiseWorker as NoiseWorker
@@ -27,6 +28,7 @@ __all__ = [
     "FinishReason",
     "Generation",
     "Health",
+    "StopStrings",
     "Worker",
     "WorkerError",
 ]

@@ -10,13 +10,14 @@ Determinism      one seed and one spec give one output, on every machine and wha
 Ignored          ``temperature`` and ``top_p``: any temperature leaves equal probabilities equal,
                  and a nucleus among equals would be an arbitrary choice. The prompt is counted, not
                  read.
-Threads          everything on the event loop, which gets its turn after every batch of tokens; only
-                 compiling is done in a thread.
+Threads          everything on the event loop, which gets its turn after every batch of tokens;
+                 compiling is done in a thread, and long prompts are counted in another one.
 """
 
 import asyncio
 import random
 from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
 
 from engine import Compiler, EngineError
 
@@ -27,6 +28,8 @@ from .noise_vocabulary import Encoder
 #: tokens drawn before the event loop gets its turn and the client a chunk; a warm token costs some
 #: microseconds, a cold one up to a millisecond
 BATCH = 16
+#: characters of a prompt that is counted on the event loop, in about 5 ms; 4 MiB take 2 s
+SHORT_PROMPT = 10_000
 
 
 def draw(bits: int, width: int, chance: float) -> int:
@@ -72,6 +75,8 @@ class NoiseWorker:
         self._seed = random.randrange(1 << 64) if seed is None else seed
         self._batch = batch
         self._unseeded = 0
+        # one thread: counting is Python, and several would only wait for each other
+        self._counting = ThreadPoolExecutor(1, "noise-prompts")
         self._closed = False
 
     async def start(self) -> None:
@@ -80,13 +85,12 @@ class NoiseWorker:
     async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
         rng = self._rng(generation.seed)
         compiled = await compile_spec(self._compiler, generation.spec)
-        prompt = generation.prompt
         answer = Answer(
             compiled,
             self._compiler.vocabulary,
             generation,
             limit=generation.max_tokens,
-            prompt_tokens=len(self._encode(prompt) if isinstance(prompt, str) else prompt),
+            prompt_tokens=await self._count(generation.prompt),
         )
         while answer.finish is None:
             await asyncio.sleep(0)
@@ -95,6 +99,16 @@ class NoiseWorker:
             ids = self._step(answer, rng)
             if ids or answer.finish is not None:
                 yield answer.chunk(ids)
+
+    async def _count(self, prompt: str | list[int]) -> int:
+        if isinstance(prompt, list):
+            return len(prompt)
+        if len(prompt) <= SHORT_PROMPT:
+            return len(self._encode(prompt))
+        if self._closed:
+            raise WorkerError(503, "the worker is shutting down")
+        loop = asyncio.get_running_loop()
+        return len(await loop.run_in_executor(self._counting, self._encode, prompt))
 
     def _rng(self, seed: int | None) -> random.Random:
         if seed is not None:
@@ -123,3 +137,4 @@ class NoiseWorker:
 
     async def aclose(self) -> None:
         self._closed = True
+        self._counting.shutdown(wait=False, cancel_futures=True)

@@ -51,7 +51,11 @@ class Encoder:
     def __init__(self, tokens: Sequence[bytes], special_ids: Iterable[int] = ()) -> None:
         special = set(special_ids)
         self._ids = {token: n for n, token in reversed(list(enumerate(tokens))) if n not in special}
-        self._longest = max(map(len, self._ids), default=0)
+        lengths: dict[int, set[int]] = {}
+        for token in filter(None, self._ids):
+            lengths.setdefault(token[0], set()).add(len(token))
+        #: by first byte the lengths of the tokens that begin with it, longest first
+        self._lengths = {byte: sorted(each, reverse=True) for byte, each in lengths.items()}
         self._special = {tokens[n]: n for n in sorted(special, reverse=True) if tokens[n]}
         longest_first = sorted(self._special, key=len, reverse=True)
         pattern = b"|".join(re.escape(text) for text in longest_first) or rb"(?!)"
@@ -67,11 +71,14 @@ class Encoder:
         return ids
 
     def _ordinary(self, part: bytes, ids: list[int]) -> None:
-        at = 0
+        at, known, lengths = 0, self._ids, self._lengths
         while at < len(part):
-            for length in range(min(self._longest, len(part) - at), 0, -1):
-                number = self._ids.get(part[at : at + length])
+            step = 1
+            for length in lengths.get(part[at], ()):
+                # behind the part's end a slice is shorter, and only the rest of the part is left
+                number = known.get(part[at : at + length])
                 if number is not None:
                     ids.append(number)
+                    step = length
                     break
-            at += length
+            at += step

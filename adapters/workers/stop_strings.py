@@ -41,6 +41,10 @@ class StopStrings:
         """Bytes at the end of the text so far that may be the start of a stop string."""
         return max(self._matched, default=0)
 
+    def reset(self) -> None:
+        """Begin a new text."""
+        self._matched = [0] * len(self._stops)
+
     def feed(self, data: bytes) -> Hit | None:
         for position, byte in enumerate(data if self._stops else b"", 1):
             if hit := self._step(byte):

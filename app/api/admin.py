@@ -10,18 +10,18 @@ from ..errors import ApiError
 from ..service.warming import WarmService
 from ..streaming import Disconnected, run_until_disconnect
 from ..warmup import WarmupRequest
-from .body import read_as
+from .body import BodyReader
 
 
 def admin_router(
-    warming: WarmService, report: Callable[[], dict[str, Any]], *, max_body_bytes: int
+    warming: WarmService, report: Callable[[], dict[str, Any]], bodies: BodyReader
 ) -> APIRouter:
     """The routes, bound to their services; whoever includes them asks for an operator's key."""
     router = APIRouter()
 
     @router.post("/v1/grammars")
     async def warm(request: Request) -> JSONResponse:
-        asked = await read_as(WarmupRequest, request, max_body_bytes)
+        asked, _ = await bodies.read(WarmupRequest, request)
         try:
             answer = await run_until_disconnect(warming.warm(asked.all()), request.receive)
         except Disconnected:

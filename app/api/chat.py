@@ -5,28 +5,31 @@ from fastapi.responses import JSONResponse
 
 from ..errors import ApiError
 from ..metrics import Metrics
+from ..request import ChatRequest
 from ..service.chat import ChatService
 from ..streaming import Disconnected, EventStream, run_until_disconnect
-from .body import read_request
+from .body import BodyReader
 
 
-def chat_router(service: ChatService, metrics: Metrics, *, max_body_bytes: int) -> APIRouter:
+def chat_router(service: ChatService, metrics: Metrics, bodies: BodyReader) -> APIRouter:
     """The route, bound to its service."""
     router = APIRouter()
 
     @router.post("/v1/chat/completions")
     async def create(request: Request) -> Response:
-        chat = await read_request(request, max_body_bytes)
+        chat, size = await bodies.read(ChatRequest, request)
         request_id: str = request.state.request_id
         try:
             if chat.stream:
                 stream = await run_until_disconnect(
-                    service.stream(chat, request_id), request.receive
+                    service.stream(chat, request_id, size=size), request.receive
                 )
                 return EventStream(
                     stream, headers=stream.headers, on_disconnect=metrics.disconnects.inc
                 )
-            answer = await run_until_disconnect(service.complete(chat, request_id), request.receive)
+            answer = await run_until_disconnect(
+                service.complete(chat, request_id, size=size), request.receive
+            )
             return JSONResponse(answer.body, headers=answer.headers)
         except Disconnected:
             metrics.disconnects.inc()

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..service.checking import CheckService
-from .body import read_as
+from .body import BodyReader
 
 
 class CheckRequest(BaseModel):
@@ -19,13 +19,13 @@ class CheckRequest(BaseModel):
     strict: bool | None = None
 
 
-def grammars_router(service: CheckService, *, max_body_bytes: int) -> APIRouter:
+def grammars_router(service: CheckService, bodies: BodyReader) -> APIRouter:
     """The route, bound to its service."""
     router = APIRouter()
 
     @router.post("/v1/grammars/check")
     async def check(request: Request) -> JSONResponse:
-        asked = await read_as(CheckRequest, request, max_body_bytes)
+        asked, _ = await bodies.read(CheckRequest, request)
         return JSONResponse(await service.check(asked.schema_, strict=bool(asked.strict)))
 
     return router

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..errors import internal_error
 from ..logging import Logger
-from ..metrics import Metrics
+from ..metrics import Metrics, method_label
 from .errors import error_response
 
 _USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")
@@ -56,15 +56,16 @@ class RequestMiddleware:
             structlog.contextvars.unbind_contextvars("request_id")
 
     def _account(self, scope: Scope, exchange: "_Exchange") -> None:
+        method = method_label(scope["method"])
         route = getattr(scope.get("route"), "path", None) or "other"
         # 499: the client left before there was an answer
         status, seconds = exchange.status or 499, exchange.seconds
-        self._metrics.requests.labels(scope["method"], route, status).inc()
+        self._metrics.requests.labels(method, route, status).inc()
         self._metrics.request_seconds.labels(route).observe(seconds)
         if route not in _QUIET or status >= 400:
             self._logger.info(
                 "request",
-                method=scope["method"],
+                method=method,
                 route=route,
                 status=status,
                 ms=round(seconds * 1000, 1),

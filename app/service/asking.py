@@ -8,6 +8,7 @@ Representation   an Asking is the Ask for the format, all tools that the prompt 
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -150,24 +151,25 @@ def _choice(request: ChatRequest, names: list[str]) -> tuple[ToolMode, str | Non
         )
     if isinstance(choice, str):
         return choice, None, every
+    numbers = {name: number for number, name in enumerate(names)}
     if isinstance(choice, NamedTool):
-        _number(choice.function.name, names, "tool_choice.function.name")
+        _number(choice.function.name, numbers, "tool_choice.function.name")
         return "named", choice.function.name, every
-    return choice.allowed_tools.mode, None, _allowed(choice, names)
+    return choice.allowed_tools.mode, None, _allowed(choice, numbers)
 
 
-def _allowed(choice: AllowedToolsChoice, names: list[str]) -> tuple[int, ...]:
-    numbers = {
-        _number(tool.function.name, names, f"tool_choice.allowed_tools.tools[{at}].function.name")
+def _allowed(choice: AllowedToolsChoice, numbers: Mapping[str, int]) -> tuple[int, ...]:
+    allowed = {
+        _number(tool.function.name, numbers, f"tool_choice.allowed_tools.tools[{at}].function.name")
         for at, tool in enumerate(choice.allowed_tools.tools)
     }
-    return tuple(sorted(numbers))
+    return tuple(sorted(allowed))
 
 
-def _number(name: str, names: list[str], param: str) -> int:
-    if name not in names:
+def _number(name: str, numbers: Mapping[str, int], param: str) -> int:
+    if name not in numbers:
         raise _unknown_tool(name, param)
-    return names.index(name)
+    return numbers[name]
 
 
 def _unknown_tool(name: str, param: str) -> ApiError:

@@ -1,6 +1,6 @@
 """The use case of /v1/chat/completions: the only place that knows the order of the steps.
 
-    request -> limits -> Ask -> plan and grammar -> prompt -> a worker per choice -> deltas ->
+    request -> limits -> Ask -> prompt -> plan and grammar -> a worker per choice -> deltas ->
     answer
 
 Invariants       I1 everything that can be refused is refused before the first byte: ``stream``
@@ -12,18 +12,19 @@ Not here         HTTP (api), wording of answers (answers), the rules of requests
                  conversation, strict).
 """
 
-import asyncio
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from adapters.workers import Generation
 
 from ..errors import model_not_found
 from ..metrics import Metrics
+from ..offload import Offload
 from ..pool import Pool
 from ..request import ChatRequest, ToolMode
 from ..settings import Settings
@@ -38,6 +39,7 @@ from .limits import Sampling, make_sampling
 from .merge import Merge
 from .planning import Planned, Planner
 from .relaxing import header
+from .stops import ContentStops
 
 #: which grammar engine enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"
@@ -73,6 +75,7 @@ class ChatService:
         self,
         *,
         settings: Settings,
+        offload: Offload,
         planner: Planner,
         tokenizer: Tokenizer,
         pool: Pool,
@@ -81,6 +84,7 @@ class ChatService:
         system_fingerprint: str,
     ) -> None:
         self._settings = settings
+        self._offload = offload
         self._planner = planner
         self._tokenizer = tokenizer
         self._pool = pool
@@ -88,19 +92,21 @@ class ChatService:
         self._faults = faults
         self._system_fingerprint = system_fingerprint
 
-    async def complete(self, request: ChatRequest, request_id: str) -> Completion:
-        """A whole completion. Raises ApiError."""
+    async def complete(self, request: ChatRequest, request_id: str, *, size: int = 0) -> Completion:
+        """A whole completion; ``size``: bytes of the request's body. Raises ApiError."""
         try:
-            prepared, merge = await self._begin(request)
+            prepared, merge = await self._begin(request, size)
             async with aclosing(merge):
                 return Completion(await self._collect(prepared, merge), prepared.headers)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
 
-    async def stream(self, request: ChatRequest, request_id: str) -> "AnswerStream":
+    async def stream(
+        self, request: ChatRequest, request_id: str, *, size: int = 0
+    ) -> "AnswerStream":
         """The events of a completion, from the first to [DONE]. Raises ApiError, but only here."""
         try:
-            prepared, merge = await self._begin(request)
+            prepared, merge = await self._begin(request, size)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
         options = request.stream_options
@@ -111,9 +117,9 @@ class ChatService:
     # -- before the first byte
     # ------------------------------------------------------------------------
 
-    async def _begin(self, request: ChatRequest) -> tuple[Prepared, Merge]:
+    async def _begin(self, request: ChatRequest, size: int) -> tuple[Prepared, Merge]:
         start = time.perf_counter()
-        prepared = await self._prepare(request)
+        prepared = await self._prepare(request, size)
         merge = Merge(
             [self._choice(prepared, number) for number in range(prepared.sampling.choices)],
             timeout=self._settings.request_timeout,
@@ -122,21 +128,25 @@ class ChatService:
         self._metrics.first_token_seconds.observe(time.perf_counter() - start)
         return prepared, merge
 
-    async def _prepare(self, request: ChatRequest) -> Prepared:
+    async def _prepare(self, request: ChatRequest, size: int) -> Prepared:
         if request.model != self._settings.served_model:
             raise model_not_found(request.model)
-        check_order(request.messages)
         sampling = make_sampling(request, self._settings)
+        asking, prompt = await self._offload.run(size, partial(self._read, request))
+        planned = await self._planner.plan(asking)
+        return Prepared(asking, sampling, planned, prompt)
+
+    def _read(self, request: ChatRequest) -> tuple[Asking, Prompt]:
+        """The steps that take time in proportion to the request. Raises ApiError."""
+        check_order(request.messages)
         asking = make_asking(
             request,
             max_tools=self._settings.max_tools,
             openai_rules=self._settings.strict_profile == "openai",
             reasons=self._settings.reasons,
         )
-        planned = await self._planner.plan(asking)
         messages = plain_messages(request)
-        prompt = await asyncio.to_thread(self._tokenizer.render, messages, asking.shown, asking.ask)
-        return Prepared(asking, sampling, planned, prompt)
+        return asking, self._tokenizer.render(messages, asking.shown, asking.ask)
 
     def _choice(self, prepared: Prepared, number: int) -> AsyncGenerator[Item, None]:
         sampling, planned = prepared.sampling, prepared.planned
@@ -150,11 +160,12 @@ class ChatService:
             temperature=sampling.temperature,
             top_p=sampling.top_p,
             seed=sampling.seed_of(number),
-            stop=sampling.stop,
         )
         return self._pool.generate(
             generation,
-            lambda chunks: read_choice(chunks, planned.parser(), planned.plan.reader()),
+            lambda chunks: read_choice(
+                chunks, planned.parser(), planned.plan.reader(), ContentStops(sampling.stop)
+            ),
         )
 
     # -- answers

@@ -41,11 +41,12 @@ def _check_assistant(at: int, message: FromAssistant) -> None:
             f"messages[{at}].content",
             "invalid_value",
         )
-    ids = [call.id for call in message.tool_calls or ()]
-    for number, call_id in enumerate(ids):
-        if call_id in ids[:number]:
+    seen: set[str] = set()
+    for number, call in enumerate(message.tool_calls or ()):
+        if call.id in seen:
             place = f"messages[{at}].tool_calls[{number}].id"
             raise bad_request(f"Duplicate value for '{place}'.", place, "invalid_value")
+        seen.add(call.id)
 
 
 def _orphan(at: int, message: FromTool, called_before: bool) -> ApiError:

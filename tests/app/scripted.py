@@ -10,6 +10,7 @@ from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerErr
 from app.api.body import parse_request
 from app.logging import make_logger
 from app.metrics import Metrics
+from app.offload import Offload
 from app.pool import Pool
 from app.request import ChatRequest
 from app.service.chat import ChatService, Completion
@@ -73,6 +74,7 @@ class Service:
         logger = make_logger("info", self.log)
         self.chat = ChatService(
             settings=Settings(**{"reasoning": "on", **settings}),
+            offload=Offload(),
             planner=Planner(compiler, wire, special, self.metrics, logger),
             tokenizer=self.tokenizer,
             pool=Pool([self.worker]),

@@ -203,6 +203,18 @@ def test_a_stop_string_ends_the_answer_and_is_not_part_of_it(client: openai.Open
     assert answer.choices[0].message.content == whole[: whole.index(stop)]
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_stop_string_never_cuts_a_call(client: openai.OpenAI, seed: int):
+    """REGRESSION: every one of these calls was cut, and said to be whole."""
+    answer = client.chat.completions.create(
+        model="noise", messages=MESSAGES, tools=TOOLS, tool_choice="required", seed=seed,
+        max_completion_tokens=LIMIT, parallel_tool_calls=False, stop=["}", '"'],
+    )  # fmt: skip
+    assert answer.choices[0].finish_reason == "tool_calls"
+    (call,) = answer.choices[0].message.tool_calls or []
+    json.loads(call.function.arguments)
+
+
 def test_a_tool_without_parameters_takes_none(client: openai.OpenAI):
     answer = client.chat.completions.create(
         model="noise", messages=MESSAGES, max_completion_tokens=LIMIT, parallel_tool_calls=False,

@@ -16,7 +16,7 @@ from app.api.auth import Keys
 from app.api.middleware import RequestMiddleware
 from app.errors import ApiError
 from app.logging import make_logger
-from app.metrics import MOST_KEYWORDS, Metrics
+from app.metrics import METHODS, MOST_KEYWORDS, Metrics
 from app.streaming import Disconnected, EventStream, event, run_until_disconnect
 
 
@@ -122,6 +122,19 @@ async def test_requests_are_counted_by_route_and_not_by_path():
     assert count("switchyard_http_requests_total", fine) == 2
     assert count("switchyard_http_requests_total", other) == 2
     assert count("switchyard_requests_in_flight") == 0
+
+
+async def test_methods_that_clients_invent_share_one_label():
+    """REGRESSION: each invented method made 17 new time series, without a key."""
+    gateway = Gateway()
+    for number in range(50):
+        await gateway.client.request(f"METHOD{number}", "/fine/a")
+    await gateway.client.get("/fine/a")
+    samples = gateway.metrics.requests.collect()[0].samples
+    methods = {sample.labels["method"] for sample in samples}
+    assert methods == {"GET", "other"} <= METHODS | {"other"}
+    logged = {line["method"] for line in gateway.lines() if line["event"] == "request"}
+    assert logged == methods
 
 
 def test_keywords_of_refused_schemas_stay_few():

@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
-from app.api.body import DRAIN, parse_request, read_body
+from app.api.body import has_more_values, parse_as, parse_request, read_body
 from app.errors import ApiError
-from app.request import IGNORED, UNSUPPORTED
+from app.request import IGNORED, MOST_ITEMS, MOST_NAMES, UNSUPPORTED, ChatRequest
 
 USER = {"role": "user", "content": "hi"}
 BASE: dict[str, Any] = {"model": "noise", "messages": [USER]}
@@ -259,4 +260,80 @@ async def test_a_body_without_end_is_not_read_to_its_end():
 
     with pytest.raises(ApiError):
         await read_body(endless(), 100)
-    assert read <= DRAIN * 100 + 10
+    assert read == 110
+
+
+#: (JSON text, values below the outermost one)
+COUNTED: list[tuple[bytes, int]] = [
+    (b"1", 0),
+    (b'["a", "b"]', 2),
+    (b'{"a": [1, 2], "b": null}', 4),
+    (b"[[], {}]", 4),
+    (b'{"a,[{": "\\",[\\\\", "b": 1}', 2),
+    (b'["' + b"," * 1000 + b'"]', 1),
+    (b'["' + b'\\"' * 1000, 1),
+    (b'["",""]' + b" " * 1000, 2),
+]
+
+
+@pytest.mark.parametrize(("text", "count"), COUNTED, ids=[str(text[:20]) for text, _ in COUNTED])
+def test_values_are_counted_outside_of_strings(text: bytes, count: int):
+    assert not has_more_values(text, count)
+    assert count == 0 or has_more_values(text, count - 1)
+
+
+def test_a_body_with_too_many_values_is_refused_before_any_is_made():
+    """REGRESSION: 680,000 nulls in 4 MiB stopped the event loop for seconds."""
+    body = json.dumps({**BASE, "tools": [None] * 1000}).encode()
+    with pytest.raises(ApiError) as caught:
+        parse_as(ChatRequest, body, max_values=100)
+    assert (caught.value.status, caught.value.code) == (400, "too_many_values")
+    assert "at most 100 are allowed" in caught.value.message
+    with pytest.raises(ApiError) as caught:
+        parse_as(ChatRequest, body, max_values=2000)
+    assert (caught.value.param, caught.value.code) == ("tools[0]", "invalid_type")
+
+
+#: bodies with many mistakes of one kind
+MISTAKEN: dict[str, dict[str, Any]] = {
+    "tools": {"tools": [None] * 1000},
+    "messages": {"messages": [{"role": "x"}] * 1000},
+    "parts": {"messages": [{"role": "user", "content": [None] * 1000}]},
+    "calls": {"messages": [{"role": "assistant", "tool_calls": [None] * 1000}]},
+    "stop": {"stop": [None] * 1000},
+    "names": {f"name{number}": 0 for number in range(1000)},
+    "names of a tool": {"tools": [{f"name{number}": 0 for number in range(1000)}]},
+    "allowed tools": {
+        "tool_choice": {
+            "type": "allowed_tools",
+            "allowed_tools": {"mode": "auto", "tools": [None] * 1000},
+        }
+    },
+}
+
+
+@pytest.mark.parametrize("more", MISTAKEN.values(), ids=MISTAKEN.keys())
+def test_validation_ends_at_the_first_mistake_of_an_array_or_object(more: dict[str, Any]):
+    """REGRESSION: a mistake takes microseconds to describe, and 4 MiB hold a million."""
+    with pytest.raises(ValidationError) as caught:
+        ChatRequest.model_validate({**BASE, **more})
+    assert caught.value.error_count() <= 2
+
+
+def test_names_that_nobody_knows_are_bounded():
+    known = len(BASE)
+    for number, code in ((MOST_NAMES - known, "unknown_parameter"), (MOST_NAMES, "invalid_value")):
+        body = {**BASE, **{f"name{at}": 0 for at in range(number)}}
+        with pytest.raises(ApiError) as caught:
+            parse_request(json.dumps(body).encode())
+        assert caught.value.code == code
+    assert f"at most {MOST_NAMES} names are allowed, got" in caught.value.message
+
+
+def test_messages_are_bounded():
+    messages = [USER] * MOST_ITEMS
+    parse_request(json.dumps({**BASE, "messages": messages}).encode())
+    with pytest.raises(ApiError) as caught:
+        parse_request(json.dumps({**BASE, "messages": [*messages, USER]}).encode())
+    assert (caught.value.param, caught.value.code) == ("messages", "array_above_max_length")
+    assert f"maximum length {MOST_ITEMS}" in caught.value.message

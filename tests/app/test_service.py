@@ -38,7 +38,7 @@ async def test_what_the_worker_is_asked_for():
                            max_completion_tokens=77)  # fmt: skip
     first, second = service.worker.asked
     assert (first.temperature, first.top_p, first.max_tokens) == (0.5, 1e-6, 77)
-    assert first.stop == ("x",)
+    assert first.stop == ()
     assert (first.seed, second.seed) == (9, 10)
     assert len(first.rid) == len(second.rid) == 32
     assert first.rid != second.rid
@@ -72,17 +72,54 @@ async def test_a_cut_off_call_says_length_and_loses_no_text():
     assert choice["message"]["tool_calls"][0]["function"]["arguments"] == '{"on": tr'
 
 
-async def test_what_belongs_to_a_stop_string_is_cut_from_the_end():
-    shown, hidden = "one two", "STOP and more"
-    ids = tokens(shown + hidden)
-    steps: list[Step] = [
-        Chunk(tokens(shown), None, 5),
-        Chunk(ids[len(tokens(shown)) :], "stop", 5, len(ids), "STOP", len(hidden)),
-    ]
-    answer = await Service(steps).complete(stop="STOP")
-    assert answer["choices"][0]["message"]["content"] == shown
-    assert answer["choices"][0]["finish_reason"] == "stop"
-    assert added_up((await Service(steps).stream(stop="STOP"))[:-1]) == whole(answer)
+THOUGHT = "<think>\none STOP two\n</think>\n\n"
+
+#: (text, stop strings, content, calls, reasoning)
+STOPPED: dict[str, tuple[str, list[str], str | None, int, str]] = {
+    "content": ("one twoSTOP and more", ["STOP"], "one two", 0, ""),
+    "the first to be complete": ("one two three", ["three", "ee", "wo t"], "one t", 0, ""),
+    "never": ("one STO two ST", ["STOP"], "one STO two ST", 0, ""),
+    "of several bytes": ("é漢字 and more", ["漢字"], "é", 0, ""),
+    "all of it": ("STOP", ["STOP"], "", 0, ""),
+    # REGRESSION: the arguments were cut, and said to be a whole call
+    "a call is never cut": (CALL, ["}", '"', "light", "tool_call"], None, 1, ""),
+    "behind a call": (f"{CALL}\nand}} more", ["}"], "\nand", 1, ""),
+    "before a call": (f"one}} {CALL}", ["}"], "one", 0, ""),
+    "not across a call": (f"one S{CALL}TOP", ["STOP"], "one STOP", 1, ""),
+    "not in reasoning": (f"{THOUGHT}three STOP", ["STOP"], "three ", 0, "one STOP two"),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "stop", "content", "calls", "reasoning"), STOPPED.values(), ids=STOPPED.keys()
+)
+@pytest.mark.parametrize("size", [1, 2, 3, 1000])
+async def test_a_stop_string_ends_the_content_and_nothing_else(
+    text: str, stop: list[str], content: str | None, calls: int, reasoning: str, size: int
+):
+    steps = script(f"{text}{END}", size=size)
+    answer = await Service(steps).complete(stop=stop, tools=TOOLS)
+    (choice,) = answer["choices"]
+    message = choice["message"]
+    assert message["content"] == content
+    assert message.get("reasoning_content", "") == reasoning
+    made = message.get("tool_calls", [])
+    assert [json.loads(call["function"]["arguments"]) for call in made] == [{"on": True}] * calls
+    assert choice["finish_reason"] == ("tool_calls" if calls else "stop")
+    assert added_up((await Service(steps).stream(stop=stop, tools=TOOLS))[:-1]) == whole(answer)
+
+
+async def test_a_stop_string_ends_the_generation():
+    service = Service([*script("one twoSTOP and", size=1)[:-1], None])
+    answer = await service.complete(stop="STOP")
+    assert answer["choices"][0]["message"]["content"] == "one two"
+    assert service.worker.open == 0
+
+
+async def test_a_stop_string_wins_over_the_limit():
+    service = Service(script("one two STOP", size=1000, finish="length"))
+    (choice,) = (await service.complete(stop="STOP"))["choices"]
+    assert choice["finish_reason"] == "stop"
 
 
 async def test_an_empty_answer_is_an_empty_string():

@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import sys
+import threading
 from collections import Counter
 from typing import Any
 
@@ -12,7 +13,7 @@ import jsonschema
 import pytest
 
 from adapters.workers import Chunk, Generation, NoiseWorker, WorkerError, noise_vocabulary
-from adapters.workers.noise import draw
+from adapters.workers.noise import SHORT_PROMPT, draw
 from engine import Compiler, Vocabulary
 
 from .helpers import check_invariants, collect, ids_of, run
@@ -165,6 +166,23 @@ def test_prompt_tokens_are_counted(compiler: Compiler) -> None:
     worker = NoiseWorker(compiler)
     assert run(collect(worker, ask(max_tokens=1)))[0].prompt_tokens == 3
     assert run(collect(worker, ask(max_tokens=1, prompt=[1] * 9)))[0].prompt_tokens == 9
+
+
+@pytest.mark.parametrize(("size", "own"), [(SHORT_PROMPT, False), (SHORT_PROMPT + 1, True)])
+def test_a_long_prompt_is_counted_off_the_event_loop(size: int, own: bool) -> None:
+    """REGRESSION: a prompt of 4 MB stopped the event loop for 2 to 15 s."""
+    threads: list[str] = []
+
+    def encode(text: str) -> list[int]:
+        threads.append(threading.current_thread().name)
+        return NOISE.encode(text)
+
+    vocabulary = Vocabulary(NOISE.tokens, stop_token_ids=NOISE.stop_ids, encode=encode)
+    worker = NoiseWorker(Compiler(vocabulary))
+    threads.clear()
+    chunks = run(collect(worker, ask(max_tokens=1, prompt="\0" * size)))
+    assert chunks[0].prompt_tokens == size
+    assert [name.startswith("noise-prompts") for name in threads] == [own]
 
 
 @pytest.mark.parametrize("seed", range(30))

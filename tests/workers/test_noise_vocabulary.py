@@ -40,3 +40,9 @@ def test_encoding_is_longest_first_and_knows_control_tokens() -> None:
 
 def test_encoder_with_no_special_tokens() -> None:
     assert Encoder([b"a", b"b", b"ab"])("aab?") == [0, 2]
+
+
+def test_a_text_may_end_within_a_longer_token() -> None:
+    encoder = Encoder([b"a", b"b", b"ab", b"abba"])
+    assert encoder("abb") == [2, 1]
+    assert encoder("abbaab") == [3, 2]

@@ -1,0 +1,65 @@
+"""Threads for the slow steps of requests, so that the event loop stays free.
+
+A small request takes asyncio's own threads, a large one takes one of few threads of its own: small
+requests never wait behind large ones.
+
+Bounds           THREADS at once and MOST_WAITING in all; one more is refused with 503.
+Threads          the event loop only.
+Not here         how long a step may hold the GIL: a step that is one call of C code stops every
+                 thread. The bounds on bodies (api/body, request) keep such calls short.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from .errors import ApiError
+
+Result = TypeVar("Result")
+
+#: bytes of a body from which a request is large: parsing 64 KiB takes at most some milliseconds, a
+#: change of threads about 0.1 ms
+LARGE_BYTES = 64 << 10
+#: large requests that are worked on at once: they share the GIL with the event loop
+THREADS = 2
+#: large requests that may wait or run; each holds a body, and its client waits for seconds already
+MOST_WAITING = 64
+#: seconds after which a refused client may try again
+RETRY_AFTER = 1
+
+
+class Offload:
+    """One for an app."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(THREADS, "large-requests")
+        self._waiting = 0
+
+    async def run(self, size: int, step: Callable[[], Result]) -> Result:
+        """The step's result; ``size``: bytes of the request's body.
+
+        Raises:
+            ApiError: 503, too many large requests wait already.
+        """
+        if size < LARGE_BYTES:
+            return await asyncio.to_thread(step)
+        if self._waiting >= MOST_WAITING:
+            raise ApiError(
+                503,
+                f"Too many large requests at the moment: at most {MOST_WAITING} may wait.",
+                code="overloaded",
+                headers={"Retry-After": str(RETRY_AFTER)},
+            )
+        running = self._threads.submit(step)
+        self._waiting += 1
+        loop = asyncio.get_running_loop()
+        running.add_done_callback(lambda _: loop.call_soon_threadsafe(self._done))
+        return await asyncio.wrap_future(running)
+
+    def _done(self) -> None:
+        self._waiting -= 1
+
+    def close(self) -> None:
+        """Waits for running steps, drops waiting ones."""
+        self._threads.shutdown(cancel_futures=True)
