@@ -12,9 +12,11 @@ It is usable on its own.
 from .artifact_version import ARTIFACT_VERSION
 from .batch import fill_bitmask_batch
 from .bitmask import Bitmask
+from .budget import WorkBudget
 from .compiled import Compiled
 from .compiler import Compiler
 from .errors import (
+    Cancelled,
     EngineError,
     InternalError,
     LimitExceeded,
@@ -38,6 +40,7 @@ __all__ = [
     "ARTIFACT_VERSION",
     "SPEC_VERSION",
     "Bitmask",
+    "Cancelled",
     "Compiled",
     "Compiler",
     "EngineError",
@@ -58,6 +61,7 @@ __all__ = [
     "Tally",
     "UnsupportedSchema",
     "Vocabulary",
+    "WorkBudget",
     "apply_bitmask",
     "apply_bitmask_at",
     "check_json_schema",

@@ -45,6 +45,10 @@ class LimitExceeded(EngineError):
         self.pointer = pointer
 
 
+class Cancelled(EngineError):
+    """A compile that ended early because nobody wants its result any more."""
+
+
 class InternalError(EngineError):
     """A broken invariant of our own. The request that met it must end as an error."""
 

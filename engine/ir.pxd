@@ -93,6 +93,7 @@ Representation   nodes, operands and rules as in flat. `table` finds a node by i
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from .budget cimport WorkBudget
 from .flat cimport NodeC
 from .pool cimport vector
 from .tokenset cimport TokenSet
@@ -103,6 +104,7 @@ cdef enum:
 
 cdef class Grammar:
     cdef readonly object limits
+    cdef readonly WorkBudget budget       # of the request; several grammars may share it
     cdef public object root
     cdef list names                       # by rule; for people only, see ``rule_names``
     cdef readonly list labels

@@ -1,6 +1,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from .budget import WorkBudget
 from .limits import Limits
 
 EMPTY: int
@@ -35,10 +36,11 @@ ANY_CHAR: Ranges
 
 class Grammar:
     limits: Limits
+    budget: WorkBudget
     root: int
     labels: list[str]
     shared: dict[str, Any]
-    def __init__(self, limits: Limits | None = None) -> None: ...
+    def __init__(self, limits: Limits | None = None, budget: WorkBudget | None = None) -> None: ...
     @property
     def nodes(self) -> Sequence[NodeTuple]: ...
     @property

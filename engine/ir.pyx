@@ -55,8 +55,10 @@ cdef bint is_ascending(ids):
 cdef class Grammar:
     """Hash-consed nodes, rules, and the root rule. Built by front ends, read by everybody else."""
 
-    def __init__(self, limits=None):
+    def __init__(self, limits=None, budget=None):
+        """``budget`` None: one of its own."""
         self.limits = limits or Limits()
+        self.budget = WorkBudget(self.limits) if budget is None else budget
         self.most = self.limits.ir_nodes
         self.root = -1
         self.names, self.labels, self.sets = [], [""], []

@@ -13,8 +13,9 @@ first. Behind it may lie a store, which grammars bring along (patternstore): wha
 there for other processes as well.
 """
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 
+from ..budget cimport WorkBudget
 from ..flat cimport NodeC
 from ..ir cimport Grammar
 from ..pool cimport vector
@@ -24,6 +25,7 @@ cdef class Fragment:
     cdef vector[NodeC] nodes
     cdef vector[uint32_t] pool
     cdef Py_ssize_t key_words
+    cdef int64_t steps      # of making it, which every compile that uses it is charged; 0 from a store
 
     cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1
     cdef uint32_t put_into(self, Grammar grammar) except? 0xFFFFFFFF
@@ -33,6 +35,8 @@ cdef class Fragment:
 
 cdef class Recipe:
     """What makes one fragment."""
+    cdef WorkBudget budget      # of the compile that makes it
+
     cdef Fragment make(self)
 
 

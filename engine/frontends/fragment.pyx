@@ -1,7 +1,8 @@
 """Fragments: see the header file."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport int64_t, uint32_t
 
+from ..budget cimport WorkBudget, spend, spent
 from ..flat cimport ALT, BOUNDED, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
 from ..ir cimport NO_NODE, Grammar
 from ..pool cimport vector
@@ -147,18 +148,25 @@ cdef class Fragments:
 
     cdef Fragment get(self, Grammar grammar, tuple key, Recipe recipe):
         cdef Fragment found = self.recall(key)
+        cdef WorkBudget budget = grammar.budget
+        cdef int64_t begun = spent(budget)
         if found is not None:
+            spend(budget, found.steps)
             return found
+        recipe.budget = budget
         mine = self.flights.begin(key)
         try:
             found = self.recall(key)
-            if found is None:
+            if found is not None:
+                spend(budget, found.steps)
+            else:
                 patterns = grammar.shared.get(PATTERNS)
                 if patterns is None:
                     found = recipe.make()
                     self.keep(key, found)
                 else:
                     found = patterns.of_grammar(grammar.shared).get(self, key, recipe)
+                found.steps = spent(budget) - begun
         finally:
             self.flights.end(key, mine)
         return found

@@ -7,7 +7,7 @@ schemas with ``oneOf`` would stay within ``limits.alternatives``.
 Constraints are compared by what they are made of (places by the identities of their schemas), never
 by what they mean: so not all that could go is found, and what is found is certain.
 
-Cost   each alternative with each other one, up to ``MOST`` of them.
+Cost   each alternative with each other one, up to ``MOST`` of them; counted.
 """
 
 from .shapes cimport Judge, Shape

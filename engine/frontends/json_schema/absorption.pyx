@@ -3,11 +3,14 @@
 from .complements cimport is_false
 from .shapes cimport (
     ARRAY, NUMBER, OBJECT, STRING, Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings,
+    weight_of,
 )
-from ...turns cimport give_way
+from ...budget cimport spend
 
 #: alternatives that are compared with each other
 cdef Py_ssize_t MOST = 400
+# comparisons that take about a microsecond: most end at the first facet
+cdef Py_ssize_t PAIRS = 8
 
 
 cdef tuple absorbed(tuple shapes, Judge judge):
@@ -17,7 +20,7 @@ cdef tuple absorbed(tuple shapes, Judge judge):
     if n < 2 or n > MOST:
         return shapes
     for i in range(n):
-        give_way()
+        spend(judge.budget, 1 + n // PAIRS)
         for j in range(n):
             if i != j and not gone[j] and is_within_shape(<Shape>shapes[i], <Shape>shapes[j], judge):
                 gone[i] = True
@@ -120,6 +123,7 @@ cdef bint has_objects(Objects a, Objects b, Judge judge) except -1:
         return False
     if not reaches(max(a.minimum, len(a.required)), a.maximum, b.minimum, b.maximum):
         return False
+    spend(judge.budget, weight_of(a) + weight_of(b))
     for name in dict.fromkeys([*b.properties, *a.properties]):
         if not has_place(a.place_of(name, judge), b.place_of(name, judge)):
             return False

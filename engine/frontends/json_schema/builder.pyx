@@ -48,7 +48,7 @@ def build_json_schema(
     schema = check_document(schema, grammar.limits.spec_depth, pointer)
     builder = Builder.__new__(Builder)
     builder.reader = new_reader(
-        new_references(schema, pointer), grammar.limits, unknown_formats == "refuse")
+        new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
     builder.text = text_of(<Grammar?>grammar, whitespace == "flexible", indent)
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
     node = builder.one_place(root_place(schema, pointer))

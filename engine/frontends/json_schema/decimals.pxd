@@ -11,12 +11,15 @@ Where single numbers or multiples are left out, a number with a point has at mos
 significant digits, so that no double that is read from it is one of those.
 
 Cost      about the product of the divisors and of the lengths of the bounds; ``pattern_states``
-          bounds it.
+          bounds it, and each state counts on the budget. A microsecond or two a state.
 Sources   JSON Schema validation 2020-12, section 6.2.1: division with an integer as its result.
 Not here  signs, exponents, how bounds are read (numbers).
 """
 
+from ...budget cimport WorkBudget
 from ..char_automaton cimport Bound
 
 # the numbers are Decimals >= 0, None: no bound; the result is a CharAutomaton
-cdef object decimals_between(low, high, list multiples, list foreign, list barred, bint whole, Bound bound)
+cdef object decimals_between(
+    low, high, list multiples, list foreign, list barred, bint whole, Bound bound, WorkBudget budget
+)

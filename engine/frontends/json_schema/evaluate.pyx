@@ -1,5 +1,6 @@
 """Values and shapes: see the header file."""
 
+from ...budget cimport spend
 from .keywords cimport decimal_at
 from .shapes cimport (
     ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
@@ -44,6 +45,18 @@ cdef identity(value):
     if isinstance(value, dict):
         return OBJECT, frozenset([(key, identity(item)) for key, item in value.items()])
     return type_of(value), value
+
+
+cdef Py_ssize_t size_of(value) except -1:
+    """The number of values in a value."""
+    cdef Py_ssize_t n = 1
+    if isinstance(value, dict):
+        value = (<dict>value).values()
+    elif not isinstance(value, list):
+        return n
+    for item in value:
+        n += size_of(item)
+    return n
 
 
 cdef bint has_surrogate(str text):
@@ -124,6 +137,7 @@ cdef class Evaluator(Judge):
 
     cdef bint fits_shape(self, Shape shape, value) except -1:
         cdef int kind = type_of(value)
+        spend(self.budget, 1)
         self.checks += 1
         if self.checks > self.checks_limit:
             pointer = self.where.pointer() if self.keyword is None else self.where.at(self.keyword)
@@ -132,6 +146,8 @@ cdef class Evaluator(Judge):
             return False
         shape.check(kind)
         if shape.values is not None:
+            if kind & (ARRAY | OBJECT):
+                spend(self.budget, size_of(value))
             return identity(value) in self.identities(shape.values)
         if kind == STRING:
             return shape.strings is None or self.string(shape.strings, value)
@@ -155,6 +171,10 @@ cdef class Evaluator(Judge):
             return False
         if value in strings.barred:
             return False
+        # an automaton reads about so many characters in a microsecond
+        spend(self.budget, (<Py_ssize_t>len(value) >> 6) * (
+            <Py_ssize_t>len(strings.patterns) + <Py_ssize_t>len(strings.without)
+            + <Py_ssize_t>len(strings.formats)))
         for each in strings.patterns:
             if not self.pattern(each).accepts(value):
                 return False
@@ -169,6 +189,7 @@ cdef class Evaluator(Judge):
         return True
 
     cdef bint matches(self, Named pattern, str text) except -1:
+        spend(self.budget, 1 + (<Py_ssize_t>len(text) >> 6))
         return self.pattern(pattern).accepts(text)
 
     cdef bint array(self, Arrays arrays, list value) except -1:
@@ -271,6 +292,7 @@ cdef class Evaluator(Judge):
     cdef bint apart(self, Shape a, Shape b, int distance) except -1:
         cdef int common = a.types & b.types
         cdef Shape some, other
+        spend(self.budget, 1)
         if not common:
             return True
         if a.values is not None or b.values is not None:
@@ -297,6 +319,7 @@ cdef class Evaluator(Judge):
         if distance == 0:
             return False
         a, b = a or nothing, b or nothing
+        spend(self.budget, 1 + <Py_ssize_t>len(a.required) + <Py_ssize_t>len(b.required))
         for name in dict.fromkeys(a.required + b.required):
             if self.places_apart(a.place_of(name, self), b.place_of(name, self), distance - 1):
                 return True

@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from .text cimport Text
+from ...budget cimport spend
 from ...pool cimport vector
 
 
@@ -23,6 +24,7 @@ cdef class Graph:
 
     cdef int add(self, source, uint32_t node, target) except -1:
         """An edge; one whose node no text fits is none."""
+        spend(self.text.grammar.budget, 2)
         if node != self.text.fail:
             self.edges.push_back(self.number(source))
             self.edges.push_back(node)

@@ -5,10 +5,13 @@
 
 Invariants   I1 exact, as the complements are.
              I2 an alternative that is seen to be empty is dropped; not all are seen.
-Cost         alternatives multiply; ``limits.alternatives`` bounds those of a place, ``MOST_WORK`` the
-             meetings of a schema.
+             A look for emptiness gives up after its share of the budget.
+Cost         alternatives multiply; ``limits.alternatives`` bounds those of a place, and a schema's
+             meetings take at most half of the budget, so that a refusal names the place.
 Not here     which alternatives meet: what applicators mean (composition, opposites).
 """
+
+from libc.stdint cimport int64_t
 
 from .complements cimport Complements
 from .shapes cimport Located, Shape
@@ -17,6 +20,9 @@ from .shapes cimport Located, Shape
 cdef class Meetings(Complements):
     cdef Py_ssize_t work            # meetings so far of the whole schema, weighed
     cdef Py_ssize_t looking         # levels of places that are looked into for whether they are empty
+    cdef int64_t looks_left, look_end   # steps of all looks to come; where the present one gives up
+    # by the identities of a place's schemas: the place, and how many levels were looked at (EMPTY: it is)
+    cdef dict _voids
 
     cdef tuple read(self, Located where)
     cdef Located target(self, Located where)
@@ -25,6 +31,7 @@ cdef class Meetings(Complements):
     cdef tuple subtract(self, tuple shapes, tuple others, Located where, str keyword)
     cdef bint is_void(self, Shape shape) except -1
     cdef bint is_void_place(self, tuple place) except -1
+    cdef bint look_into(self, tuple place) except -1
     cdef bint has_void_items(self, Shape shape) except -1
     cdef bint is_contradiction(self, tuple place) except -1
     cdef tuple not_void(self, tuple shapes)
@@ -32,3 +39,4 @@ cdef class Meetings(Complements):
 
 
 cdef tuple united(list shapes)
+cdef tuple place_key(tuple place)

@@ -1,6 +1,6 @@
 """Meetings of alternatives: see the header file."""
 
-from ...turns cimport give_way
+from ...budget cimport spent
 from .absorption cimport absorbed
 from .complements cimport NOT_THIS, Complements, Derived, is_false
 from .shapes cimport (
@@ -12,11 +12,18 @@ from .evaluate import CircularReference
 
 # pairs of alternatives that are looked at for each one that may be left
 cdef Py_ssize_t MEETINGS = 16
-# meetings of a whole schema, weighed, about half a second; and those up to which places are looked into
-cdef Py_ssize_t MOST_WORK = 1_000_000
-cdef Py_ssize_t MOST_LOOKING = 700_000
+# the part of the budget that a schema's meetings may take, one in so many
+cdef Py_ssize_t WORK_SHARE = 2
 # levels of values that are looked into for places that nothing fits
 cdef Py_ssize_t LEVELS = 4
+
+
+cdef enum:
+    EMPTY = 99     # of a look: what a place is; or else the levels that were looked at
+
+
+class LookTooCostly(UnsupportedSchema):
+    """A look into a place gave up; nobody but the look hears of it."""
 
 
 cdef class Meetings(Complements):
@@ -36,7 +43,8 @@ cdef class Meetings(Complements):
         self.add_work(weight_of(left) * len(right) + weight_of(right) * len(left), where, keyword)
         self.place(where, keyword)
         for a in left:
-            give_way()
+            if self.looking and spent(self.budget) > self.look_end:
+                raise LookTooCostly("", "")
             for b in right:
                 met = meet(a, b, self)
                 if met is not None:
@@ -49,8 +57,9 @@ cdef class Meetings(Complements):
 
     cdef int add_work(self, Py_ssize_t work, Located where, str keyword) except -1:
         self.work += work
-        if self.work > MOST_WORK:
-            message = f"more than {MOST_WORK:,} combinations of alternatives to be looked at"
+        if self.work > self.budget.limit // WORK_SHARE:
+            most = self.budget.limit // WORK_SHARE
+            message = f"more than {most:,} combinations of alternatives to be looked at"
             raise UnsupportedSchema(pointer_at(where, keyword), keyword or last_keyword(where), message)
         return 0
 
@@ -113,9 +122,25 @@ cdef class Meetings(Complements):
 
     cdef bint is_void_place(self, tuple place) except -1:
         """Places of several schemas only: few people write one that nothing fits."""
+        cdef Py_ssize_t levels = LEVELS - self.looking
         if is_false(place) or self.is_contradiction(place):
             return True
-        if len(place) < 2 or self.looking == LEVELS or self.work > MOST_LOOKING:
+        if len(place) < 2 or levels == 0:
+            return False
+        key = place_key(place)
+        if self._voids is None:
+            self._voids = {}
+        known = self._voids.get(key)
+        if known is None or known[1] < levels:
+            known = place, EMPTY if self.look_into(place) else levels
+            self._voids[key] = known
+        return known[1] == EMPTY
+
+    cdef bint look_into(self, tuple place) except -1:
+        cdef int64_t begun = spent(self.budget)
+        if self.looking == 0:
+            self.look_end = begun + self.looks_left
+        if begun >= self.look_end:
             return False
         self.looking += 1
         try:
@@ -124,6 +149,8 @@ cdef class Meetings(Complements):
             return False
         finally:
             self.looking -= 1
+            if self.looking == 0:
+                self.looks_left -= spent(self.budget) - begun
 
     cdef bint is_contradiction(self, tuple place) except -1:
         """Whether it asks for a schema and for its opposite."""
@@ -147,6 +174,12 @@ cdef class Meetings(Complements):
             )
             raise UnsupportedSchema(pointer_at(where, keyword), keyword or last_keyword(where), message)
         return 0
+
+
+cdef tuple place_key(tuple place):
+    """The identities of its schemas, which live as long as the reader."""
+    cdef Located each
+    return tuple([<size_t><void*>each.schema for each in place])
 
 
 cdef Py_ssize_t weight_of(tuple shapes) except -1:

@@ -64,7 +64,7 @@ cdef class Within(Recipe):
     cdef bint whole
 
     cdef Fragment make(self):
-        grammar = Grammar(self.limits)
+        grammar = Grammar(self.limits, self.budget)
         return fragment_of(grammar, within(grammar, self.numbers, self.whole))
 
 
@@ -87,16 +87,23 @@ cdef chosen(g, Numbers numbers, low, high, bint whole):
             return listed_numbers(g, low, high, multiples, foreign, barred, numbers.is_plain)
     low = None if low is None else Decimal(low)
     high = None if high is None else Decimal(high)
+    # (lower bound, upper bound, numbers left out) of magnitudes
+    sides = []
     if high is None or high >= 0:
         some = [abs(value) for value in barred if value >= 0]
-        least = low if low is not None and low > 0 else None
-        parts.append(chosen_magnitude(g, least, high, multiples, foreign, some, whole, numbers.is_plain, bound))
+        sides.append((low if low is not None and low > 0 else None, high, some))
     if low is None or low <= 0:
         some = [abs(value) for value in barred if value <= 0]
         least = negative(high) if high is not None and high < 0 else None
-        most = None if low is None else abs(low)
-        parts.append(g.seq(
-            g.bytes(b"-"), chosen_magnitude(g, least, most, multiples, foreign, some, whole, numbers.is_plain, bound)))
+        sides.append((least, None if low is None else abs(low), some))
+    for side in sides:
+        if side != sides[0] or not parts:
+            least, most, some = side
+            node = chosen_magnitude(
+                g, least, most, multiples, foreign, some, whole, numbers.is_plain, bound)
+        parts.append(node)
+    if low is None or low <= 0:
+        parts[-1] = g.seq(g.bytes(b"-"), parts[-1])
     return g.alt(*parts)
 
 
@@ -134,10 +141,10 @@ cdef chosen_magnitude(
 ):
     """Whole numbers may have zeros behind a point, where that takes few states."""
     if whole and len(barred) > FEW_BARRED:
-        found = decimals_between(low, high, multiples, foreign, [], True, bound)
+        found = decimals_between(low, high, multiples, foreign, [], True, bound, g.budget)
         others = excluding([format(value, "f") for value in barred])
         return intersection(found, others, bound).to_node(g, inside_json=False)
-    found = decimals_between(low, high, multiples, foreign, barred, whole, bound)
+    found = decimals_between(low, high, multiples, foreign, barred, whole, bound, g.budget)
     node = found.to_node(g, inside_json=False)
     if is_plain or not whole:
         return node
@@ -146,8 +153,11 @@ cdef chosen_magnitude(
             return node
         try:
             found = decimals_between(
-                low, Decimal(10**WHOLE - 1), multiples, foreign, barred, True, Bound(POINTED_STATES, ""))
-        except LimitExceeded:
+                low, Decimal(10**WHOLE - 1), multiples, foreign, barred, True, Bound(POINTED_STATES, ""),
+                g.budget)
+        except LimitExceeded as error:
+            if error.limit != "pattern_states":
+                raise
             return node
     pointed = g.seq(found.to_node(g, inside_json=False), g.bytes(b"."), g.repeat(g.bytes(b"0"), 1, None))
     return g.alt(node, pointed)

@@ -12,13 +12,14 @@ Cost         linear in the schema, but for meetings of several alternatives at o
 """
 
 from ...hashing cimport U64MapC
+from ...ir cimport Grammar
 from .keywords cimport KeywordsC
 from .opposites cimport Opposites
 from .references cimport References
 from .shapes cimport Located
 
 
-cdef Reader new_reader(References references, limits, bint refuse_unknown)
+cdef Reader new_reader(References references, Grammar grammar, bint refuse_unknown)
 
 
 cdef class Reader(Opposites):

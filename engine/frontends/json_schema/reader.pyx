@@ -1,10 +1,10 @@
 """Schemas -> shapes: see the header file."""
 
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from ...hashing cimport MISSING, map_get, map_put
 from .complements cimport NOT_THIS, PLAIN_NUMBERS, THIS_VALUE, Derived
-from .meetings cimport united
+from .meetings cimport place_key, united
 from .opposites cimport Opposites
 from .facets cimport evaluated_by, own_shape
 from .keywords cimport (
@@ -20,8 +20,14 @@ from ...errors import LimitExceeded, SpecError
 from .evaluate import CircularReference
 
 
-cdef Reader new_reader(References references, limits, bint refuse_unknown):
+# the part of the budget that looks for places without any value may take, one in so many
+cdef int64_t LOOK_SHARE = 4
+
+
+cdef Reader new_reader(References references, Grammar grammar, bint refuse_unknown):
     cdef Reader made = Reader.__new__(Reader)
+    limits = grammar.limits
+    made.budget, made.looks_left = grammar.budget, grammar.budget.limit // LOOK_SHARE
     made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
     made.references, made.refuse_unknown = references, refuse_unknown
     made.knows_const = references.dialect.known & bit(CONST) != 0
@@ -52,7 +58,7 @@ cdef class Reader(Opposites):
         cdef tuple shapes
         if len(place) == 1:
             return self.read(<Located>place[0])
-        key = tuple([<size_t><void*>(<Located>each).schema for each in place])
+        key = place_key(place)
         if self._places is None:
             self._places = {}
         if key not in self._places and self.is_contradiction(place):

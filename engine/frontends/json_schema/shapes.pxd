@@ -22,6 +22,8 @@ Invariants   I1 meet() is exact: a value fits the meeting if and only if it fits
 Not here     reading schemas (reader), what a value fits (evaluate), IR (builder).
 """
 
+from ...budget cimport WorkBudget
+
 cdef enum:
     NULL_TYPE = 1
     BOOLEAN = 2
@@ -157,7 +159,11 @@ cdef class Shape:
 
 
 cdef class Judge:
-    """Says whether single values fit: what ``meet`` needs to know of an ``Evaluator``."""
+    """Says whether single values fit, and counts work: what ``meet`` needs to know of an
+    ``Evaluator``.
+    """
+    cdef WorkBudget budget
+
     cdef bint fits_shape(self, Shape shape, value) except -1
     cdef bint matches(self, Named pattern, str text) except -1
 
@@ -189,6 +195,7 @@ cdef Shape meet(Shape a, Shape b, Judge judge)
 cdef Numbers meet_numbers(Numbers a, Numbers b)
 cdef Strings meet_strings(Strings a, Strings b)
 cdef bint is_crossed(Numbers numbers) except -1
+cdef Py_ssize_t weight_of(Objects objects) except -1
 cdef tuple both(tuple a, tuple b)
 cdef tuple united(tuple a, tuple b)
 cdef least(a, b)

@@ -8,6 +8,8 @@ cimport cython
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 
+from ...budget cimport spend
+
 from ...errors import UnsupportedSchema
 
 
@@ -285,6 +287,7 @@ cdef Shape meet(Shape a, Shape b, Judge judge):
     """The shape of what fits both; None where nothing does. ``judge`` judges single values."""
     cdef int types = a.types & b.types
     cdef Shape made
+    spend(judge.budget, 1)
     if a is ANYTHING:
         return b
     if b is ANYTHING:
@@ -480,11 +483,19 @@ cdef Arrays meet_arrays(Arrays a, Arrays b):
     )
 
 
+cdef Py_ssize_t weight_of(Objects objects) except -1:
+    """About how many steps it takes to look at all that is asked of members."""
+    return 1 + (
+        <Py_ssize_t>len(objects.properties) + <Py_ssize_t>len(objects.required)
+        + <Py_ssize_t>len(objects.keyed) + <Py_ssize_t>len(objects.some)) // 4
+
+
 cdef Objects meet_objects(Objects a, Objects b, Judge judge):
     """Keys keep the order of ``a``; those that only ``b`` lists follow."""
     cdef dict properties = {}
     if a is None or b is None:
         return b if a is None else a
+    spend(judge.budget, weight_of(a) + weight_of(b))
     for name, property in a.properties.items():
         properties[name] = both(a.place_in(name, property), b.place_of(name, judge))
     for name, property in b.properties.items():

@@ -106,7 +106,7 @@ cdef class Inside(Recipe):
             add_tree(formats.PATTERNS[each.text], each, self.limits, asked)
         if not asked and not is_barred:
             return Fragment.__new__(Fragment)
-        grammar = Grammar(self.limits)
+        grammar = Grammar(self.limits, self.budget)
         return fragment_of(grammar, body(grammar, self.strings, asked, is_barred, self.evaluator))
 
 

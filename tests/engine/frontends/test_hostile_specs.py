@@ -4,6 +4,7 @@ Nothing here measures time. What would take minutes or gigabytes without a bound
 """
 
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -49,8 +50,33 @@ def nested(levels: int, wrap: Callable[[Any], Any], inner: Any) -> Any:
 CLASSES = r"[\p{L}\p{N}]{1,50}-\p{Lu}" * 20
 STRING = {"type": "string"}
 
+
+def dependent(pairs: int) -> dict[str, Any]:
+    """Alternatives of places inside places: each pair multiplies them at every level."""
+    return {
+        "additionalProperties": {"$ref": "#"},
+        "dependentRequired": {f"a{n}": [f"b{n}"] for n in range(pairs)},
+        "if": {"dependentSchemas": {"x": {"properties": {"p0": {**STRING, "maxLength": 1}}}}},
+        "then": {},
+    }
+
+
+def without_one_of(branches: int) -> dict[str, Any]:
+    """An object of this must have members whose values are such objects: nothing fits."""
+    typed = {"a": STRING, "b": {"type": "integer"}, "c": {"type": "boolean"}}
+    return {
+        "additionalProperties": {"$ref": "#"},
+        "not": {"type": "object", "properties": typed},
+        "oneOf": [
+            {"dependentSchemas": {f"k{n}": {"properties": typed}, f"m{n}": {"required": ["c"]}}}
+            for n in range(branches)
+        ],
+    }
+
+
 # (name, spec, a text that it takes)
 TAKEN = [
+    ("REGRESSION what depends on members, in members", dependent(5), '{"a0":{"x":1},"b0":"p0"}'),
     ("counts of counts", searched("^(a{1000}){1000}$"), '"' + "a" * 1_000_000 + '"'),
     ("open counts of counts", "((a{0,1000}){0,1000}){0,1000}", "aaa"),
     ("stars of stars", "((a*)*)*", "aaa"),
@@ -129,6 +155,47 @@ def test_what_is_too_large_is_refused_by_the_bounds_name(name: str, spec: Any, l
         compiled(spec)
     assert caught.value.limit == limit
     assert caught.value.got > caught.value.maximum
+
+
+@pytest.mark.parametrize("branches", [2, 3, 4])
+def test_a_recursion_without_an_end_is_found_within_the_budget(branches: int) -> None:
+    """REGRESSION: this took seconds, uncounted."""
+    grammar = Grammar()
+    with pytest.raises(SpecError, match="nothing can satisfy"):
+        build_json_schema(grammar, without_one_of(branches))
+    assert 0 < grammar.budget.spent < grammar.budget.limit // 4
+
+
+def test_the_work_of_a_compile_is_bounded() -> None:
+    limits = Limits(compile_steps=5_000)
+    with pytest.raises(LimitExceeded) as caught:
+        compiled(dependent(5), limits)
+    error = caught.value
+    assert (error.limit, error.maximum) == ("compile_steps", 5_000)
+    assert error.got > error.maximum
+
+
+def test_a_costly_compile_is_cancelled() -> None:
+    """REGRESSION: the compile ran on for hours, with the GIL."""
+    budget = engine.WorkBudget(Limits(compile_steps=1 << 60))
+    timer = threading.Timer(0.01, budget.cancel)
+    timer.start()
+    with pytest.raises(engine.Cancelled):
+        build_json_schema(Grammar(budget=budget), dependent(8))
+    timer.join()
+
+
+def test_compiles_of_one_request_share_a_budget() -> None:
+    spec = dependent(4)
+    alone = Grammar()
+    build_json_schema(alone, spec)
+    limits = Limits(compile_steps=3 * alone.budget.spent // 2)
+    budget = engine.WorkBudget(limits)
+    build_json_schema(Grammar(limits, budget), spec)
+    assert budget.spent == alone.budget.spent
+    with pytest.raises(LimitExceeded) as caught:
+        build_json_schema(Grammar(limits, budget), spec)
+    assert (caught.value.limit, caught.value.maximum) == ("compile_steps", limits.compile_steps)
 
 
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])

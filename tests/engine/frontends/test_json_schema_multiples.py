@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from engine.errors import LimitExceeded, SpecError
+from engine.frontends.json_schema import build_json_schema
+from engine.ir import Grammar
 from tests.engine.frontends.accepting import check_table, compiler
 
 
@@ -69,3 +71,25 @@ def test_a_divisor_of_too_many_states_is_refused_by_its_place() -> None:
     with pytest.raises(LimitExceeded) as caught:
         compiler().compile_json_schema({"items": {"type": "integer", "multipleOf": 123_457}})
     assert (caught.value.limit, caught.value.pointer) == ("pattern_states", "/items/multipleOf")
+
+
+def test_large_multiples_of_one_schema_share_a_bound() -> None:
+    """REGRESSION: each was bounded by itself. What the process keeps of them is charged as if it
+    had been made again, so a schema is not accepted because it was sent before.
+    """
+    schema = {"properties": {f"p{n}": whole(19_990 - 7 * n) for n in range(60)}}
+    spent = []
+    for _ in range(3):
+        grammar = Grammar()
+        with pytest.raises(LimitExceeded) as caught:
+            build_json_schema(grammar, schema)
+        assert caught.value.limit == "compile_steps"
+        spent.append(grammar.budget.spent)
+    assert len(set(spent)) == 1
+
+
+def test_both_signs_of_a_multiple_share_an_automaton() -> None:
+    one_sided, both = Grammar(), Grammar()
+    build_json_schema(one_sided, whole(4_999, minimum=0))
+    build_json_schema(both, whole(4_999))
+    assert both.budget.spent < 1.1 * one_sided.budget.spent
