@@ -24,6 +24,7 @@ cdef struct SizesC:
     # of a generation; `bytes` without its masks
     size_t rows, instances, items, frames, states, bytes
     size_t masks_made, masks_reused, mask_bytes
+    size_t trie_nodes           # visited to make triples and unions
 
 cdef class Compiled
 

@@ -67,6 +67,7 @@ cdef class Generation:
         out.bytes = self.arena.bytes_held()
         out.masks_made, out.masks_reused = self.masks.made, self.masks.reused
         out.mask_bytes = self.masks.held
+        out.trie_nodes = self.masks.maker.visited
         self.arena.guard.unlock()
         return out
 

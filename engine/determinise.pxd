@@ -27,6 +27,7 @@ cdef struct ClosureC:
     # scratch of closures: stamp[s] == now means s is in the set being made
     vector[uint32_t] stamp
     uint32_t now
+    Set kept
 
 cdef struct LazyC:
     # subsets met so far, before empty moves: an object of 4,000 optional keys has as many states, each

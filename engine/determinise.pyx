@@ -25,6 +25,16 @@ cdef uint32_t FEW = 16
 cdef uint32_t MINIMISED_STATES = 4096
 
 
+cdef struct WorkC:
+    # what is found out about one state after the other; its vectors are kept for the next
+    ClosureC* scratch         # NULL: targets are left as they are, not closed
+    WordTableC targets        # sets of targets before empty moves: most come again and again
+    vector[uint32_t] closed   # by their number: the set that they lead to
+    vector[EdgeC] byte_edges, symbols
+    vector[ByteEdgeC] made
+    Set cuts, members
+
+
 cdef void build_index(NfaC* nfa, IndexC* index) noexcept nogil:
     cdef uint32_t k
     index.off.assign(nfa.size + 2, 0)
@@ -41,10 +51,11 @@ cdef void build_index(NfaC* nfa, IndexC* index) noexcept nogil:
 
 cdef void close(NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members) noexcept nogil:
     """Adds what empty moves reach; keeps states with real edges and the final one, ascending."""
-    cdef Set kept
+    cdef Set* kept = &scratch.kept
     cdef uint32_t k, s, e, at = 0
     cdef bint real
     scratch.now += 1
+    kept.clear()
     for s in members[0]:
         scratch.stamp[s] = scratch.now
     while at < members.size():
@@ -59,11 +70,9 @@ cdef void close(NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members) noexc
                 scratch.stamp[nfa.edges[e].target] = scratch.now
                 members.push_back(nfa.edges[e].target)
         if real:
-            if kept.capacity() == 0:
-                kept.reserve(members.size())
             kept.push_back(s)
     sort(kept.begin(), kept.end())
-    members.swap(kept)
+    members.swap(kept[0])
 
 
 cdef uint32_t number_of(WordTableC* sets, Set* members) noexcept nogil:
@@ -77,6 +86,8 @@ cdef void read_members(WordTableC* sets, uint32_t number, Set* out) noexcept nog
 cdef void unique(Set* members) noexcept nogil:
     """Sorts and drops repeated members."""
     cdef uint32_t k, n = 0
+    if members.size() < 2:
+        return
     sort(members.begin(), members.end())
     for k in range(<uint32_t>members.size()):
         if k == 0 or members[0][k] != members[0][n - 1]:
@@ -89,10 +100,12 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
     """False if more than ``limit`` states would be needed, or subsets too large; ``out`` is then empty."""
     cdef IndexC index
     cdef ClosureC scratch
+    cdef WorkC work
     cdef WordTableC sets
     cdef Set members
     cdef uint32_t at = 0
     cdef size_t seen = 0, most = MEMBERS * <size_t>nfa.edges.size() + MEMBERS_FREE
+    work.scratch = &scratch
     build_index(nfa, &index)
     scratch.stamp.assign(nfa.size, 0)
     scratch.now = 0
@@ -110,7 +123,7 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
         out.back().held = 0
         out.back().flags = 0
         out.back().is_plain_text = 0
-        expand(nfa, &index, &scratch, &members, &sets, &out.back())
+        expand(nfa, &index, &work, &members, &sets, &out.back())
         at += 1
     return True
 
@@ -128,13 +141,15 @@ cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:
 
 cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DraftC* out) noexcept nogil:
     """The edges of one state; their targets may be new subsets."""
+    cdef WorkC work
     cdef Set members
+    work.scratch = NULL
     read_members(&lazy.sets, number, &members)
     out.flags = 0
     out.held = 0
     out.is_plain_text = 0
     close(&lazy.nfa, &lazy.index, scratch, &members)
-    expand(&lazy.nfa, &lazy.index, NULL, &members, &lazy.sets, out)
+    expand(&lazy.nfa, &lazy.index, &work, &members, &lazy.sets, out)
 
 
 cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
@@ -171,16 +186,13 @@ cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
 
 
 cdef void expand(
-    NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members, WordTableC* sets, DraftC* draft
+    NfaC* nfa, IndexC* index, WorkC* work, Set* members, WordTableC* sets, DraftC* draft
 ) noexcept nogil:
-    """The edges of one deterministic state; without ``scratch`` targets are left as they are, not closed."""
-    cdef vector[EdgeC] byte_edges, symbols
+    """The edges of one deterministic state."""
     cdef EdgeC edge
     cdef uint32_t s, k
-    cdef size_t n = 0
-    for s in members[0]:
-        n += index.off[s + 1] - index.off[s]
-    byte_edges.reserve(n)
+    work.byte_edges.clear()
+    work.symbols.clear()
     for s in members[0]:
         if s == FINISH:
             draft.flags |= FINAL_STATE | (LOOP_STATE if nfa.counted_high else 0)
@@ -189,51 +201,62 @@ cdef void expand(
         for k in range(index.off[s], index.off[s + 1]):
             edge = nfa.edges[index.order[k]]
             if edge.kind == BYTE_EDGE:
-                byte_edges.push_back(edge)
+                work.byte_edges.push_back(edge)
             elif edge.kind != EPSILON_EDGE:
-                symbols.push_back(edge)
-    expand_bytes(nfa, index, scratch, &byte_edges, sets, draft)
-    expand_symbols(nfa, index, scratch, &symbols, sets, draft)
+                work.symbols.push_back(edge)
+    expand_bytes(nfa, index, work, sets, draft)
+    expand_symbols(nfa, index, work, sets, draft)
+
+
+cdef uint32_t target_of(NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets) noexcept nogil:
+    """The number of the set that the targets in ``work.members`` lead to."""
+    cdef uint32_t number
+    unique(&work.members)
+    if work.scratch == NULL:
+        return number_of(sets, &work.members)
+    number = number_of(&work.targets, &work.members)
+    if number == work.closed.size():
+        close(nfa, index, work.scratch, &work.members)
+        work.closed.push_back(number_of(sets, &work.members))
+    return work.closed[number]
 
 
 cdef void expand_bytes(
-    NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, WordTableC* sets, DraftC* draft
+    NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets, DraftC* draft
 ) noexcept nogil:
     """Cuts 0..255 where an edge starts or ends; every piece leads to the union of its targets."""
-    cdef uint32_t k, c, low, high
-    cdef Set cuts, targets
+    cdef uint32_t c, low, high
+    cdef EdgeC edge
     cdef ByteEdgeC made
-    cuts.reserve(2 * edges.size())
-    targets.reserve(edges.size())
-    for k in range(<uint32_t>edges.size()):
-        cuts.push_back(edges[0][k].a)
-        cuts.push_back(edges[0][k].b + 1)
-    unique(&cuts)
-    for c in range(1, <uint32_t>cuts.size()):
-        low, high = cuts[c - 1], cuts[c] - 1
-        targets.clear()
-        for k in range(<uint32_t>edges.size()):
-            if edges[0][k].a <= low and high <= edges[0][k].b:
-                targets.push_back(edges[0][k].target)
-        if targets.size():
-            unique(&targets)
-            if scratch != NULL:
-                close(nfa, index, scratch, &targets)
+    work.cuts.clear()
+    work.made.clear()
+    for edge in work.byte_edges:
+        work.cuts.push_back(edge.a)
+        work.cuts.push_back(edge.b + 1)
+    unique(&work.cuts)
+    for c in range(1, <uint32_t>work.cuts.size()):
+        low, high = work.cuts[c - 1], work.cuts[c] - 1
+        work.members.clear()
+        for edge in work.byte_edges:
+            if edge.a <= low and high <= edge.b:
+                work.members.push_back(edge.target)
+        if work.members.size():
             made.low, made.high = <uint8_t>low, <uint8_t>high
-            made.target = number_of(sets, &targets)
-            if draft.bytes.size() and draft.bytes.back().target == made.target and draft.bytes.back().high + 1 == low:
-                draft.bytes.back().high = made.high
+            made.target = target_of(nfa, index, work, sets)
+            if work.made.size() and work.made.back().target == made.target and work.made.back().high + 1 == low:
+                work.made.back().high = made.high
             else:
-                draft.bytes.push_back(made)
+                work.made.push_back(made)
+    draft.bytes.assign(work.made.begin(), work.made.end())
 
 
 cdef void expand_symbols(
-    NfaC* nfa, IndexC* index, ClosureC* scratch, vector[EdgeC]* edges, WordTableC* sets, DraftC* draft
+    NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets, DraftC* draft
 ) noexcept nogil:
     """Symbols in the order in which they appear first; each leads to the union of its targets."""
+    cdef vector[EdgeC]* edges = &work.symbols
     cdef uint32_t k, n, first
     cdef uint64_t key
-    cdef Set targets
     cdef SymbolEdgeC made
     cdef U64MapC groups
     cdef vector[uint32_t] last, after
@@ -263,16 +286,13 @@ cdef void expand_symbols(
     for k in range(<uint32_t>edges.size()):
         if last[k] == DEAD:
             continue
-        targets.clear()
+        work.members.clear()
         n = k
         while n != DEAD:
-            targets.push_back(edges[0][n].target)
+            work.members.push_back(edges[0][n].target)
             n = after[n]
-        unique(&targets)
-        if scratch != NULL:
-            close(nfa, index, scratch, &targets)
         made.symbol = edges[0][k].a
-        made.target = number_of(sets, &targets)
+        made.target = target_of(nfa, index, work, sets)
         if edges[0][k].kind == REF_EDGE:
             draft.refs.push_back(made)
         else:
@@ -326,7 +346,7 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
     ``limit`` states would be needed, or subsets too large.
     """
     cdef vector[DraftC] out
-    cdef vector[EdgeC] edges
+    cdef WorkC work
     cdef WordTableC sets
     cdef Set members
     cdef EdgeC edge
@@ -334,6 +354,7 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
     cdef uint32_t s, at = 0
     cdef uint8_t counting, flags
     cdef size_t seen = 0, most = MEMBERS * drafts.size() + MEMBERS_FREE
+    work.scratch = NULL
     members.push_back(START)
     number_of(&sets, &members)
     while at < table_size(&sets):
@@ -345,7 +366,7 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
         out.resize(at)
         flags = 0
         counting = drafts[0][members[0]].flags & LOOP_STATE
-        edges.clear()
+        work.byte_edges.clear()
         for s in members:
             if drafts[0][s].flags & LOOP_STATE != counting:
                 return False
@@ -353,9 +374,9 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
             for byte_edge in drafts[0][s].bytes:
                 edge.kind, edge.source, edge.target = BYTE_EDGE, s, byte_edge.target
                 edge.a, edge.b = byte_edge.low, byte_edge.high
-                edges.push_back(edge)
+                work.byte_edges.push_back(edge)
         out.back().flags, out.back().held, out.back().is_plain_text = flags, 0, 0
-        expand_bytes(NULL, NULL, NULL, &edges, &sets, &out.back())
+        expand_bytes(NULL, NULL, &work, &sets, &out.back())
     drafts.swap(out)
     return True
 
@@ -363,13 +384,8 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
 cdef void trim(vector[DraftC]* drafts) noexcept nogil:
     """Drops states that can't reach a final one, and edges into them; the start stays."""
     cdef uint32_t n = <uint32_t>drafts.size(), k, s
-    cdef vector[vector[uint32_t]] sources
-    cdef vector[uint32_t] targets, todo, names
-    sources.resize(n)
-    for s in range(n):
-        collect_targets(&drafts[0][s], &targets)
-        for k in targets:
-            sources[k].push_back(s)
+    cdef vector[uint32_t] off, sources, todo, names
+    list_sources(drafts, &off, &sources)
     names.assign(n, DEAD)
     for s in range(n):
         if drafts[0][s].flags & FINAL_STATE:
@@ -378,17 +394,18 @@ cdef void trim(vector[DraftC]* drafts) noexcept nogil:
     while todo.size():
         s = todo.back()
         todo.pop_back()
-        for k in sources[s]:
-            if names[k] == DEAD:
-                names[k] = 0
-                todo.push_back(k)
+        for k in range(off[s], off[s + 1]):
+            if names[sources[k]] == DEAD:
+                names[sources[k]] = 0
+                todo.push_back(sources[k])
     names[START] = 0
     k = 0
     for s in range(n):
         if names[s] != DEAD:
             names[s] = k
             k += 1
-    rename(drafts, &names, k)
+    if k < n:
+        rename(drafts, &names, k)
 
 
 cdef void rename(vector[DraftC]* drafts, vector[uint32_t]* names, uint32_t size) noexcept nogil:

@@ -3,6 +3,7 @@
     tokens below a node of the trie that an instance takes =
           for each item of a tabled rule, its triple: what it accepts,
                                                     + of what is uncertain, what the rows outside take
+          for many items at once whose triples are not there, one walk for all of them (unions)
         + for all other items together, a walk over rows, byte by byte; where it enters a large
           subtree of the trie with items of tabled rules, it goes on by this same equation
     mask = the tokens below the root + those on token edges + stop tokens where the text may end
@@ -34,6 +35,7 @@ Not here         what a triple is (triples), rows (rows).
 """
 
 from libc.stdint cimport uint32_t, uint64_t
+from libcpp.memory cimport shared_ptr
 
 from .bounds cimport BoundsC, IdsC
 from .digests cimport Digests
@@ -42,8 +44,12 @@ from .hashing cimport U64MapC
 from .pool cimport vector
 from .rows cimport Arena, ItemC
 from .triplemaker cimport TripleMaker
-from .triples cimport RestC, TripleC, TriplePtr, TripleTable
+from .triples cimport EntryC, RestC, TripleC, TriplePtr, TripleTable
+from .unions cimport UnionC
 from .vocabulary cimport Vocabulary
+from .wordtable cimport WordTableC
+
+ctypedef shared_ptr[UnionC] UnionPtr
 
 cdef struct MaskC:
     vector[uint32_t] triples  # all they accept
@@ -70,6 +76,8 @@ cdef class Masks:
     cdef vector[uint32_t] walk_stack, rest_stack  # instances on the way, by depth
     cdef U64MapC outside_ids                  # instance and state that several items are in -> the union outside
     cdef vector[uint32_t] seen_at             # by state: number of the last list of items with it
+    cdef WordTableC union_ids                 # states and a node -> what the states say together below it
+    cdef vector[UnionPtr] unions              # NULL: the walk passed its bound
     cdef uint32_t lists_made, nested
     cdef uint64_t made_ns                     # that making triples took
     cdef vector[uint32_t] closed              # nodes at which an item that is like another can't end
@@ -95,6 +103,8 @@ cdef class Masks:
     cdef bint has_narrow_end(self, uint32_t instance, ItemC* item) noexcept nogil
     cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil
+    cdef uint32_t find_triple(self, uint32_t state, uint32_t node, EntryC* entry) noexcept nogil
+    cdef uint32_t add_triple(self, uint32_t state, uint32_t node, TriplePtr triple) noexcept nogil
     cdef TriplePtr make_timed(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
     ) noexcept nogil
@@ -104,6 +114,19 @@ cdef class Masks:
     ) noexcept nogil
     cdef TriplePtr plain_text(self) noexcept nogil
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil
+    # several of them in one walk
+    cdef void take_together(
+        self, uint32_t instance, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef bint needs_walk(self, ItemC* item, uint32_t node) noexcept nogil
+    cdef uint32_t union_of(self, vector[uint32_t]* states, uint32_t node) noexcept nogil
+    cdef void add_union(
+        self, uint32_t instance, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
+    ) noexcept nogil
+    cdef uint32_t outside_some(
+        self, uint32_t instance, WordTableC* ends, uint32_t number, vector[uint64_t]* members
+    ) noexcept nogil
+    # one by one
     cdef void add_bounded(
         self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside
     ) noexcept nogil

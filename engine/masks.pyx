@@ -2,6 +2,8 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
+from libcpp.algorithm cimport sort
+from libcpp.memory cimport make_shared
 
 from .automata cimport NO_ERROR, StateC
 from .bits cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
@@ -21,7 +23,9 @@ from .rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from .rests cimport rest_of
 from .triplemaker cimport HUB_BYTES, TripleMaker
 from .triples cimport PLAIN_TEXT, EntryC, RestC, RestNodeC, RestPtr, TripleC, TriplePtr, TripleTable, triple_bytes
+from .unions cimport UnionC, make_union
 from .vocabulary cimport TrieNode, Vocabulary
+from .wordtable cimport WordTableC, table_clear, table_number, table_size
 
 cdef uint32_t STOP = 2
 
@@ -35,6 +39,11 @@ cdef uint32_t MOST_NESTED = 4
 
 # Tokens that are too long for a rule are followed one by one if they are no more.
 cdef uint32_t FEW_LONG = 1 << 14
+
+
+# Items whose triples are not there are walked together from this many on. Two are not: their triples serve
+# other grammars as well, and a union only its own.
+cdef uint32_t UNION_ITEMS = 3
 
 
 cdef class Masks:
@@ -146,9 +155,11 @@ cdef class Masks:
         self.scratch.words.clear()
         self.list_items(instance, &items)
         for k in items:
+            if self.arena.automata.states[self.arena.items[k].state].n_tokens:
+                self.add_tokens(instance, self.arena.items[k].state)
+        self.take_together(instance, 0, &items, &self.scratch.ids)
+        for k in items:
             item = self.arena.items[k]
-            if self.arena.automata.states[item.state].n_tokens:
-                self.add_tokens(instance, item.state)
             if self.has_triple(instance, &item, 0):
                 self.add_whole(instance, item)
             else:
@@ -178,6 +189,8 @@ cdef class Masks:
             self.shared.clear()
             self.outside_ids.keys.clear()
             self.outside_ids.used = 0
+            table_clear(&self.union_ids)
+            self.unions.clear()
             self.held = 0
             return
         self.held += size
@@ -266,34 +279,43 @@ cdef class Masks:
 
     cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil:
         """The number of a state's triple: from this arena, from the table, or made."""
-        cdef uint64_t local = <uint64_t>state << 32 | node
-        cdef uint32_t found = map_get(&self.triple_ids, local)
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
-        cdef bint filtered = kind == COUNTED_RULE or kind == BOUNDED_RULE
         cdef EntryC entry
+        cdef uint32_t found = self.find_triple(state, node, &entry)
+        if found != MISSING:
+            return found
+        entry.triple = self.make_timed(
+            state, node, rule, kind == COUNTED_RULE or kind == BOUNDED_RULE, &entry.took_ns)
+        if entry.key.high or entry.key.low:
+            entry.triple.get().shared = True
+            entry.bytes = triple_bytes(entry.triple.get())
+            self.table.add(&entry, self.epoch, False, True)
+        return self.add_triple(state, node, entry.triple)
+
+    cdef uint32_t find_triple(self, uint32_t state, uint32_t node, EntryC* entry) noexcept nogil:
+        """The number of a triple that is here or in the table; else MISSING, and ``entry`` has its key."""
+        cdef uint32_t found = map_get(&self.triple_ids, <uint64_t>state << 32 | node)
+        cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef DigestC digest
-        cdef bint shared
         if found != MISSING:
             return found
         digest.high = digest.low = 0
         if self.table is not None:
             digest = self.digests.rule(rule)
-        shared = not is_none(digest)
         entry.key.high, entry.key.low = digest.high, digest.low
         entry.key.state, entry.key.node = state - self.arena.automata.first[rule], node
-        if shared:
-            entry.triple = self.table.find(entry.key, self.epoch)
+        if is_none(digest):
+            return MISSING
+        entry.triple = self.table.find(entry.key, self.epoch)
         if entry.triple.get() == NULL:
-            entry.triple = self.make_timed(state, node, rule, filtered, &entry.took_ns)
-            if shared:
-                entry.triple.get().shared = True
-                entry.bytes = triple_bytes(entry.triple.get())
-                self.table.add(&entry, self.epoch, False, True)
-        found = <uint32_t>self.triples.size()
-        map_put(&self.triple_ids, local, found)
-        self.triples.push_back(entry.triple)
-        return found
+            return MISSING
+        return self.add_triple(state, node, entry.triple)
+
+    cdef uint32_t add_triple(self, uint32_t state, uint32_t node, TriplePtr triple) noexcept nogil:
+        map_put(&self.triple_ids, <uint64_t>state << 32 | node, <uint32_t>self.triples.size())
+        self.triples.push_back(triple)
+        return <uint32_t>self.triples.size() - 1
 
     cdef TriplePtr make_timed(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
@@ -368,6 +390,100 @@ cdef class Masks:
                 if self.shared[taken].size():
                     self.scratch.lists.push_back(taken)
         self.add_triggers(instance, 0, held.get(), &self.scratch.ids)
+
+    # -- items that are taken together -------------------------------------------------------------
+    cdef void take_together(
+        self, uint32_t instance, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """Takes items that would each walk the trie for a triple in one walk, and drops them from the list."""
+        cdef vector[uint32_t] others, states
+        cdef vector[uint64_t] members
+        cdef uint64_t member
+        cdef uint32_t k, number
+        if items.size() < UNION_ITEMS:
+            return
+        for k in items[0]:
+            if self.needs_walk(&self.arena.items[k], node):
+                members.push_back(<uint64_t>self.arena.items[k].state << 32 | k)
+            else:
+                others.push_back(k)
+        if members.size() < UNION_ITEMS:
+            return
+        sort(members.begin(), members.end())
+        for member in members:
+            states.push_back(<uint32_t>(member >> 32))
+        number = self.union_of(&states, node)
+        if self.unions[number].get() != NULL:
+            self.add_union(instance, node, self.unions[number], &members, ids)
+            items.swap(others)
+
+    cdef bint needs_walk(self, ItemC* item, uint32_t node) noexcept nogil:
+        """Whether an item's triple is not there and takes long to make: of an uncounted rule, and wide."""
+        cdef StateC* s = &self.arena.automata.states[item.state]
+        cdef uint8_t kind = self.arena.automata.ir.rules[s.rule].kind
+        cdef EntryC entry
+        return (self.arena.automata.tabled[s.rule] and item.slot == NO_SLOT and s.like == 0
+                and kind != COUNTED_RULE and kind != BOUNDED_RULE and kind != DISPATCH_RULE
+                and self.maker.width(item.state) >= HUB_BYTES
+                and self.find_triple(item.state, node, &entry) == MISSING)
+
+    cdef uint32_t union_of(self, vector[uint32_t]* states, uint32_t node) noexcept nogil:
+        """The number of a union, made the first time; an empty one: the states can't be taken together."""
+        cdef uint32_t number
+        cdef uint64_t start = nanoseconds()
+        cdef UnionPtr made
+        states.push_back(node)
+        number = table_number(&self.union_ids, states.data(), states.size())
+        states.pop_back()
+        if number < self.unions.size():
+            return number
+        made = make_shared[UnionC]()
+        if not make_union(self.maker, states, node, made.get()):
+            made.reset()
+        else:
+            self.held += triple_bytes(&made.get().triple) + 4 * made.get().ends.words.size()
+        self.count_made(nanoseconds() - start)
+        self.unions.push_back(made)
+        return number
+
+    cdef void add_union(
+        self, uint32_t instance, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that several items take; a member is a state and an item."""
+        cdef TripleC* triple = &found.get().triple
+        cdef vector[uint32_t] outsides, words
+        cdef uint32_t g, k, outside
+        outsides.assign(table_size(&found.get().ends), MISSING)
+        if triple.words.size() and node == 0:
+            words = triple.words
+            self.add_words(&words)
+        elif triple.words.size():
+            list_bits(&triple.words, ids)
+        else:
+            ids.insert(ids.end(), triple.ids.begin(), triple.ids.end())
+        for g in range(<uint32_t>triple.groups.size()):
+            for k in range(triple.groups[g].start, triple.groups[g].end):
+                outside = outsides[triple.exit_counts[k]]
+                if outside == MISSING:
+                    outside = self.outside_some(instance, &found.get().ends, triple.exit_counts[k], members)
+                    outsides[triple.exit_counts[k]] = outside
+                if outside != DEAD:
+                    self.enter(outside, triple.exits[2 * k + 1], ids)
+        self.add_triggers(instance, node, triple, ids)
+
+    cdef uint32_t outside_some(
+        self, uint32_t instance, WordTableC* ends, uint32_t number, vector[uint64_t]* members
+    ) noexcept nogil:
+        """The union of what some members leave behind."""
+        cdef vector[uint32_t] found
+        cdef ItemC item
+        cdef uint32_t k, one
+        for k in range(ends.off[number], ends.off[number + 1]):
+            item = self.arena.items[<uint32_t>members[0][ends.words[k]]]
+            one = self.outside(instance, &item)
+            if one != DEAD and not contains(&found, one):
+                found.push_back(one)
+        return self.arena.merge_all(&found)
 
     cdef void add_bounded(
         self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside
@@ -685,6 +801,7 @@ cdef class Masks:
         cdef ItemC item
         cdef vector[uint32_t] items
         self.list_items(instance, &items)
+        self.take_together(instance, node, &items, ids)
         for k in items:
             item = self.arena.items[k]
             if self.has_triple(instance, &item, node):

@@ -60,6 +60,7 @@ cdef class TripleMaker:
     cdef vector[uint32_t] differing
     cdef vector[uint32_t] gone            # subtrees that only the hub's walk enters
     cdef vector[uint32_t] hub_tables_at
+    cdef uint64_t visited                 # nodes of the trie, by all walks
     cdef void prepare(self) noexcept nogil
     cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil
@@ -82,5 +83,7 @@ cdef class TripleMaker:
     cdef uint64_t stays(self, uint32_t slot) noexcept nogil
     cdef void pack_by_need(self, TripleC* out) noexcept nogil
 
+cdef void set_below(Vocabulary vocabulary, uint32_t top, TripleC* out) noexcept nogil
+cdef void clear_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil
 cdef void sort_exits(TripleC* out, Vocabulary vocabulary) noexcept nogil
 cdef void pack_bits(TripleC* out, Vocabulary vocabulary) noexcept nogil

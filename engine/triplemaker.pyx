@@ -86,15 +86,12 @@ cdef class TripleMaker:
         cdef uint32_t* tables_at = self.tables_at.data()
         cdef uint32_t* words
         cdef uint32_t node = top + 1, end = nodes[top].end, top_depth = nodes[top].depth, depth, number
-        cdef SlotC slot
-        if top == 0:
-            out.words.assign(self.vocabulary.ordinary_words.begin(), self.vocabulary.ordinary_words.end())
-        else:
-            out.words.assign(self.vocabulary.words, 0)
-            set_ids(out.words.data(), order + nodes[top + 1].first, order + nodes[end].first)
+        cdef SlotC* slot
+        set_below(self.vocabulary, top, out)
         words = out.words.data()
         tables_at[top_depth] = self.table(self.slot(state))
         while node < end:
+            self.visited += 1
             depth = nodes[node].depth
             number = self.tables[256 * tables_at[depth - 1] + nodes[node].byte]
             if number == 0:
@@ -102,7 +99,7 @@ cdef class TripleMaker:
                 self.leave(node, top_depth, out)
                 node = nodes[node].end
                 continue
-            slot = self.slots[number]
+            slot = &self.slots[number]
             if slot.triggers:
                 if nodes[node].end > node + 1:
                     clear_ids(words, order + nodes[node + 1].first, order + nodes[nodes[node].end].first)
@@ -114,7 +111,7 @@ cdef class TripleMaker:
                     slot.safe.phase == phases[node] or slot.safe.phase == ANY_PHASE):
                 node = nodes[node].end
                 continue
-            self.enter(node, depth, &slot)
+            self.enter(node, depth, slot)
             tables_at[depth] = slot.table or self.table(number)
             node += 1
 
@@ -131,6 +128,7 @@ cdef class TripleMaker:
         self.tables_at[top_depth] = self.table(self.slot(state))
         self.counts[top_depth] = 0
         while node < end:
+            self.visited += 1
             depth = nodes[node].depth
             number = self.tables[256 * self.tables_at[depth - 1] + nodes[node].byte]
             if number == 0:
@@ -409,6 +407,17 @@ cdef class TripleMaker:
         if out.ids.size() < self.vocabulary.words:
             out.words.clear()
             out.words.shrink_to_fit()
+
+
+cdef void set_below(Vocabulary vocabulary, uint32_t top, TripleC* out) noexcept nogil:
+    """All tokens below a node, as a bitset."""
+    cdef uint32_t* order = vocabulary.order.data()
+    if top == 0:
+        out.words.assign(vocabulary.ordinary_words.begin(), vocabulary.ordinary_words.end())
+        return
+    out.words.assign(vocabulary.words, 0)
+    set_ids(out.words.data(), order + vocabulary.nodes[top + 1].first,
+            order + vocabulary.nodes[vocabulary.nodes[top].end].first)
 
 
 cdef void set_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil:

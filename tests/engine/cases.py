@@ -86,6 +86,11 @@ SCHEMAS = [
         _schema(f"array-{low}-{high}", {"type": "array", "items": INTEGER, "minItems": low, "maxItems": high}, list(range(low)))
         for low, high in ((0, 0), (0, 1), (1, 1), (0, 3), (2, 5), (7, 7), (3, 40), (20, 25), (0, 1000))
     ],
+    # REGRESSION: each key may match any of several patterns; a mask took 200 ms
+    _schema("keys-three-patterns", {"type": "object", "patternProperties": {"a": {"minimum": 1}, "b": {"minimum": 2}, "c": {"minimum": 3}}}, {"x": 0, "a": 1, "cab": 7}),
+    _schema("keys-patterns-overlap", {"type": "object", "patternProperties": {"^.*ab": STRING, "b.*$": {"maxLength": 3}, "^a": {"minLength": 1}}, "additionalProperties": False}, {"ab": "xyz", "b": 1, "ac": "x"}),
+    _schema("keys-patterns-apart", {"type": "object", "patternProperties": {"^a": STRING, "^b": INTEGER, "^c": BOOLEAN, "^[^abc]": {"type": "null"}}, "additionalProperties": False}, {"ab": "x", "b": 1, "c": True, "\u00e9\n": None}),
+    _schema("any-of-patterns", {"anyOf": [{"type": "string", "pattern": p} for p in ("^[^a]*a$", "^(b|[^a-f]{2})*$", '^[^"]+$', "(c|\u00e9)", "^[^0-9]*$")]}, "xa", "bb", "\u00e9"),
     _schema("array-min", {"type": "array", "items": STRING, "minItems": 2}, ["a", "b"], ["a", "b", "c"]),
     _schema("array-min-large", {"type": "array", "items": BOOLEAN, "minItems": 30}, [True] * 31),
     _schema("array-max-open", {"type": "array", "maxItems": 2}, [], [1, "x"]),

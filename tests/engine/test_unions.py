@@ -1,0 +1,89 @@
+"""Items that would each walk the token trie for a triple are taken together, in one walk."""
+
+import json
+from typing import Any
+
+import pytest
+
+import engine
+from tests.engine.harness import bits, new_mask
+from tests.vocabularies import real_vocabulary, small_vocabulary
+
+
+def keys_of(letters: str, values: dict[str, Any]) -> dict[str, Any]:
+    """An object whose keys match any of several patterns."""
+    return {"type": "object", "patternProperties": dict.fromkeys(letters, values)}
+
+
+def nodes_for_masks(compiled: engine.Compiled, text: bytes) -> int:
+    """How many nodes of the trie are visited for the masks before each byte of a text."""
+    before = compiled.stats()["trie_nodes"]
+    matcher, mask = engine.Matcher(compiled), new_mask(compiled.vocabulary)
+    for byte in text:
+        matcher.fill_bitmask(mask)
+        assert matcher.accept_bytes(bytes([byte]))
+    matcher.fill_bitmask(mask)
+    return int(compiled.stats()["trie_nodes"] - before)
+
+
+@pytest.mark.parametrize("letters", ["abc", "abcd", "abcdef"])
+def test_keys_of_many_kinds_walk_the_trie_once(letters: str) -> None:
+    """REGRESSION: 2^n kinds of keys made 2^n triples, at six letters 200 ms for a mask."""
+    compiler = engine.Compiler(real_vocabulary("llama3"))
+    compiled = compiler.compile_json_schema(keys_of(letters, {"type": "string"}))
+    size = len(compiled.vocabulary.tokens)
+    # the trie has two nodes for each token; the masks before `{`, `"` and the key
+    assert 0 < nodes_for_masks(compiled, b'{"') < 2 * size
+
+
+def test_a_union_is_made_once() -> None:
+    """A second key finds it, though other rows lie outside."""
+    compiled = engine.Compiler(real_vocabulary("llama3")).compile_json_schema(keys_of("abc", {}))
+    first = nodes_for_masks(compiled, b'{"a":1')
+    again = nodes_for_masks(compiled, b'{ "a":1')
+    assert again < first / 4
+
+
+def test_two_items_keep_their_own_triples() -> None:
+    """Other grammars use them: keys of one pattern, and the others."""
+    compiler = engine.Compiler(real_vocabulary("llama3"))
+    schema = {"type": "object", "patternProperties": {"a": {"type": "string"}}}
+    assert nodes_for_masks(compiler.compile_json_schema(schema), b'{"') > 0
+    other = {"type": "object", "patternProperties": {"a": {"type": "integer"}}}
+    assert nodes_for_masks(compiler.compile_json_schema(other), b'{"') == 0
+
+
+def test_where_sets_explode_each_item_has_its_own_triple() -> None:
+    """The masks are the same; determinising these together takes more than UNION_SETS."""
+    apart = [f"^[^a]*a.{{{n}}}b.*$" for n in (5, 6, 7)]
+    schema = {"anyOf": [{"type": "string", "pattern": each} for each in apart]}
+    compiler = engine.Compiler(small_vocabulary())
+    together = compiler.compile_json_schema(schema)
+    for text in ("", "a", "xa123", "aaaaaaa", "a12345b"):
+        allowed = set()
+        for each in schema["anyOf"]:
+            allowed |= allowed_behind(compiler.compile_json_schema(each), text)
+        assert allowed_behind(together, text) == allowed
+
+
+def allowed_behind(compiled: engine.Compiled, text: str) -> set[int]:
+    """The tokens that the mask behind a string's beginning takes."""
+    matcher, mask = engine.Matcher(compiled), new_mask(compiled.vocabulary)
+    if not matcher.accept_bytes(json.dumps(text)[:-1].encode()):
+        return set()
+    matcher.fill_bitmask(mask)
+    return set(bits(mask).tolist())
+
+
+def test_masks_are_those_of_a_compiler_that_knows_all_triples() -> None:
+    """Items whose triples are there are taken one by one, to the same masks."""
+    compiler = engine.Compiler(small_vocabulary())
+    patterns = ["^[^a]*a$", "^(b|[^a-f]{2})*$", "(c|\u00e9)", "^[^0-9]*$"]
+    each = [{"type": "string", "pattern": pattern} for pattern in patterns]
+    cold = compiler.compile_json_schema({"anyOf": each, "title": "cold"})
+    before = [allowed_behind(cold, text) for text in ("", "x", "b", "\u00e9", "\\u00")]
+    for schema in each:
+        for text in ("", "x", "b", "\u00e9", "\\u00"):
+            allowed_behind(compiler.compile_json_schema(schema), text)
+    warm = compiler.compile_json_schema({"anyOf": each, "title": "warm"})
+    assert [allowed_behind(warm, text) for text in ("", "x", "b", "\u00e9", "\\u00")] == before
