@@ -21,7 +21,7 @@ from tests.conformance.oracle import Oracle, parsed
 
 from . import instances
 from .compositions import Schema
-from .walks import Stuck, walker
+from .walks import Stuck, hints, walker
 
 #: CPU seconds that a compile, or a refusal, may take
 MOST_COMPILE_SECONDS = 1.0
@@ -181,13 +181,13 @@ def walked(
 ) -> Iterator[bytes]:
     """The texts of the walks that finished."""
     guide = walker(case.vocabulary)
-    guide.slowest_mask = 0.0
+    guide.slowest_mask, hinted = 0.0, hints(case.schema)
     for at in range(case.walks):
         is_plain = any_order is None or at >= case.walks * ANY_ORDER_SHARE
         compiled = plain if is_plain else any_order
         outcome.counts["walks"] += 1
         try:
-            text = guide.walk(compiled, rng)
+            text = guide.walk(compiled, rng, hinted)
         except Stuck as stuck:
             outcome.counts["stuck walks"] += 1
             order = "" if is_plain else "in any order, "

@@ -97,7 +97,5 @@ def is_well_formed(schema: Schema) -> bool:
         return False
     text = str(schema)
     return "#/$defs/" not in text or all(
-        name in schema.get("$defs", {})
-        for name in ("node", "leaf")
-        if f"#/$defs/{name}" in text
+        name in schema.get("$defs", {}) for name in ("node", "leaf") if f"#/$defs/{name}" in text
     )
