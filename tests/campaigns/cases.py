@@ -59,158 +59,157 @@ class Outcome:
 
 def run_case(compiler: engine.Compiler, case: Case, enter: Phase) -> Outcome:
     """Calls `enter` with the name of each phase before it begins: a watchdog wants to know."""
-    outcome, rng = Outcome(), Random(case.name)
-    enter("compile")
-    plain = compiled_or_none(compiler, case.schema, outcome, any_order=False)
-    enter("compile in any order")
-    any_order = compiled_or_none(compiler, case.schema, outcome, any_order=True)
-    enter("judge")
-    values = judged_values(case.schema, rng, outcome)
-    if plain is None:
-        if outcome.result == "nothing fits" and True in (verdict for _, verdict in values):
-            valid = next(value for value, verdict in values if verdict)
-            outcome.find("called unsatisfiable", f"{json.dumps(valid)} is valid")
-        return outcome
-    enter("match")
-    for value, is_valid in values:
-        if is_valid:
-            check_valid(case.schema, value, plain, any_order, rng, outcome)
-        else:
-            check_invalid(value, plain, outcome)
-    enter("walk")
-    texts = list(walked(case, plain, any_order, rng, outcome))
-    enter("judge")
-    judge_texts(case.schema, texts, outcome)
-    return outcome
+    trial = Trial(compiler, case, enter)
+    trial.run()
+    return trial.outcome
 
 
-# -- compiling ------------------------------------------------------------------------------------
-def compiled_or_none(
-    compiler: engine.Compiler, schema: Schema, outcome: Outcome, *, any_order: bool
-) -> engine.Compiled | None:
-    """None where the schema is refused by name. The first order's result is the outcome's."""
-    begin, cpu = time.perf_counter(), time.process_time()
-    compiled, result = None, "compiled"
-    try:
-        compiled = compiler.compile_json_schema(schema, any_order=any_order)
-    except engine.UnsupportedSchema as error:
-        result = f"refused {error.keyword}"
-    except engine.LimitExceeded as error:
-        result = f"limit {error.limit}"
-    except engine.SpecError as error:
-        result = "nothing fits" if "nothing can satisfy" in error.message else "ill-formed"
-        if result == "ill-formed":
-            outcome.find("called ill-formed", str(error))
-    except Exception as error:
-        result = "error"
-        outcome.find("error", f"compile: {error!r}")
-    took = min(time.perf_counter() - begin, time.process_time() - cpu)
-    if took > MOST_COMPILE_SECONDS:
-        outcome.find("slow compile", f"{took:.1f} s, {result}{' in any order' * any_order}")
-    outcome.compile_seconds = max(outcome.compile_seconds, took)
-    if not any_order:
-        outcome.result = result
-    elif outcome.result == "compiled" != result:
-        outcome.counts[f"in any order only: {result}"] += 1
-    return compiled
+class Trial:
+    """One case under way."""
 
+    def __init__(self, compiler: engine.Compiler, case: Case, enter: Phase) -> None:
+        self.outcome = Outcome()
+        self._compiler, self._case, self._enter = compiler, case, enter
+        self._schema, self._rng = case.schema, Random(case.name)
 
-# -- instances ------------------------------------------------------------------------------------
-def judged_values(schema: Schema, rng: Random, outcome: Outcome) -> list[tuple[Any, bool]]:
-    """Values made from the schema, each with the judge's verdict."""
-    maker, found = instances.InstanceMaker(schema, rng), {}
-    try:
-        oracle = Oracle(schema)
-        for _ in range(CANDIDATES):
-            value = maker.candidate()
-            found[json.dumps(value)] = value
-        return [(value, oracle.accepts(parsed(text))) for text, value in found.items()]
-    except RecursionError:
-        outcome.counts["schemas not judged"] += 1
-        return []
+    def run(self) -> None:
+        self._enter("compile")
+        self._plain = self._compiled(any_order=False)
+        self._enter("compile in any order")
+        self._any_order = self._compiled(any_order=True)
+        self._enter("judge")
+        self._oracle = Oracle(self._schema)
+        values = self._judged_values()
+        if self._plain is None:
+            if self.outcome.result == "nothing fits":
+                self._check_nothing_fits(values)
+            return
+        self._enter("match")
+        self._check_values(self._plain, values)
+        texts = list(self._walked(self._plain))
+        self._enter("judge")
+        self._judge_texts(texts)
 
+    # -- compiling --------------------------------------------------------------------------------
+    def _compiled(self, *, any_order: bool) -> engine.Compiled | None:
+        """None where the schema is refused by name. The first order's result is the outcome's."""
+        outcome = self.outcome
+        begin, cpu = time.perf_counter(), time.process_time()
+        compiled, result = None, "compiled"
+        try:
+            compiled = self._compiler.compile_json_schema(self._schema, any_order=any_order)
+        except engine.UnsupportedSchema as error:
+            result = f"refused {error.keyword}"
+        except engine.LimitExceeded as error:
+            result = f"limit {error.limit}"
+        except engine.SpecError as error:
+            result = "nothing fits" if "nothing can satisfy" in error.message else "ill-formed"
+            if result == "ill-formed":
+                outcome.find("called ill-formed", str(error))
+        except Exception as error:
+            result = "error"
+            outcome.find("error", f"compile: {error!r}")
+        took = min(time.perf_counter() - begin, time.process_time() - cpu)
+        if took > MOST_COMPILE_SECONDS:
+            outcome.find("slow compile", f"{took:.1f} s, {result}{' in any order' * any_order}")
+        outcome.compile_seconds = max(outcome.compile_seconds, took)
+        if not any_order:
+            outcome.result = result
+        elif outcome.result == "compiled" != result:
+            outcome.counts[f"in any order only: {result}"] += 1
+        return compiled
 
-def check_valid(
-    schema: Schema,
-    value: Any,
-    plain: engine.Compiled,
-    any_order: engine.Compiled | None,
-    rng: Random,
-    outcome: Outcome,
-) -> None:
-    """Every text that is promised for a valid value is accepted."""
-    narrow = instances.has_narrow_opposites(schema)
-    if outcome.counts["valid instances"] >= MOST_VALID or not instances.is_promised(value, narrow):
-        return
-    outcome.counts["valid instances"] += 1
-    text = instances.written(instances.in_order_of(schema, value))
-    if not accepts(plain, text):
-        if instances.has_plain_order(schema):
-            outcome.find("refused valid", f"in the schema's order: {text.decode()}")
+    # -- instances --------------------------------------------------------------------------------
+    def _judged_values(self) -> list[tuple[Any, bool]]:
+        """Values made from the schema, each with the judge's verdict."""
+        maker, found = instances.InstanceMaker(self._schema, self._rng), {}
+        try:
+            for _ in range(CANDIDATES):
+                value = maker.candidate()
+                found[json.dumps(value)] = value
+            return [(value, self._oracle.accepts(parsed(text))) for text, value in found.items()]
+        except RecursionError:
+            self.outcome.counts["schemas not judged"] += 1
+            return []
+
+    def _check_nothing_fits(self, values: list[tuple[Any, bool]]) -> None:
+        for value, is_valid in values:
+            if is_valid:
+                self.outcome.find("called unsatisfiable", f"{json.dumps(value)} is valid")
+                return
+
+    def _check_values(self, plain: engine.Compiled, values: list[tuple[Any, bool]]) -> None:
+        narrow = instances.has_narrow_opposites(self._schema)
+        valid = [value for value, is_valid in values if is_valid]
+        promised = [value for value in valid if instances.is_promised(value, narrow)][:MOST_VALID]
+        for value in promised:
+            self._check_order(plain, value)
+            if self._any_order is not None:
+                self._check_any_order(self._any_order, value)
+        self.outcome.counts["valid instances"] += len(promised)
+        for value, is_valid in values:
+            if not is_valid and accepts(plain, text := instances.written(value)):
+                self.outcome.find("accepted invalid", text.decode())
+        self.outcome.counts["invalid instances"] += len(values) - len(valid)
+
+    def _check_order(self, plain: engine.Compiled, value: Any) -> None:
+        """In the schema's order, or where that is not plain, in one of all orders."""
+        text = instances.written(instances.in_order_of(self._schema, value))
+        if accepts(plain, text):
+            return
+        if instances.has_plain_order(self._schema):
+            self.outcome.find("refused valid", f"in the schema's order: {text.decode()}")
         elif instances.orders(value) <= instances.MOST_ORDERS and not any(
             accepts(plain, instances.written(each)) for each in instances.in_all_orders(value)
         ):
-            outcome.find("refused valid", f"in every order: {text.decode()}")
-    if any_order is None:
-        return
-    kept = instances.listed_objects(schema)
-    for text in {instances.written(instances.shuffled(value, rng, kept)) for _ in range(2)}:
-        if not accepts(any_order, text):
-            outcome.find("refused valid", f"in any order: {text.decode()}")
+            self.outcome.find("refused valid", f"in every order: {text.decode()}")
 
+    def _check_any_order(self, any_order: engine.Compiled, value: Any) -> None:
+        kept = instances.listed_objects(self._schema)
+        for text in {
+            instances.written(instances.shuffled(value, self._rng, kept)) for _ in range(2)
+        }:
+            if not accepts(any_order, text):
+                self.outcome.find("refused valid", f"in any order: {text.decode()}")
 
-def check_invalid(value: Any, plain: engine.Compiled, outcome: Outcome) -> None:
-    outcome.counts["invalid instances"] += 1
-    text = instances.written(value)
-    if accepts(plain, text):
-        outcome.find("accepted invalid", text.decode())
+    # -- walks ------------------------------------------------------------------------------------
+    def _walked(self, plain: engine.Compiled) -> Iterator[bytes]:
+        """The texts of the walks that finished."""
+        outcome, guide = self.outcome, walker(self._case.vocabulary)
+        guide.slowest_mask, hinted = 0.0, hints(self._schema)
+        for at in range(self._case.walks):
+            self._enter("walk")
+            compiled = self._any_order if at < self._case.walks * ANY_ORDER_SHARE else plain
+            compiled = compiled or plain
+            outcome.counts["walks"] += 1
+            try:
+                text = guide.walk(compiled, self._rng, hinted)
+            except Stuck as stuck:
+                outcome.counts["stuck walks"] += 1
+                outcome.find("stuck", "in any order, " * (compiled is not plain) + str(stuck))
+                continue
+            except Exception as error:
+                outcome.find("error", f"walk: {error!r}")
+                continue
+            if text is None:
+                outcome.counts["unfinished walks"] += 1
+            else:
+                yield text
+        outcome.slowest_mask = guide.slowest_mask
+
+    def _judge_texts(self, texts: list[bytes]) -> None:
+        for text in texts:
+            try:
+                value = parsed(text)
+                if not self._oracle.accepts(value):
+                    why = self._oracle.why(value)
+                    self.outcome.find("invalid text", f"{text.decode()}: {why}")
+            except RecursionError:
+                self.outcome.counts["texts not judged"] += 1
+            except ValueError as error:
+                self.outcome.find("invalid text", f"{text!r}: {error}")
 
 
 def accepts(compiled: engine.Compiled, text: bytes) -> bool:
     matcher = engine.Matcher(compiled)
     return matcher.accept_bytes(text) and matcher.can_stop()
-
-
-# -- walks ----------------------------------------------------------------------------------------
-def walked(
-    case: Case,
-    plain: engine.Compiled,
-    any_order: engine.Compiled | None,
-    rng: Random,
-    outcome: Outcome,
-) -> Iterator[bytes]:
-    """The texts of the walks that finished."""
-    guide = walker(case.vocabulary)
-    guide.slowest_mask, hinted = 0.0, hints(case.schema)
-    for at in range(case.walks):
-        is_plain = any_order is None or at >= case.walks * ANY_ORDER_SHARE
-        compiled = plain if is_plain else any_order
-        outcome.counts["walks"] += 1
-        try:
-            text = guide.walk(compiled, rng, hinted)
-        except Stuck as stuck:
-            outcome.counts["stuck walks"] += 1
-            order = "" if is_plain else "in any order, "
-            outcome.find("stuck", order + str(stuck))
-            continue
-        except Exception as error:
-            outcome.find("error", f"walk: {error!r}")
-            continue
-        if text is None:
-            outcome.counts["unfinished walks"] += 1
-        else:
-            yield text
-    outcome.slowest_mask = guide.slowest_mask
-
-
-def judge_texts(schema: Schema, texts: list[bytes], outcome: Outcome) -> None:
-    oracle = Oracle(schema)
-    for text in texts:
-        try:
-            value = parsed(text)
-            if not oracle.accepts(value):
-                outcome.find("invalid text", f"{text.decode()}: {oracle.why(value)}")
-        except RecursionError:
-            outcome.counts["texts not judged"] += 1
-        except ValueError as error:
-            outcome.find("invalid text", f"{text!r}: {error}")

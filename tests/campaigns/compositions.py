@@ -67,10 +67,11 @@ OF_TYPE: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 ANYWHERE = ("allOf", "anyOf", "oneOf", "not", "if", "$ref", "enum", "const")
-#: keywords whose schemas judge another value than the one they stand at
+#: keywords whose schemas judge another value than the one they stand at. `propertyNames` does, too,
+#: but the engine says of a reference in its opposite that it leads back to itself
 INSIDE = frozenset((
     "items", "prefixItems", "contains", "unevaluatedItems", "properties", "additionalProperties",
-    "patternProperties", "propertyNames", "unevaluatedProperties",
+    "patternProperties", "unevaluatedProperties",
 ))  # fmt: skip
 
 

@@ -65,6 +65,12 @@ def parts(value: Any) -> Iterator[Any]:
         yield from parts(each)
 
 
+def target_of(document: Schema, pointer: str) -> Schema:
+    for part in pointer.split("/")[1:]:
+        document = document[part]
+    return document
+
+
 class InstanceMaker:
     """Makes values for one schema."""
 
@@ -106,7 +112,7 @@ class InstanceMaker:
         view = {key: value for key, value in schema.items() if key not in COMPOSING}
         inside = []
         if "$ref" in view:
-            inside.append(self._target(view.pop("$ref")))
+            inside.append(target_of(self._document, view.pop("$ref")))
         inside += schema.get("allOf", ())
         inside += [self._rng.choice(schema[each]) for each in ("anyOf", "oneOf") if each in schema]
         if "if" in schema:
@@ -120,12 +126,6 @@ class InstanceMaker:
         if "dependentRequired" in schema:
             self._add_dependents(view, schema["dependentRequired"])
         return view
-
-    def _target(self, pointer: str) -> Schema:
-        target = self._document
-        for part in pointer.split("/")[1:]:
-            target = target[part]
-        return target
 
     @staticmethod
     def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema
 
+from . import instances
 from .cases import Case
 from .compositions import Schema
 from .watched import Workers
@@ -95,7 +96,36 @@ def is_well_formed(schema: Schema) -> bool:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError:
         return False
-    text = str(schema)
-    return "#/$defs/" not in text or all(
-        name in schema.get("$defs", {}) for name in ("node", "leaf") if f"#/$defs/{name}" in text
-    )
+    definitions = schema.get("$defs", {})
+    for path in paths(schema):
+        part = at(schema, path)
+        is_reference = path[-1:] == ("$ref",)
+        if is_reference and part != "#" and part.rpartition("/")[2] not in definitions:
+            return False
+        if part == [] and path[-1] == "enum":
+            return False
+    return not leads_back(schema)
+
+
+def leads_back(schema: Schema) -> bool:
+    """Whether it refers to itself without a value between: drawn schemas don't."""
+    try:
+        for part in instances.parts(schema):
+            if isinstance(part, dict):
+                judged(schema, part)
+    except RecursionError:
+        return True
+    return False
+
+
+def judged(document: Schema, schema: Schema) -> None:
+    """Follows what judges the same value."""
+    if not isinstance(schema, dict):
+        return
+    inside = [schema[word] for word in ("not", "if", "then", "else") if word in schema]
+    inside += [each for word in ("allOf", "anyOf", "oneOf") for each in schema.get(word, ())]
+    inside += schema.get("dependentSchemas", {}).values()
+    if "$ref" in schema:
+        inside.append(instances.target_of(document, schema["$ref"]))
+    for each in inside:
+        judged(document, each)

@@ -7,7 +7,6 @@ formats), whole; so even a recursive schema, or `contains`, comes to an end.
 """
 
 import json
-
 import time
 from collections.abc import Sequence
 from functools import cache
@@ -143,9 +142,9 @@ class Walker:
         return b""
 
     def _drawn(self, closes: bool, rng: Random) -> int:
-        if closes and self._allows(self._brace) and self._allows(self._bracket):
-            if self._allows(self._quote):  # both brackets: within a string
-                return self._quote
+        # both brackets are allowed within a string only
+        if closes and all(map(self._allows, (self._brace, self._bracket, self._quote))):
+            return self._quote
         allowed = bits(self._mask)
         if closes and rng.random() < ANY:
             return int(allowed[rng.randrange(len(allowed))])
