@@ -1,7 +1,7 @@
 """Random JSON Schemas (Draft 2020-12): every keyword, beside and inside every other, from a seed.
 
-Few names, patterns and numbers, so that keywords meet. Most counts are small; about one draw in
-thirty is large (`LARGE`), because costs hide there. References lead to `$defs` or to the root; one
+Few names, patterns and numbers, so that keywords meet. Most counts are small; some are large, and
+many of them in a heavy schema, because costs hide there. References lead to `$defs` or to the root; one
 that applies to the same value leads only to a later definition, so no schema refers to itself
 without a value between.
 
@@ -15,8 +15,8 @@ from typing import Any
 Schema = Any
 
 MOST_DEPTH = 4
-#: share of draws that are large
-LARGE = 0.03
+#: share of draws that are large, the same in heavy schemas, and the share of these
+LARGE, LARGE_IF_HEAVY, HEAVY = 0.03, 0.3, 0.1
 NAMES = ("a", "b", "id", "name", "tags", "k1", "k2", "x-y", "é")
 TYPES = ("object", "array", "string", "number", "integer", "boolean", "null")
 #: pattern -> texts that it finds; read alike by ECMA-262 and by Python's `re`, but for `$`
@@ -80,6 +80,7 @@ class Composer:
 
     def __init__(self, rng: Random) -> None:
         self._rng = rng
+        self._large = LARGE_IF_HEAVY if rng.random() < HEAVY else LARGE
         self._references: tuple[str, ...] = ()
         counts = ("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains")
         numbers = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
@@ -221,7 +222,7 @@ class Composer:
 
     # -- draws ------------------------------------------------------------------------------------
     def _is_large(self) -> bool:
-        return self._rng.random() < LARGE
+        return self._rng.random() < self._large
 
     def _pick(self, among: Sequence[Any]) -> Any:
         return among[self._rng.randrange(len(among))]
