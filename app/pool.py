@@ -174,7 +174,7 @@ class Pool:
     def _failed(self, member: Member, reason: FailureReason, message: str) -> None:
         name = member.worker.name
         self._on_failure(name, reason)
-        self._log("worker failed", name=name, kind=reason, reason=message)
+        self._log("attempt failed", name=name, kind=reason, reason=message)
         if member.fail(reason):
             self._eject(member)
 
