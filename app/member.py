@@ -52,9 +52,15 @@ class Member:
         return self.health.ready and self.state == "closed"
 
     @property
-    def rank(self) -> tuple[int, int]:
-        """Smaller is picked first: the signals against it, then its load."""
-        return (not self.health.ready) + (self.state != "closed"), self.running
+    def rank(self) -> tuple[int, int, int]:
+        """Smaller is picked first: the signals against it, its failures if it is ejected, its load.
+
+        On probation, until its first complete answer, it gets one request at a time.
+        """
+        is_open = self.state != "closed"
+        is_taken = self.ejections > 0 and self.running > 0
+        signals = (not self.health.ready) + (is_open or is_taken)
+        return signals, self.failures if is_open else 0, self.running
 
     def fail(self, reason: FailureReason) -> bool:
         """Count a failure; return whether it must be ejected now."""

@@ -133,7 +133,7 @@ class Pool:
                 if isinstance(error, WorkerError) and reason == "refused":
                     refusals.append((member, error))
                 elif reason is not None:
-                    self._failed(member, reason, str(error))
+                    self._failed(member, reason, error)
                 if begun or reason is None or len(refusals) == OPINIONS:
                     raise
                 last = error
@@ -171,17 +171,23 @@ class Pool:
     # -- failures
     # -------------------------------------------------------------------------------------
 
-    def _failed(self, member: Member, reason: FailureReason, message: str) -> None:
+    def _failed(self, member: Member, reason: FailureReason, error: Exception) -> None:
+        """Log, count and judge a failure. A refusal's message may repeat what a client wrote."""
         name = member.worker.name
         self._on_failure(name, reason)
-        self._log("worker failed", name=name, kind=reason, reason=message)
+        facts: dict[str, Any] = {"name": name, "kind": reason}
+        if reason == "internal":
+            facts["exc_info"] = error
+        elif isinstance(error, WorkerError) and reason != "refused":
+            facts["reason"] = error.message
+        self._log("attempt failed", **facts)
         if member.fail(reason):
             self._eject(member)
 
     def _contradict(self, refusals: list[tuple[Member, WorkerError]]) -> None:
         """Another worker takes the request: those that refused it were at fault."""
         for member, error in refusals:
-            self._failed(member, "refused", error.message)
+            self._failed(member, "refused", error)
         refusals.clear()
 
     def _answered(self, member: Member) -> None:

@@ -23,7 +23,15 @@ from typing import Any
 import httpx
 
 from .base import Chunk, FailureReason, Generation, Health, WorkerError
-from .sglang_wire import PIECE, StreamReader, request_body, request_id, server_error
+from .sglang_wire import (
+    MESSAGE_CHARS,
+    PIECE,
+    StreamReader,
+    printable,
+    request_body,
+    request_id,
+    server_error,
+)
 from .sse import EventDecoder, EventTooLong
 
 #: seconds for a connection: one lost SYN is sent again after one
@@ -188,7 +196,7 @@ class SGLangWorker:
             return response.status_code, await _read(response)
 
     def _judge(self, info: dict[str, Any]) -> Health:
-        details = {key: info[key] for key in SHOWN if key in info}
+        details = {key: _plain(info[key]) for key in SHOWN if key in info}
         # without a length of its own the server names the longest prompt, a few tokens less
         lengths = (info.get(name) for name in ("context_length", "max_req_input_len"))
         self._context = next((n for n in lengths if type(n) is int and n > 0), None)
@@ -198,7 +206,9 @@ class SGLangWorker:
             return Health(False, "the server runs without a grammar backend", details)
         if wanted is not None and backend != wanted:
             return Health(
-                False, f"the server runs the grammar backend {backend!r}, not {wanted!r}", details
+                False,
+                f"the server runs the grammar backend {backend!r:.100}, not {wanted!r}",
+                details,
             )
         if wanted == PLUGIN:
             trouble = self._judge_plugin(info, details)
@@ -216,10 +226,10 @@ class SGLangWorker:
                     "the server names the grammar backend 'switchyard', but its plug-in says "
                     "nothing: see the server's log"
                 )
-            details[PLUGIN] = {key: said.get(key) for key in ("version", *self._plugin)}
+            details[PLUGIN] = {key: _plain(said.get(key)) for key in ("version", *self._plugin)}
             for key, expected in self._plugin.items():
                 if said.get(key) != expected:
-                    return f"the plug-in's {key} is {said.get(key)!r}, not {expected!r}"
+                    return f"the plug-in's {key} is {said.get(key)!r:.100}, not {expected!r}"
         return None
 
     async def aclose(self) -> None:
@@ -256,6 +266,13 @@ async def _read(response: httpx.Response) -> bytes:
             message = f"an answer of more than {MAX_ANSWER_BYTES:,} bytes"
             raise WorkerError(502, message, reason="protocol")
     return data
+
+
+def _plain(value: Any) -> int | str | None:
+    """A server's value as the readiness page can show it: NaN and lone surrogates are no JSON."""
+    if value is None or isinstance(value, int):
+        return value
+    return printable(value if isinstance(value, str) else repr(value))[:MESSAGE_CHARS]
 
 
 def _shutting_down() -> WorkerError:

@@ -187,6 +187,11 @@ def _count(value: Any) -> int:
     return value
 
 
+def printable(text: str) -> str:
+    """The text without lone surrogates, which no answer of ours could carry."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def server_error(
     error: Any, *, status: int | None = None, other: FailureReason = "status"
 ) -> WorkerError:
@@ -198,7 +203,7 @@ def server_error(
     message = error.get("message") if isinstance(error, dict) else error
     code = error.get("code") if isinstance(error, dict) else None
     code = status if status is not None else code
-    text = f"SGLang: {str(message or 'no reason given')[:MESSAGE_CHARS]}"
+    text = f"SGLang: {printable(str(message or 'no reason given'))[:MESSAGE_CHARS]}"
     if code in (400, 413, 422):
         return WorkerError(413 if code == 413 else 400, text)
     if code in (429, 503):

@@ -381,6 +381,27 @@ async def test_a_probe_lets_a_worker_back_in_on_probation():
         assert made.log.events.count("worker readmitted") == 1
 
 
+async def test_on_probation_a_worker_gets_one_request_at_a_time():
+    first, second = Fake("a", Chunk((1,)), None), Fake("b", Chunk((1,)), None)
+    pool = Pool([first, second])
+    pool.members[0].ejections = 1
+    requests = [chunks_of(pool) for _ in range(5)]
+    for request in requests:
+        await anext(request)
+    assert (first.calls, second.calls) == (1, 4)
+    for request in requests:
+        await request.aclose()
+
+
+async def test_of_ejected_workers_the_one_with_fewer_failures_is_tried_first():
+    pool = Pool([Fake("a"), Fake("b", DONE)])
+    for member, failures in zip(pool.members, (9, 1), strict=True):
+        member.failures = failures
+        member.open()
+    assert await run(pool) == [DONE]
+    assert pool.members[0].worker.calls == 0
+
+
 async def test_only_ejected_workers_left_are_tried_and_an_answer_readmits():
     only = Fake("a", NO_CONNECTION)
     async with counted(only) as made:

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from adapters.workers import FailureReason, SGLangWorker, WorkerError
-from adapters.workers.sglang import MAX_ANSWER_BYTES
+from adapters.workers.sglang import MAX_ANSWER_BYTES, SHOWN
 from adapters.workers.sglang_wire import PIECE, request_body
 
 from .helpers import collect, run
@@ -28,6 +28,7 @@ from .sglang_fakes import RECORDED, TOKENS, Body, Server, ask, event, streamed
         (204, "", 502, "status", "no reason given"),
         (500, '{"error": {"message": "x"}}', 502, "status", "x"),
         (500, "[" * 100_000, 502, "status", r"\[\[\["),
+        (400, '{"error": "\\ud800"}', 400, "refused", r"\\ud800"),
         (500, b"\xff\xfe", 502, "status", "\ufffd"),
         (503, '{"detail": "The request queue is full."}', 503, "unavailable", "queue is full"),
         (429, "", 503, "unavailable", "no reason given"),
@@ -207,6 +208,24 @@ def test_a_context_length_that_is_none_cuts_nothing(length: Any) -> None:
         return bodies[0]["sampling_params"]["max_new_tokens"]
 
     assert run(work()) == 60
+
+
+def test_details_of_a_server_are_always_json() -> None:
+    """NaN, lone surrogates, deep and long values must not break the readiness page."""
+    deep: Any = "x"
+    for _ in range(50):
+        deep = [deep]
+    values = ("\ud800", float("nan"), deep, "x" * 100_000, 1, None)
+    shown = dict(zip(("version", *SHOWN[1:]), values, strict=True))
+    body = json.dumps(INFO | {"grammar_backend": "xgrammar"} | shown).encode()
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, stream=Body(body, 1 << 16))
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    health = run(SGLangWorker("http://worker", tokens=TOKENS, client=client).health())
+    text = json.dumps(health.details, ensure_ascii=False, allow_nan=False).encode()
+    assert len(text) < 2_000
 
 
 # -- prompts
