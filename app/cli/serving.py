@@ -3,10 +3,9 @@
 import logging
 import sys
 
-import uvicorn
-
 from ..logging import Forward, make_logger
 from ..main import create_app
+from ..server import make_server
 from ..settings import Settings
 
 
@@ -14,19 +13,6 @@ def serve(settings: Settings) -> int:
     """Returns the exit status."""
     logger = make_logger(settings.log_level, sys.stdout)
     logging.basicConfig(handlers=[Forward(logger)], level=logging.WARNING)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(settings, logger=logger),
-            host=settings.host,
-            port=settings.port,
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            # longer than the 60 s that a proxy usually keeps an idle connection: the proxy closes
-            # first
-            timeout_keep_alive=75,
-            timeout_graceful_shutdown=int(settings.shutdown_seconds),
-        )
-    )
+    server = make_server(create_app(settings, logger=logger), settings)
     server.run()
     return 0 if server.started else 1
