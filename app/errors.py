@@ -24,6 +24,10 @@ _TYPES = {
 }
 
 
+#: seconds after which a client may try again what the server could not do now
+RETRY_AFTER = 1
+
+
 class ApiError(Exception):
     """An answer that is an error. ``message`` is shown to the client."""
 
@@ -78,6 +82,11 @@ def unsupported_parameter(param: str, message: str | None = None) -> ApiError:
 def unsupported_value(param: str, message: str) -> ApiError:
     """400: the parameter is known, this value of it is not served."""
     return bad_request(message, param, "unsupported_value")
+
+
+def unavailable(message: str, code: str) -> ApiError:
+    """503: not now."""
+    return ApiError(503, message, code=code, headers={"Retry-After": str(RETRY_AFTER)})
 
 
 def model_not_found(model: str) -> ApiError:

@@ -20,6 +20,7 @@ from .api.grammars import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations import models_router, operations_router
 from .composition import Parts, build
+from .drain import Drain
 from .logging import Logger, make_logger
 from .metrics import Metrics
 from .settings import Settings
@@ -51,7 +52,9 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
         openapi_url=None,
         redirect_slashes=False,
     )
-    app.add_middleware(RequestMiddleware, metrics=metrics, logger=log)
+    # the server is made around the app: it counts what it refuses, and ends what runs
+    app.state.metrics, app.state.drain = metrics, Drain()
+    app.add_middleware(RequestMiddleware, metrics=metrics, logger=log, drain=app.state.drain)
     errors.install(app)
     return app
 

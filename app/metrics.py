@@ -63,6 +63,9 @@ class Metrics:
             "relaxed_keywords", "Keywords taken out of schemas that are not strict", ["keyword"]
         )
         self.disconnects = self._counter("client_disconnects", "Clients that left before the end")
+        self._connections_refused = self._counter(
+            "connections_refused", "Connections ended before a request, by error code", ["code"]
+        )
         self.worker_failures = self._counter(
             "worker_failures", "Failed attempts and probes, by worker", ["worker", "reason"]
         )
@@ -97,6 +100,10 @@ class Metrics:
     def refused(self, keyword: str) -> None:
         """Counts a refused schema; ``keyword``: what can't be enforced, or the kind of mistake."""
         self._refused.labels(self._bounded(keyword)).inc()
+
+    def connection_refused(self, code: str) -> None:
+        """Counts a connection that was refused; ``code``: of the error that it was sent."""
+        self._connections_refused.labels(code).inc()
 
     def relaxed(self, keyword: str) -> None:
         """Counts a keyword that was taken out of a schema."""

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from .errors import ApiError
+from .errors import unavailable
 
 Result = TypeVar("Result")
 
@@ -25,8 +25,6 @@ LARGE_BYTES = 64 << 10
 THREADS = 2
 #: large requests that may wait or run; each holds a body, and its client waits for seconds already
 MOST_WAITING = 64
-#: seconds after which a refused client may try again
-RETRY_AFTER = 1
 
 
 class Offload:
@@ -45,11 +43,9 @@ class Offload:
         if size < LARGE_BYTES:
             return await asyncio.to_thread(step)
         if self._waiting >= MOST_WAITING:
-            raise ApiError(
-                503,
+            raise unavailable(
                 f"Too many large requests at the moment: at most {MOST_WAITING} may wait.",
-                code="overloaded",
-                headers={"Retry-After": str(RETRY_AFTER)},
+                "overloaded",
             )
         running = self._threads.submit(step)
         self._waiting += 1

@@ -21,8 +21,11 @@ Result = TypeVar("Result")
 
 DONE = b"data: [DONE]\n\n"
 
+#: the content type of answers that stream
+EVENT_STREAM = b"text/event-stream"
+
 _HEADERS = {
-    "content-type": "text/event-stream; charset=utf-8",
+    "content-type": f"{EVENT_STREAM.decode()}; charset=utf-8",
     "cache-control": "no-cache",
     # nginx must not collect events
     "x-accel-buffering": "no",

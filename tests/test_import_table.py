@@ -39,6 +39,7 @@ GATEWAY = frozenset(
         "pydantic_core",
         "pydantic_settings",
         "uvicorn",
+        "h11",
         "httpx",
         "prometheus_client",
         "structlog",

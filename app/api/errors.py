@@ -4,7 +4,9 @@ Whatever escapes a route ends here: our own ApiError, the router's 404 and 405, 
 pydantic found. What nobody expected is the middleware's business, since only it sees everything.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -13,6 +15,7 @@ from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from ..errors import ApiError, bad_request
 
@@ -45,9 +48,31 @@ _LENGTHS = {
 }
 
 
+#: answers to a request whose body has not arrived, or not as a whole
+_UNREAD = (408, 413)
+#: seconds for which the rest of such a body is read and dropped: a connection that closes while its
+#: client sends is reset, and the client may never see the answer
+LINGER_S = 1.0
+
+
+class ClosingResponse(JSONResponse):
+    """A whole answer at once; then the client has a moment to stop sending."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        head = [*self.raw_headers, (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": self.status_code, "headers": head})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_S):
+                while (await receive()).get("more_body"):
+                    pass
+        await send({"type": "http.response.body", "body": b""})
+
+
 def error_response(error: ApiError) -> JSONResponse:
     """The answer that an error is."""
-    return JSONResponse(error.body(), status_code=error.status, headers=error.headers)
+    kind = ClosingResponse if error.status in _UNREAD else JSONResponse
+    return kind(error.body(), status_code=error.status, headers=error.headers)
 
 
 def install(app: FastAPI) -> None:

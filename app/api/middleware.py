@@ -7,6 +7,8 @@ Invariants       I1 every answer carries x-request-id: the client's own if it is
                  I2 an exception never reaches the server: before the first byte it is a 500 error
                     object, after it the connection ends without the body's end, which no client
                     takes for a complete answer.
+                 I3 a request that the end of a shutdown cancels is a 503, or an error event at the
+                    end of its stream.
 """
 
 import re
@@ -18,9 +20,11 @@ from typing import Any
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..errors import internal_error
+from ..drain import Drain
+from ..errors import ApiError, internal_error
 from ..logging import Logger
 from ..metrics import Metrics, method_label
+from ..streaming import EVENT_STREAM, event
 from .errors import error_response
 
 _USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")
@@ -31,8 +35,11 @@ _QUIET = ("/health", "/health/live", "/health/ready", "/metrics")
 class RequestMiddleware:
     """See the file's header."""
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics, logger: Logger) -> None:
+    def __init__(
+        self, app: ASGIApp, *, metrics: Metrics, logger: Logger, drain: Drain | None = None
+    ) -> None:
         self._app = app
+        self._drain = drain or Drain()
         self._metrics = metrics
         self._logger = logger
 
@@ -44,7 +51,16 @@ class RequestMiddleware:
         structlog.contextvars.bind_contextvars(request_id=exchange.id)
         self._metrics.in_flight.inc()
         try:
-            await self._app(scope, receive, exchange.send)
+            async with self._drain.request():
+                await self._app(scope, receive, exchange.send)
+        except ApiError as error:  # the shutdown's: the app answers its own
+            exchange.error = error.code
+            if not exchange.status:
+                await error_response(error)(scope, receive, exchange.send)
+            elif exchange.streams:
+                self._metrics.stream_errors.inc()
+                end = {"type": "http.response.body", "body": event(error.body())}
+                await exchange.send(end)
         except Exception as error:
             self._metrics.internal_errors.inc()
             self._logger.error("request failed", exc_info=error)
@@ -63,12 +79,14 @@ class RequestMiddleware:
         self._metrics.requests.labels(method, route, status).inc()
         self._metrics.request_seconds.labels(route).observe(seconds)
         if route not in _QUIET or status >= 400:
+            error = {"error": exchange.error} if exchange.error else {}
             self._logger.info(
                 "request",
                 method=method,
                 route=route,
                 status=status,
                 ms=round(seconds * 1000, 1),
+                **error,
             )
 
 
@@ -79,6 +97,10 @@ class _Exchange:
         given = dict(scope["headers"]).get(b"x-request-id", b"")
         self.id = given.decode("ascii") if _USABLE_ID.match(given) else f"req_{uuid.uuid4().hex}"
         self.status = 0
+        #: the code of the error that ended it from outside
+        self.error: str | None = None
+        #: whether events are being sent
+        self.streams = False
         self._send = send
         self._start = time.perf_counter()
         scope.setdefault("state", {})["request_id"] = self.id
@@ -93,5 +115,8 @@ class _Exchange:
             headers = list(message.get("headers", []))
             headers.append((b"x-request-id", self.id.encode()))
             headers.append((b"openai-processing-ms", str(round(self.seconds * 1000)).encode()))
+            self.streams = dict(headers).get(b"content-type", b"").startswith(EVENT_STREAM)
             message = {**message, "headers": headers}
+        elif not message.get("more_body", False):
+            self.streams = False
         await self._send(message)

@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Any
 
 import httpx
-import uvicorn
 
 from app.logging import make_logger
 from app.main import create_app
+from app.server import make_server
 from app.settings import Settings
 
 #: seconds that a gateway may take to start or to stop on a slow machine
@@ -30,8 +30,7 @@ class Gateway:
         self.log = io.StringIO()
         chosen = Settings(**{"port": 0, "noise_seed": 1, **settings})
         app = create_app(chosen, logger=make_logger("info", self.log))
-        config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False)
-        self._server = uvicorn.Server(config)
+        self._server = make_server(app, chosen)
         self._thread = threading.Thread(target=self._server.run, daemon=True)
 
     def __enter__(self) -> "Gateway":

@@ -1,0 +1,63 @@
+"""uvicorn, with our limits on connections and our end of a shutdown."""
+
+import asyncio
+import socket
+from functools import partial
+from math import ceil
+
+import uvicorn
+from fastapi import FastAPI
+
+from .connection import Connection, ConnectionLimits
+from .drain import Drain
+from .settings import Settings
+from .startup import Startup
+
+#: seconds after the grace period in which cancelled requests send their errors; then uvicorn closes
+#: connections whose clients do not read
+LAST_WORDS_S = 5
+#: longer than the 60 s that a proxy usually keeps an idle connection: the proxy closes first
+KEEP_ALIVE_S = 75
+
+
+class Server(uvicorn.Server):
+    """Ends requests with an error of ours when the grace period of a shutdown is over."""
+
+    def __init__(
+        self, config: uvicorn.Config, startup: Startup, drain: Drain, grace_s: float
+    ) -> None:
+        super().__init__(config)
+        self.startup = startup
+        self._drain = drain
+        self._grace_s = grace_s
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        end = asyncio.get_running_loop().call_later(self._grace_s, self._drain.end)
+        await super().shutdown(sockets)
+        end.cancel()
+
+
+def make_server(app: FastAPI, settings: Settings) -> Server:
+    """The server of an app that ``create_app`` made."""
+    limits = ConnectionLimits(
+        connections=settings.max_connections,
+        header_bytes=settings.max_header_bytes,
+        header_s=settings.header_seconds,
+        body_s=settings.body_seconds,
+    )
+    startup = Startup(app)
+    config = uvicorn.Config(
+        startup,
+        host=settings.host,
+        port=settings.port,
+        http=partial(Connection, limits=limits, on_refused=app.state.metrics.connection_refused),  # type: ignore[arg-type]
+        ws="none",
+        # the parser complains of one byte more than this, see Connection
+        h11_max_incomplete_event_size=settings.max_header_bytes - 1,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=ceil(settings.shutdown_seconds) + LAST_WORDS_S,
+    )
+    return Server(config, startup, app.state.drain, settings.shutdown_seconds)
