@@ -64,6 +64,8 @@ def bounded_node(grammar, CharAutomaton automaton, minimum, maximum, Bound bound
         steady = steady_from(&automaton.states)
         if steady == NO_STATE or (maximum is not None and maximum - minimum < steady):
             counted, minimum = with_length(automaton, minimum, None, bound), 0
+    if state_count(&counted.states) == 0:
+        return grammar.fail()
     if maximum is not None and shortest_text(&counted.states) > maximum:
         return grammar.empty() if counted.states.final[0] else grammar.fail()
     return grammar.bounded(counted.to_node(grammar, inside_json=inside_json), minimum, maximum)

@@ -19,6 +19,7 @@ from .shapes cimport (
 from .strings cimport build_string
 from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, INDENT, NO_NODE, text_of
 from .values cimport add_values, once
+from ...budget cimport spend
 from ...hashing cimport map_get, map_put
 from ...ir cimport Grammar
 from ...pool cimport vector
@@ -68,6 +69,7 @@ cdef class Builder(Places):
             return self.any_value()
         if len(place) == 1:
             return self.one_place(<Located>place[0])
+        spend(self.text.grammar.budget, <Py_ssize_t>len(place))
         place = tuple([self.reader.target(<Located>each) for each in place])
         key = tuple([<size_t><void*>(<Located>each).schema for each in place])
         if self.several is None:
@@ -144,6 +146,7 @@ cdef class Builder(Places):
         for shape in shapes:
             if shape.types & (ARRAY | OBJECT) and shape.values is None:
                 self.named.append(where)
+                spend(self.text.grammar.budget, 2)
                 rule = self.text.grammar.new_rule((where,), NO_NODE)
                 self.queue.append((rule, shapes, where))
                 return self.text.grammar.add_ref(rule)

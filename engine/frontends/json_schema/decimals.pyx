@@ -105,10 +105,10 @@ cdef class Form:
 
     cdef int add_divisor(self, p, q) except -1:
         cdef DivisorC made
-        cdef uint32_t k
+        cdef uint32_t _k
         made.p, made.q = p, q
         made.powers.push_back(1 % made.p)
-        for k in range(made.q):
+        for _k in range(made.q):
             made.powers.push_back(<uint32_t>(<uint64_t>made.powers.back() * 10 % made.p))
         self.divisors.push_back(made)
         self.fraction = max(self.fraction, made.q)

@@ -16,6 +16,8 @@ cdef class Evaluator(Judge):
     cdef Py_ssize_t depth       # of the part of a value that is judged now
     # None as long as they are empty
     cdef dict _automata
+    # of classes of keys, see ``members``
+    cdef dict _classes
     # by the identity of a shape's values, which are kept so that it stays theirs
     cdef dict _listed
 

@@ -26,7 +26,7 @@ cdef class KeyClass:
     cdef Strings strings
     cdef list texts
     cdef frozenset matched      # sources of patterns
-    cdef object automaton       # None: not needed so far
+    cdef tuple path             # (source, whether it matches) of each pattern that divided the class
 
 
 # -- classes of keys -----------------------------------------------------------------------------
@@ -131,7 +131,8 @@ cdef list classes_of(Places places, Objects objects, list names):
                 found += classes_of_texts(reader, listed, patterns)
             else:
                 made = KeyClass.__new__(KeyClass)
-                made.strings, made.matched = shape.strings or new_strings(0, None, (), (), (), ()), frozenset()
+                made.strings = shape.strings or new_strings(0, None, (), (), (), ())
+                made.matched, made.path = frozenset(), ()
                 found += divided(reader, made, patterns)
     return found
 
@@ -160,7 +161,7 @@ cdef list divided(Composition reader, KeyClass whole, dict patterns):
         more = []
         for each in found:
             for part in (part_of(each, named, True), part_of(each, named, False)):
-                if len(patterns) == 1 or not is_empty(reader, <KeyClass>part, each, named):
+                if len(patterns) == 1 or class_automaton(reader, (<KeyClass>part).path, named).finals:
                     more.append(part)
         found = more
         if len(found) > MOST_CLASSES:
@@ -176,17 +177,25 @@ cdef KeyClass part_of(KeyClass whole, Named named, bint is_match):
     made.strings = meet_strings(
         whole.strings, new_strings(0, None, one if is_match else (), (), () if is_match else one, ()))
     made.matched = whole.matched | {named.text} if is_match else whole.matched
+    made.path = (*whole.path, (named.text, is_match))
     return made
 
 
-cdef bint is_empty(Composition reader, KeyClass part, KeyClass whole, Named named) except -1:
-    """Lengths and formats aside."""
-    own = reader.pattern(named)
-    if named.text not in part.matched:
-        own = without(own)
-    bound = Bound(reader.limits.pattern_states, named.pointer())
-    part.automaton = intersection(own if whole.automaton is None else whole.automaton, own, bound)
-    return not part.automaton.finals
+cdef class_automaton(Composition reader, tuple path, Named named):
+    """Of a class's keys, lengths and formats aside; ``named`` is the last pattern of its path. Objects
+    with the same patterns share it.
+    """
+    if reader._classes is None:
+        reader._classes = {}
+    found = reader._classes.get(path)
+    if found is None:
+        own = reader.pattern(named)
+        if not path[len(path) - 1][1]:
+            own = without(own)
+        bound = Bound(reader.limits.pattern_states, named.pointer())
+        found = intersection(reader._classes.get(path[:-1], own), own, bound)
+        reader._classes[path] = found
+    return found
 
 
 cdef tuple place_of(Objects objects, KeyClass keys):

@@ -1,7 +1,7 @@
 """Whether a rule has any text at all: recursion without a way out has none.
 
 Cost   a pass over what lies below the node, again for as long as that makes rules productive: twice
-       for schemas, whose inner rules come after the outer ones.
+       for schemas, whose inner rules come after the outer ones. Passes count on the budget.
 """
 
 from libc.stdint cimport uint32_t

@@ -1,10 +1,14 @@
 """Rules without any text: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from ...flat cimport ALT, BOUNDED, FAIL, GRAPH, OBJECT, REF, REPEAT, SEQ, NodeC, list_members, members_suffice
 from ...ir cimport Grammar
+from ...budget cimport spend
 from ...pool cimport vector
+
+# words of a grammar that a pass looks at in about a microsecond
+cdef int64_t WORDS_PER_STEP = 32
 
 
 cdef bint is_productive(Grammar grammar, uint32_t node):
@@ -13,10 +17,12 @@ cdef bint is_productive(Grammar grammar, uint32_t node):
     cdef vector[uint32_t] order
     cdef size_t k
     cdef bint changed = True
+    cdef int64_t work = 1 + <int64_t>(grammar.node_list.size() + grammar.pool.size()) // WORDS_PER_STEP
     known.assign(grammar.rule_nodes.size(), 0)
     find_rules(grammar, node, &order)
     while changed:
         changed = False
+        spend(grammar.budget, work)
         for k in range(order.size(), 0, -1):
             if not known[order[k - 1]] and has_word(grammar, grammar.rule_nodes[order[k - 1]], &known):
                 known[order[k - 1]] = changed = True

@@ -363,10 +363,24 @@ cdef Shape meet_values(Shape some, Shape other, Judge judge):
         some.types & other.types, tuple(values), some.strings, some.numbers, some.arrays, some.objects, some.refused)
 
 
+cdef tuple joined(tuple a, tuple b):
+    """The members of both, each once: shapes that meet may have come from one schema."""
+    cdef list more = []
+    if a is b or not b:
+        return a
+    if not a:
+        return b
+    known = {id(each) for each in a}
+    for each in b:
+        if id(each) not in known:
+            more.append(each)
+    return a + tuple(more)
+
+
 cdef tuple meet_refusals(tuple a, tuple b, int types):
     cdef Refusal each
     cdef list found = []
-    for each in a + b:
+    for each in joined(a, b):
         if each.types & types:
             found.append(each)
     return tuple(found)
@@ -379,7 +393,7 @@ cdef Evaluated meet_evaluated(Evaluated a, Evaluated b):
         a.names | b.names,
         united(a.patterns, b.patterns),
         max(a.items, b.items),
-        a.contained + b.contained,
+        joined(a.contained, b.contained),
         a.all_members or b.all_members,
         a.all_items or b.all_items,
     )
@@ -478,7 +492,7 @@ cdef Arrays meet_arrays(Arrays a, Arrays b):
         both(a.rest, b.rest),
         max(a.minimum, b.minimum),
         least(a.maximum, b.maximum),
-        a.counts + b.counts,
+        joined(a.counts, b.counts),
         a.unique or b.unique,
     )
 
@@ -512,4 +526,4 @@ cdef Objects meet_objects(Objects a, Objects b, Judge judge):
         least(a.maximum, b.maximum),
         a.where,
     )
-    return keyed_objects(made, a.keyed + b.keyed, both(a.names, b.names), a.some + b.some)
+    return keyed_objects(made, joined(a.keyed, b.keyed), both(a.names, b.names), joined(a.some, b.some))

@@ -47,6 +47,11 @@ def nested(levels: int, wrap: Callable[[Any], Any], inner: Any) -> Any:
     return inner
 
 
+def twice(end: Any) -> dict[str, Any]:
+    """What meets itself at each of 60 levels."""
+    return chain(60, lambda ref: {"allOf": [ref, {**ref, "title": ""}]}, end)
+
+
 CLASSES = r"[\p{L}\p{N}]{1,50}-\p{Lu}" * 20
 STRING = {"type": "string"}
 
@@ -103,6 +108,10 @@ TAKEN = [
     ("a chain of references", chain(5_000, lambda ref: ref, STRING), '""'),
     ("twice the same reference", chain(60, lambda ref: {"anyOf": [ref, {**ref, "title": ""}]}, STRING), '""'),
     ("twice the same reference under enum", {**chain(60, lambda ref: {"allOf": [ref, {**ref, "maxLength": 9}]}, STRING), "enum": ["a"]}, '"a"'),
+    ("REGRESSION twice the same patterns of keys", twice({"patternProperties": {"^a": STRING}}), '{"a":"","b":1}'),
+    ("REGRESSION twice the same counted items", twice({"type": "array", "contains": {"const": 1}}), "[1,2]"),
+    ("REGRESSION twice the same member that must be somewhere", twice({"type": "object", "not": {"additionalProperties": STRING}}), '{"a":1}'),
+    ("REGRESSION twice the same evaluated items", {**twice({"type": "array", "contains": {"const": 1}}), "unevaluatedItems": False}, "[1,1]"),
     ("2,000 optional keys", {"type": "object", "properties": {f"key_{n}": STRING for n in range(2000)}}, '{"key_7":""}'),
     ("a prefix of 20,000", {"prefixItems": [{"type": "integer"}] * 20_000}, "[1,2]"),
     ("a thousand million elements", {"type": "array", "maxItems": 10**9}, "[1]"),
@@ -126,6 +135,25 @@ def test_what_looks_dangerous_is_taken_where_it_is_not(name: str, spec: Any, tex
     assert not takes(made, text + "x")
 
 
+def backwards(length: int) -> dict[str, Any]:
+    """Objects that need one another, met in the order in which a pass over them finds out least."""
+    defs: dict[str, Any] = {
+        f"d{n}": {
+            "type": "object",
+            "required": ["a"],
+            "properties": {"a": {"$ref": f"#/$defs/d{n + 1}"}},
+        }
+        for n in range(length)
+    }
+    order = [{"$ref": f"#/$defs/d{n}"} for n in reversed(range(length + 1))]
+    return {
+        "$defs": {**defs, f"d{length}": STRING},
+        "type": "array",
+        "prefixItems": order,
+        "minItems": length,
+    }
+
+
 # (name, spec, the bound's name)
 BOUNDED = [
     ("depth of items", nested(10_000, lambda x: {"items": x}, {}), "spec_depth"),
@@ -145,6 +173,7 @@ BOUNDED = [
     ("values of enum", {"enum": list(range(100_001))}, "enum_values"),
     ("REGRESSION values times schemas", {"enum": list(range(10_000)), "anyOf": [{"minimum": n, "maximum": n} for n in range(900)]}, "value_checks"),
     ("a long constant", {"const": "k" * 3_000_000}, "rule_edges"),
+    ("REGRESSION rules that become productive one by one", backwards(3_000), "compile_steps"),
     ("8 MB", {"title": "x" * (8 << 20)}, "spec_bytes"),
 ]  # fmt: skip
 

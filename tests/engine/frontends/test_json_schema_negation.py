@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.frontends.accepting import check_table
+from engine.errors import SpecError
+from tests.engine.frontends.accepting import check, check_table, compiler
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 
@@ -113,3 +114,12 @@ COMPOSED = [
 )
 def test_not_takes_what_does_not_fit(schema: Any, good: str, bad: str) -> None:
     check_table(schema, good, bad)
+
+
+def test_lengths_that_a_negated_pattern_rules_out_are_refused() -> None:
+    """REGRESSION: an internal error, of a schema and of keys."""
+    longer = {"type": "string", "minLength": 3, "not": {"pattern": "^[^]{3,}$"}}
+    with pytest.raises(SpecError, match="nothing can satisfy"):
+        compiler().compile_json_schema(longer)
+    keys = {"type": "object", "propertyNames": {"anyOf": [longer, {"const": "a"}]}}
+    check(keys, '{} {"a":1}', '{"aaaa":1} {"b":1}')
