@@ -88,19 +88,21 @@ class ChatService:
         self._faults = faults
         self._system_fingerprint = system_fingerprint
 
-    async def complete(self, request: ChatRequest, request_id: str) -> Completion:
-        """A whole completion. Raises ApiError."""
+    async def complete(self, request: ChatRequest, request_id: str, client: str = "") -> Completion:
+        """A whole completion for a client. Raises ApiError."""
         try:
-            prepared, merge = await self._begin(request)
+            prepared, merge = await self._begin(request, client)
             async with aclosing(merge):
                 return Completion(await self._collect(prepared, merge), prepared.headers)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
 
-    async def stream(self, request: ChatRequest, request_id: str) -> "AnswerStream":
+    async def stream(
+        self, request: ChatRequest, request_id: str, client: str = ""
+    ) -> "AnswerStream":
         """The events of a completion, from the first to [DONE]. Raises ApiError, but only here."""
         try:
-            prepared, merge = await self._begin(request)
+            prepared, merge = await self._begin(request, client)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
         options = request.stream_options
@@ -111,9 +113,9 @@ class ChatService:
     # -- before the first byte
     # ------------------------------------------------------------------------
 
-    async def _begin(self, request: ChatRequest) -> tuple[Prepared, Merge]:
+    async def _begin(self, request: ChatRequest, client: str) -> tuple[Prepared, Merge]:
         start = time.perf_counter()
-        prepared = await self._prepare(request)
+        prepared = await self._prepare(request, client)
         merge = Merge(
             [self._choice(prepared, number) for number in range(prepared.sampling.choices)],
             timeout=self._settings.request_timeout,
@@ -122,7 +124,7 @@ class ChatService:
         self._metrics.first_token_seconds.observe(time.perf_counter() - start)
         return prepared, merge
 
-    async def _prepare(self, request: ChatRequest) -> Prepared:
+    async def _prepare(self, request: ChatRequest, client: str) -> Prepared:
         if request.model != self._settings.served_model:
             raise model_not_found(request.model)
         check_order(request.messages)
@@ -133,7 +135,7 @@ class ChatService:
             openai_rules=self._settings.strict_profile == "openai",
             reasons=self._settings.reasons,
         )
-        planned = await self._planner.plan(asking)
+        planned = await self._planner.plan(asking, client)
         messages = plain_messages(request)
         prompt = await asyncio.to_thread(self._tokenizer.render, messages, asking.shown, asking.ask)
         return Prepared(asking, sampling, planned, prompt)
