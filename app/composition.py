@@ -14,7 +14,7 @@ from typing import Any
 
 from adapters.workers import Worker, WorkerError
 from cache import TieredStore, may_use_redis, open_store
-from engine import ARTIFACT_VERSION, SPEC_VERSION, Compiler, Limits
+from engine import ARTIFACT_VERSION, SPEC_VERSION, Compiler, Limits, Relaxations
 
 from .logging import Logger
 from .metrics import Metrics
@@ -23,6 +23,7 @@ from .pool import Pool
 from .service.caching import cache_report
 from .service.chat import ChatService
 from .service.checking import CheckService
+from .service.compiling import Compiles
 from .service.faults import Faults
 from .service.planning import OURS, Planner
 from .service.warming import WarmService
@@ -38,6 +39,8 @@ class Core:
     store: TieredStore
     tokenizer: Tokenizer
     compiler: Compiler
+    compiles: Compiles
+    relaxations: Relaxations
     planner: Planner
     warming: WarmService
 
@@ -48,6 +51,7 @@ class Parts:
 
     chat: ChatService
     checks: CheckService
+    compiles: Compiles
     warming: WarmService
     cache_report: Callable[[], dict[str, Any]]
     pool: Pool
@@ -71,6 +75,7 @@ class Parts:
         closers: list[Callable[[], Awaitable[None]]] = [
             self.pool.aclose,
             self._close_offload,
+            self.compiles.aclose,
             self._close_store,
         ]
         failures = []
@@ -109,6 +114,8 @@ def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
     compiler = Compiler(
         tokenizer.vocabulary, store=store, limits=limits, audit_every=settings.cache_audit
     )
+    compiles = Compiles(limits, threads=settings.compile_threads, queue=settings.compile_queue)
+    relaxations = Relaxations(limits)
     planner = Planner(
         compiler,
         tokenizer.wire,
@@ -116,9 +123,11 @@ def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
         metrics,
         logger,
         backend=backend_of(settings),
+        compiles=compiles,
+        relaxations=relaxations,
     )
     warming = WarmService(settings, planner, compiler, store)
-    return Core(store, tokenizer, compiler, planner, warming)
+    return Core(store, tokenizer, compiler, compiles, relaxations, planner, warming)
 
 
 def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
@@ -128,7 +137,12 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
     workers = make_workers(settings, compiler, tokenizer)
     pool = make_pool(settings, workers, metrics, logger)
     metrics.watch("cache", "The engine's cache: counters and sizes of every tier", store.stats)
-    metrics.watch("compiler", "The engine's compiler: counters and sizes", compiler.stats)
+    metrics.watch(
+        "compiler",
+        "The engine's compiler: counters and sizes",
+        lambda: compiler.stats() | core.relaxations.stats(),
+    )
+    metrics.watch("compiles", "Compiles that run, wait or were turned away", core.compiles.stats)
     metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
     metrics.watch(
         "workers_available",
@@ -152,7 +166,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         faults=Faults(metrics, logger),
         system_fingerprint=fingerprint(settings, tokenizer),
     )
-    checks = CheckService(compiler, settings.strict_profile)
+    checks = CheckService(compiler, settings.strict_profile, core.compiles, core.relaxations)
     prefetch = partial(compiler.prefetch, settings.cache_prefetch_seconds)
     report = partial(
         cache_report,
@@ -164,6 +178,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
     return Parts(
         chat,
         checks,
+        core.compiles,
         core.warming,
         report,
         pool,

@@ -100,6 +100,11 @@ def model_not_found(model: str) -> ApiError:
     )
 
 
+def client_left() -> ApiError:
+    """499: for the log, since nobody reads the answer."""
+    return ApiError(499, "The client closed the connection.", code="client_disconnect")
+
+
 def internal_error(request_id: str) -> ApiError:
     """500 without details: those are in the log, under the same id."""
     return ApiError(

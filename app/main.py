@@ -63,7 +63,10 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
     keys = Keys(key.get_secret_value() for key in settings.api_keys)
 
     async def with_key(request: Request) -> None:
-        keys.check(request.headers.get("authorization"))
+        given = request.headers.get("authorization")
+        keys.check(given)
+        address = "" if request.client is None else request.client.host
+        request.state.client = keys.client(given, address)
 
     guarded = [Depends(with_key)]
     bodies = BodyReader(

@@ -135,6 +135,16 @@ class Settings(BaseSettings):
     )
     max_choices: int = Field(default=8, ge=1, le=128, description="largest `n` of a request")
     max_tools: int = Field(default=1024, ge=1, description="most tools of a request")
+    compile_threads: int = Field(
+        default=2,
+        ge=1,
+        le=64,
+        description="schemas that are compiled at once; one client has one thread less, or the "
+        "only one",
+    )
+    compile_queue: int = Field(
+        default=512, ge=1, description="compiles that one client may have waiting; beyond it: 429"
+    )
     max_completion_tokens: int = Field(
         default=32_768, ge=1, description="largest output limit that a request may ask for"
     )

@@ -31,7 +31,7 @@ from .limits import Limits
 from .logits import apply_bitmask, apply_bitmask_at
 from .matcher import Matcher, Tally, fill_bitmask_tree
 from .parser import Parser
-from .schemas import Relaxation, Relaxed, Report, check_json_schema, relax
+from .schemas import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
 from .spec_version import SPEC_VERSION
 from .store import Store
 from .vocabulary import Vocabulary
@@ -54,6 +54,7 @@ __all__ = [
     "ParseDivergence",
     "Parser",
     "Relaxation",
+    "Relaxations",
     "Relaxed",
     "Report",
     "SpecError",

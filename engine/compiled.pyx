@@ -17,6 +17,8 @@ cdef uint32_t PLACES_FOR_ONE = 32
 
 # Rules of a grammar that are looked for in a store.
 cdef int MOST_COSTLY = 128
+# edges of a rule whose automaton is built in about a microsecond
+cdef int EDGES_PER_STEP = 8
 
 NO_DIGEST = bytes(16)
 
@@ -89,6 +91,8 @@ cdef class Compiled:
         if self.ir.largest_rule > limits.rule_edges:
             # before anything is built of it
             raise LimitExceeded("rule_edges", limits.rule_edges, self.ir.largest_rule)
+        # its automata are built without the GIL, and don't stop halfway
+        grammar.budget.spend(self.ir.largest_rule // EDGES_PER_STEP)
         self.table = table
         self.automata_table = automata_table
         self.extend = None

@@ -1,10 +1,13 @@
 """The compiler: specs in, compiled grammars out, with everything that grammars share.
 
 One compiler per vocabulary and process. It owns the triples of all its grammars (by rule digest),
-an LRU of compiled grammars (by spec digest), and the way to the store (exchange).
+an LRU of compiled grammars and one of refusals (by spec digest), and the way to the store
+(exchange).
 
 Threads   `compile_*` may be called from many threads; of those that want the same spec at once one
-          compiles it.
+          compiles it, and where that one is cancelled the next one does.
+Budgets   compiles of one request share a ``WorkBudget``; one without has its own. What is kept
+          costs nothing, so that a budget without a step left finds what is kept and no more.
 Not here  front ends (frontends), digests (digests), bytes (artifact).
 """
 
@@ -15,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import pool
+from .budget import WorkBudget
 from .compiled import Compiled
 from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
@@ -31,6 +35,7 @@ from .frontends.tag_vocabulary import TagVocabulary
 from .ir import Grammar, Node
 from .limits import Limits
 from .matcher import Matcher
+from .refusals import Refusals
 from .specdigest import SpecDigest
 from .stops import check_stops
 from .store import Store
@@ -50,6 +55,11 @@ WAIT_SECONDS = 1.0
 #: kept grammars whose bytes are counted again at each compile
 MEASURED_AGAIN = 4
 
+COUNTERS = ("compiles", "grammar_hits", "grammar_evictions", "refused", "refusal_hits")
+
+#: a front end: what a spec says, as a node of the grammar
+Build = Callable[[Grammar, Any], Node]
+
 
 class Compiler:
     """Compiles specs for one vocabulary.
@@ -66,6 +76,7 @@ class Compiler:
         SpecError: the spec means nothing, or nothing can satisfy it; ``pointer`` names the place.
         UnsupportedSchema: a keyword that can't be enforced, by name and pointer.
         LimitExceeded: a bound of ``limits`` was passed.
+        Cancelled: somebody cancelled the ``budget``.
     """
 
     def __init__(
@@ -97,6 +108,7 @@ class Compiler:
             )
         self._tags = TagVocabulary.of(vocabulary)
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
+        self._refusals = Refusals(self.limits.kept_refusals)
         self._measured: deque[bytes] = deque()
         self._sizes: dict[bytes, int] = {}
         self._held = 0
@@ -104,7 +116,7 @@ class Compiler:
         self.epoch = 0
         self._flights = Flights()
         self._guard = threading.Lock()
-        self._counts = dict.fromkeys(("compiles", "grammar_hits", "grammar_evictions"), 0)
+        self._counts = dict.fromkeys(COUNTERS, 0)
 
         pool.keep_ready(wait=True)
         if self._triples is not None:
@@ -115,11 +127,11 @@ class Compiler:
         words = self.vocabulary.words
         bitmask = memoryview(bytearray(4 * words)).cast("i", (1, words))
         for schema, text in WARM_TEXTS:
-            matcher = Matcher(self.compile_json_schema(schema))
+            matcher = Matcher(self.compile_json_schema(schema, budget=WorkBudget()))
             for byte in text:
                 matcher.fill_bitmask(bitmask)
                 matcher.accept_bytes(bytes((byte,)))
-        Matcher(self.compile_structural_tag(WARM_TAG)).fill_bitmask(bitmask)
+        Matcher(self.compile_structural_tag(WARM_TAG, budget=WorkBudget())).fill_bitmask(bitmask)
         self._forget_grammars()
         self._counts["compiles"] = 0
         if self._exchange is not None:
@@ -129,6 +141,7 @@ class Compiler:
         with self._guard:
             self.epoch += 1
             self._compiled.clear()
+            self._refusals.clear()
             self._measured.clear()
             self._sizes.clear()
             self._held = 0
@@ -141,6 +154,7 @@ class Compiler:
         any_order: bool = False,
         whitespace: str = "flexible",
         unknown_formats: str = "annotate",
+        budget: WorkBudget | None = None,
     ) -> Compiled:
         """A JSON value that the schema accepts; ``schema`` may be given as JSON text."""
 
@@ -155,19 +169,21 @@ class Compiler:
             )
 
         kind = f"json_schema {any_order} {whitespace} {unknown_formats}"
-        return self._compile(kind, self.parse(schema), build)
+        return self._compile(kind, self.parse(schema), build, budget)
 
-    def compile_regex(self, pattern: str) -> Compiled:
+    def compile_regex(self, pattern: str, *, budget: WorkBudget | None = None) -> Compiled:
         """Text that matches the pattern (ECMA-262) as a whole."""
-        return self._compile("regex", pattern, lambda grammar, spec: build_regex(grammar, spec))
+        return self._compile("regex", pattern, build_regex, budget)
 
-    def compile_choice(self, choices: Sequence[str]) -> Compiled:
+    def compile_choice(
+        self, choices: Sequence[str], *, budget: WorkBudget | None = None
+    ) -> Compiled:
         """Exactly one of the given texts."""
-        return self._compile(
-            "choice", list(choices), lambda grammar, spec: build_choice(grammar, spec)
-        )
+        return self._compile("choice", list(choices), build_choice, budget)
 
-    def compile_grammar(self, text: str, syntax: str = "ebnf") -> Compiled:
+    def compile_grammar(
+        self, text: str, syntax: str = "ebnf", *, budget: WorkBudget | None = None
+    ) -> Compiled:
         """The language of a grammar given as text: "ebnf" (xgrammar's), "gbnf" or "lark"."""
         if syntax not in SYNTAXES:
             raise ValueError(f"syntax must be one of {', '.join(SYNTAXES)}, not {syntax!r}")
@@ -181,9 +197,11 @@ class Compiler:
                 build_schema=build_json_schema,
             )
 
-        return self._compile(f"grammar {syntax}", text, build)
+        return self._compile(f"grammar {syntax}", text, build, budget)
 
-    def compile_structural_tag(self, tag: dict[str, Any] | str) -> Compiled:
+    def compile_structural_tag(
+        self, tag: dict[str, Any] | str, *, budget: WorkBudget | None = None
+    ) -> Compiled:
         """Text with tagged regions; ``tag`` may be given as JSON text.
 
         The language is described in docs/engine.md.
@@ -199,7 +217,7 @@ class Compiler:
             )
 
         spec = self.parse(tag)
-        compiled = self._compile("structural_tag", spec, build)
+        compiled = self._compile("structural_tag", spec, build, budget)
         compiled.extend = lambda tags: self.compile_structural_tag(_with_tags(spec, tags))
         return compiled
 
@@ -219,20 +237,33 @@ class Compiler:
             raise SpecError(f"not JSON: {error}") from None
 
     # -- compiling ---------------------------------------------------------------------------------
-    def _compile(self, kind: str, spec: Any, build: Callable[[Grammar, Any], Node]) -> Compiled:
+    def _compile(
+        self, kind: str, spec: Any, build: Build, budget: WorkBudget | None = None
+    ) -> Compiled:
         key = self._digest.of(kind, spec)
         found = self._kept(key)
         if found is not None:
             return found
-        mine = self._flights.begin(key)
+        budget = WorkBudget(self.limits) if budget is None else budget
+        is_whole = budget.spent == 0 and budget.limit == self.limits.compile_steps
+        # before waiting for others: nobody does so without a step left
+        budget.spend(1)
+        mine, is_made = self._flights.begin(key), False
         try:
-            return self._kept(key) or self._compile_anew(key, spec, build)
+            found = self._kept(key) or self._compile_anew(key, spec, build, budget, is_whole)
+            is_made = True
         finally:
-            self._flights.end(key, mine)
+            self._flights.end(key, mine, is_made=is_made)
+        return found
 
     def _kept(self, key: bytes) -> Compiled | None:
+        """Raises the spec's refusal, where that is kept."""
         with self._guard:
             found = self._compiled.get(key)
+            refusal = self._refusals.get(key) if found is None else None
+            if refusal is not None:
+                self._counts["refusal_hits"] += 1
+                raise refusal
             if found is None:
                 return None
             self._compiled.move_to_end(key)
@@ -241,14 +272,18 @@ class Compiler:
         return found
 
     def _compile_anew(
-        self, key: bytes, spec: Any, build: Callable[[Grammar, Any], Node]
+        self, key: bytes, spec: Any, build: Build, budget: WorkBudget, is_whole: bool
     ) -> Compiled:
         """A grammar that is kept has nothing of a store that is not trusted any more: one that was
         begun before all of that was gone is built again.
         """
         while True:
             epoch = self.epoch
-            compiled = self._build(spec, build)
+            try:
+                compiled = self._build(spec, build, budget)
+            except (SpecError, LimitExceeded) as error:
+                self._remember(key, error, epoch, is_whole)
+                raise
             with self._guard:
                 if epoch == self.epoch:
                     self._counts["compiles"] += 1
@@ -257,9 +292,19 @@ class Compiler:
         pool.keep_ready()
         return compiled
 
-    def _build(self, spec: Any, build: Callable[[Grammar, Any], Node]) -> Compiled:
+    def _remember(
+        self, key: bytes, error: SpecError | LimitExceeded, epoch: int, is_whole: bool
+    ) -> None:
+        """A refusal that the spec alone decides; ``is_whole``: it had the budget for itself."""
+        with self._guard:
+            self._counts["refused"] += 1
+            is_steps = isinstance(error, LimitExceeded) and error.limit == "compile_steps"
+            if epoch == self.epoch and (is_whole or not is_steps):
+                self._refusals.add(key, error)
+
+    def _build(self, spec: Any, build: Build, budget: WorkBudget) -> Compiled:
         """Spec -> IR -> automata."""
-        grammar = Grammar(self.limits)
+        grammar = Grammar(self.limits, budget)
         if self._exchange is not None:
             grammar.shared[PATTERNS] = self._exchange.patterns
         grammar.root = grammar.rule("root", build(grammar, spec))
@@ -346,11 +391,13 @@ class Compiler:
             self._exchange.flush()
 
     def stats(self) -> dict[str, int]:
-        """Counts of compiles and cache hits, grammars kept, ``triple_*``, ``automaton_*``; and of
-        the whole process ``pool_*``: bytes that vectors hold, and that are mapped for them.
+        """Counts of compiles, refusals and cache hits, grammars and refusals kept, ``triple_*``,
+        ``automaton_*``; and of the whole process ``pool_*``: bytes that vectors hold, and that are
+        mapped for them.
         """
         with self._guard:
             out = {**self._counts, "grammars": len(self._compiled), "grammar_bytes": self._held}
+            out["refusals"] = len(self._refusals)
         if self._exchange is not None:
             out.update({f"store_{name}": count for name, count in self._exchange.stats().items()})
         if self._triples is not None:

@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport binary_search, sort
 
+from .budget cimport spend
 from .hashing cimport MISSING, map_get, map_put
 from .ir cimport NO_SET, Grammar
 from .pool cimport vector
@@ -23,6 +24,10 @@ cdef enum:
 cdef enum:
     UNROLLED_COPIES = 16
     UNROLLED_NARROW_EDGES = 16384
+
+# nodes that are loaded in about a microsecond
+cdef enum:
+    NODES_PER_STEP = 8
 
 
 cdef class FlatIR:
@@ -52,6 +57,8 @@ cdef class FlatIR:
         self.weights.assign(self.n_nodes, 0)
         self.widths.assign(self.n_nodes, 0)
         for i in range(self.n_nodes):
+            if i % NODES_PER_STEP == 0:
+                spend(g.budget, 1)
             self.load_node(i)
             if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
                 self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)

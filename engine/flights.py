@@ -1,6 +1,7 @@
 """One thread does what several want at once; the others wait for it.
 
 Representation   a dict from what is wanted to a lock that its maker holds.
+Invariants       where a maker gives up, one of those that wait becomes the next.
 Cost             under a microsecond where nobody else wants the same.
 Threads          any. One whose maker takes longer than ``MOST_WAIT_SECONDS``, or is gone, as after
                  a fork, makes it himself.
@@ -15,36 +16,49 @@ from collections.abc import Hashable
 MOST_WAIT_SECONDS = 10.0
 
 
+class Flight:
+    """One making; ``is_given_up``: its maker ended with an error or was cancelled."""
+
+    __slots__ = ("is_given_up", "lock")
+
+    def __init__(self) -> None:
+        self.is_given_up = False
+        self.lock = threading.Lock()
+        self.lock.acquire()
+
+
 class Flights:
     """What is under way."""
 
     def __init__(self) -> None:
-        self._under_way: dict[Hashable, threading.Lock] = {}
+        self._under_way: dict[Hashable, Flight] = {}
         self._guard = threading.Lock()
 
-    def begin(self, key: Hashable) -> "threading.Lock | None":
+    def begin(self, key: Hashable) -> Flight | None:
         """What the caller, who is to make it, gives to ``end``. None: somebody else was at it, and
         is done now or takes too long.
         """
-        with self._guard:
-            others = self._under_way.get(key)
-            if others is None:
-                self._under_way[key] = mine = threading.Lock()
-                mine.acquire()
-                return mine
-        if others.acquire(timeout=MOST_WAIT_SECONDS):
-            others.release()
-        else:
-            self._forget(key, others)
-        return None
+        while True:
+            with self._guard:
+                others = self._under_way.get(key)
+                if others is None:
+                    mine = self._under_way[key] = Flight()
+                    return mine
+            if not others.lock.acquire(timeout=MOST_WAIT_SECONDS):
+                self._forget(key, others)
+                return None
+            others.lock.release()
+            if not others.is_given_up:
+                return None
 
-    def end(self, key: Hashable, mine: "threading.Lock | None") -> None:
+    def end(self, key: Hashable, mine: Flight | None, *, is_made: bool = True) -> None:
         """To be called whatever came of it; None: nothing happens."""
         if mine is not None:
+            mine.is_given_up = not is_made
             self._forget(key, mine)
-            mine.release()
+            mine.lock.release()
 
-    def _forget(self, key: Hashable, flight: threading.Lock) -> None:
+    def _forget(self, key: Hashable, flight: Flight) -> None:
         with self._guard:
             if self._under_way.get(key) is flight:
                 del self._under_way[key]

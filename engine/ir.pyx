@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
 from . cimport flat
+from .budget cimport spend
 from .flat cimport NO_MAXIMUM, NodeC
 from .hashing cimport hash_words
 from .pool cimport vector
@@ -34,6 +35,9 @@ LARGEST_COUNT = 0xFFFFFFFE
 
 #: nodes of a small grammar, for which there is room from the start
 cdef size_t FIRST_NODES = 128
+
+# operands that are copied and hashed in about a microsecond
+cdef uint32_t WORDS_PER_STEP = 256
 
 cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT,
                    "differs": flat.ROLE_DIFFERS}
@@ -99,6 +103,7 @@ cdef class Grammar:
             at = (at + 1) & mask
         if self.node_list.size() >= self.most:
             raise LimitExceeded("ir_nodes", self.most, self.node_list.size() + 1)
+        spend(self.budget, 1 + words // WORDS_PER_STEP)
         self.node_list.push_back(made)
         self.hashes.push_back(h)
         self.table[at] = <uint32_t>self.node_list.size()

@@ -61,6 +61,9 @@ class Limits:
     #: be half as many again
     kept_grammars: int = 1024
     kept_bytes: int = 512 << 20
+    #: refusals that one compiler remembers, under 10 KB each: a client that sends a refused spec
+    #: again costs no work
+    kept_refusals: int = 1024
     #: the masks that grammars share; those of one 128k vocabulary's string bodies take about 100 KB
     triple_bytes: int = 256 << 20
     #: the automata that they share; those of the largest formats take some hundred KB

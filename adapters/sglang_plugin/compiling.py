@@ -2,10 +2,12 @@
 
 Representation   ``_known``: what was compiled lately, by what was wanted, weakly: how long a
                  grammar is kept is the compiler's business, which counts its bytes.
-                 ``_waiting``: the futures of each compilation that is under way.
-Invariants       I1 a failure is never remembered: the next request compiles again. Nor is what the
-                    compiler has disowned since (its ``epoch``).
-                 I2 cancelling one request's future leaves the others'.
+                 ``_under_way``: each compilation that somebody waits for, with their futures.
+Invariants       I1 a failure is not remembered here: the next request asks the compiler again,
+                    which knows what it has refused. Nor is what it has disowned since (its
+                    ``epoch``).
+                 I2 cancelling one request's future leaves the others'; cancelling the last one ends
+                    the compilation.
                  I3 the texts kept stay below ``grammar_text_bytes``.
 Threads          a pool that compiles, and a line for masks ahead, so that no compilation waits for
                  masks; ``known`` and ``start`` are the scheduler's, and do not wait.
@@ -17,10 +19,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import ref
 
-from engine import Compiled, Compiler
+from engine import Cancelled, Compiled, Compiler, WorkBudget
 
 from .executor import BoundedExecutor
 from .requests import Wanted, compile_wanted
@@ -35,6 +38,17 @@ FIRST_LOOK = 4
 Deliver = Callable[["Compiled | Exception"], Any]
 
 
+@dataclass(slots=True, eq=False)
+class _UnderWay:
+    """One compilation, and those who wait for it."""
+
+    budget: WorkBudget
+    waiting: list[tuple[Future[Any], Deliver]] = field(default_factory=list)
+
+    def is_wanted(self) -> bool:
+        return not all(future.cancelled() for future, _ in self.waiting)
+
+
 class Compilations:
     """See the file's header."""
 
@@ -47,7 +61,7 @@ class Compilations:
         self._known: OrderedDict[Wanted, ref[Compiled]] = OrderedDict()
         self._epoch = compiler.epoch
         self._text_bytes = 0
-        self._waiting: dict[Wanted, list[tuple[Future[Any], Deliver]]] = {}
+        self._under_way: dict[Wanted, _UnderWay] = {}
         self.counts = {"compiles": 0, "compile_failures": 0, "shared_compiles": 0, "hits": 0}
 
     def known(self, wanted: Wanted) -> Compiled | None:
@@ -69,14 +83,23 @@ class Compilations:
         """Compiles; ``deliver`` makes the future's result, in a thread of the pool."""
         future: Future[Any] = Future()
         with self._guard:
-            waiting = self._waiting.get(wanted)
-            if waiting is not None:
-                waiting.append((future, deliver))
-                self.counts["shared_compiles"] += 1
-                return future
-            self._waiting[wanted] = [(future, deliver)]
-        self._pool.submit(self._run, wanted, prompt_tokens)
+            known = self._under_way.get(wanted)
+            work = known or _UnderWay(WorkBudget(self._compiler.limits))
+            work.waiting.append((future, deliver))
+            self._under_way[wanted] = work
+            self.counts["shared_compiles"] += known is not None
+        future.add_done_callback(lambda _: self._leave(wanted, work))
+        if known is None:
+            self._pool.submit(self._run, wanted, work, prompt_tokens)
         return future
+
+    def _leave(self, wanted: Wanted, work: _UnderWay) -> None:
+        """Ends a compilation that nobody waits for any more."""
+        with self._guard:
+            if work.is_wanted():
+                return
+            work.budget.cancel()
+            self._end(wanted, work)
 
     def clear(self) -> None:
         """Forgets what was compiled."""
@@ -84,26 +107,26 @@ class Compilations:
             self._clear()
 
     # -- in the pool -------------------------------------------------------------------------------
-    def _run(self, wanted: Wanted, prompt_tokens: int) -> None:
-        with self._guard:
-            if all(future.cancelled() for future, _ in self._waiting[wanted]):
-                del self._waiting[wanted]
-                return
+    def _run(self, wanted: Wanted, work: _UnderWay, prompt_tokens: int) -> None:
+        if not work.is_wanted():
+            return
         epoch = self._compiler.epoch
-        made = self._compile(wanted)
+        made = self._compile(wanted, work.budget)
         with self._guard:
-            waiting = self._waiting.pop(wanted)
+            self._end(wanted, work)
             if isinstance(made, Compiled) and epoch == self._compiler.epoch:
                 self._remember(wanted, made)
-        for future, deliver in waiting:
+        for future, deliver in work.waiting:
             if future.set_running_or_notify_cancel():
                 _settle(future, deliver, made)
         if isinstance(made, Compiled):
             self.ahead.submit(self._prepare, made, prompt_tokens)
 
-    def _compile(self, wanted: Wanted) -> Compiled | Exception:
+    def _compile(self, wanted: Wanted, budget: WorkBudget) -> Compiled | Exception:
         try:
-            made: Compiled | Exception = compile_wanted(self._compiler, wanted)
+            made: Compiled | Exception = compile_wanted(self._compiler, wanted, budget)
+        except Cancelled as error:
+            return error
         except Exception as error:  # whatever it is, those who wait must hear of it
             made = error
         self.counts["compiles" if isinstance(made, Compiled) else "compile_failures"] += 1
@@ -125,6 +148,11 @@ class Compilations:
             made = compiled.prepare(look)
 
     # -- under the guard ---------------------------------------------------------------------------
+    def _end(self, wanted: Wanted, work: _UnderWay) -> None:
+        """Whoever wants it from now on starts it anew."""
+        if self._under_way.get(wanted) is work:
+            del self._under_way[wanted]
+
     def _clear(self) -> None:
         self._known.clear()
         self._text_bytes = 0

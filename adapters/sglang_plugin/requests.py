@@ -9,9 +9,10 @@ Not here         compiling (compiling).
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from engine import Compiled, Compiler, SpecError
+from engine import Compiled, Compiler, SpecError, WorkBudget
 
 #: SGLang's names for them
 KINDS = ("json", "regex", "ebnf", "full_assistant_ebnf", "structural_tag")
@@ -48,25 +49,28 @@ class Wanted:
     most_whitespace: int | None = None
 
 
-def compile_wanted(compiler: Compiler, wanted: Wanted) -> Compiled:
+def compile_wanted(
+    compiler: Compiler, wanted: Wanted, budget: WorkBudget | None = None
+) -> Compiled:
     """
     Raises:
-        SpecError, LimitExceeded: see ``engine.Compiler``.
+        SpecError, LimitExceeded, Cancelled: see ``engine.Compiler``.
     """
+    compile_tag = partial(compiler.compile_structural_tag, budget=budget)
     kind, text = wanted.kind, wanted.text
     if kind not in KINDS:
         raise SpecError(f"grammars of the kind {kind!r} are unknown")
     if wanted.thinking is not None:
-        return compiler.compile_structural_tag(_behind(wanted.thinking, compiler, wanted))
+        return compile_tag(_behind(wanted.thinking, compiler, wanted))
     if kind == "json" and wanted.most_whitespace is not None:
-        return compiler.compile_structural_tag({"format": _format(compiler, wanted)})
+        return compile_tag({"format": _format(compiler, wanted)})
     if kind == "json":
-        return compiler.compile_json_schema(text)
+        return compiler.compile_json_schema(text, budget=budget)
     if kind == "regex":
-        return compiler.compile_regex(text)
+        return compiler.compile_regex(text, budget=budget)
     if kind in ("ebnf", "full_assistant_ebnf"):
-        return compiler.compile_grammar(text, "ebnf")
-    return compiler.compile_structural_tag(_tag(compiler.parse(text)))
+        return compiler.compile_grammar(text, "ebnf", budget=budget)
+    return compile_tag(_tag(compiler.parse(text)))
 
 
 def _tag(spec: Any) -> Any:

@@ -23,6 +23,12 @@ class Keys:
     def __init__(self, keys: Iterable[str]) -> None:
         self._digests = [sha256(key.encode()).digest() for key in keys]
 
+    def client(self, authorization: str | None, address: str) -> str:
+        """Who sent a request that was checked: by key, or without keys by the peer's address."""
+        if not self._digests:
+            return address
+        return sha256((authorization or "").partition(" ")[2].strip().encode()).hexdigest()
+
     def check(self, authorization: str | None) -> None:
         """Raises ApiError 401 unless the header carries one of the keys."""
         if not self._digests:

@@ -3,7 +3,7 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
-from ..errors import ApiError
+from ..errors import client_left
 from ..metrics import Metrics
 from ..request import ChatRequest
 from ..service.chat import ChatService
@@ -19,22 +19,21 @@ def chat_router(service: ChatService, metrics: Metrics, bodies: BodyReader) -> A
     async def create(request: Request) -> Response:
         chat, size = await bodies.read(ChatRequest, request)
         request_id: str = request.state.request_id
+        client: str = request.state.client
         try:
             if chat.stream:
                 stream = await run_until_disconnect(
-                    service.stream(chat, request_id, size=size), request.receive
+                    service.stream(chat, request_id, client, size=size), request.receive
                 )
                 return EventStream(
                     stream, headers=stream.headers, on_disconnect=metrics.disconnects.inc
                 )
             answer = await run_until_disconnect(
-                service.complete(chat, request_id, size=size), request.receive
+                service.complete(chat, request_id, client, size=size), request.receive
             )
             return JSONResponse(answer.body, headers=answer.headers)
         except Disconnected:
             metrics.disconnects.inc()
-            raise ApiError(
-                499, "The client closed the connection.", code="client_disconnect"
-            ) from None
+            raise client_left() from None
 
     return router

@@ -6,7 +6,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
+from ..errors import client_left
 from ..service.checking import CheckService
+from ..streaming import Disconnected, run_until_disconnect
 from .body import BodyReader
 
 
@@ -26,6 +28,12 @@ def grammars_router(service: CheckService, bodies: BodyReader) -> APIRouter:
     @router.post("/v1/grammars/check")
     async def check(request: Request) -> JSONResponse:
         asked, _ = await bodies.read(CheckRequest, request)
-        return JSONResponse(await service.check(asked.schema_, strict=bool(asked.strict)))
+        checked = service.check(
+            asked.schema_, strict=bool(asked.strict), client=request.state.client
+        )
+        try:
+            return JSONResponse(await run_until_disconnect(checked, request.receive))
+        except Disconnected:
+            raise client_left() from None
 
     return router

@@ -56,6 +56,7 @@ def warm(settings: Settings, files: Sequence[Path], *, wait_s: float) -> int:
             start = time.perf_counter()
             warmed = asyncio.run(_warm_all(core, specs, wait_s))
             in_time = asyncio.run(core.warming.hand_over(wait_s))
+            asyncio.run(core.compiles.aclose())
             seconds = time.perf_counter() - start
             written = [_written(name, stats) for name, stats in core.store.tiers()[1:]]
         finally:

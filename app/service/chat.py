@@ -92,21 +92,23 @@ class ChatService:
         self._faults = faults
         self._system_fingerprint = system_fingerprint
 
-    async def complete(self, request: ChatRequest, request_id: str, *, size: int = 0) -> Completion:
-        """A whole completion; ``size``: bytes of the request's body. Raises ApiError."""
+    async def complete(
+        self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
+    ) -> Completion:
+        """A whole completion for a client; ``size``: bytes of the request's body. Raises ApiError."""
         try:
-            prepared, merge = await self._begin(request, size)
+            prepared, merge = await self._begin(request, client, size)
             async with aclosing(merge):
                 return Completion(await self._collect(prepared, merge), prepared.headers)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
 
     async def stream(
-        self, request: ChatRequest, request_id: str, *, size: int = 0
+        self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
     ) -> "AnswerStream":
         """The events of a completion, from the first to [DONE]. Raises ApiError, but only here."""
         try:
-            prepared, merge = await self._begin(request, size)
+            prepared, merge = await self._begin(request, client, size)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
         options = request.stream_options
@@ -117,9 +119,9 @@ class ChatService:
     # -- before the first byte
     # ------------------------------------------------------------------------
 
-    async def _begin(self, request: ChatRequest, size: int) -> tuple[Prepared, Merge]:
+    async def _begin(self, request: ChatRequest, client: str, size: int) -> tuple[Prepared, Merge]:
         start = time.perf_counter()
-        prepared = await self._prepare(request, size)
+        prepared = await self._prepare(request, client, size)
         merge = Merge(
             [self._choice(prepared, number) for number in range(prepared.sampling.choices)],
             timeout=self._settings.request_timeout,
@@ -128,12 +130,12 @@ class ChatService:
         self._metrics.first_token_seconds.observe(time.perf_counter() - start)
         return prepared, merge
 
-    async def _prepare(self, request: ChatRequest, size: int) -> Prepared:
+    async def _prepare(self, request: ChatRequest, client: str, size: int) -> Prepared:
         if request.model != self._settings.served_model:
             raise model_not_found(request.model)
         sampling = make_sampling(request, self._settings)
         asking, prompt = await self._offload.run(size, partial(self._read, request))
-        planned = await self._planner.plan(asking)
+        planned = await self._planner.plan(asking, client)
         return Prepared(asking, sampling, planned, prompt)
 
     def _read(self, request: ChatRequest) -> tuple[Asking, Prompt]:

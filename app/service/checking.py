@@ -4,13 +4,14 @@ The answer is the engine's report. With ``strict`` it also names the rules of th
 broken, and says whether a request with ``strict: true`` would be taken.
 """
 
-import asyncio
+from functools import partial
 from itertools import islice
 from typing import Any
 
-from engine import Compiler, check_json_schema
+from engine import Compiler, Relaxations, WorkBudget, check_json_schema
 
 from ..settings import StrictProfile
+from .compiling import Compiles
 from .strict import violations
 
 #: broken rules that are listed
@@ -20,16 +21,30 @@ MOST_VIOLATIONS = 1_000
 class CheckService:
     """One for an app."""
 
-    def __init__(self, compiler: Compiler, profile: StrictProfile) -> None:
+    def __init__(
+        self,
+        compiler: Compiler,
+        profile: StrictProfile,
+        compiles: Compiles,
+        relaxations: Relaxations,
+    ) -> None:
         self._compiler = compiler
         self._profile = profile
+        self._compiles = compiles
+        self._relaxations = relaxations
 
-    async def check(self, schema: dict[str, Any] | bool, *, strict: bool) -> dict[str, Any]:
-        """The report as JSON."""
-        return await asyncio.to_thread(self._check, schema, strict)
+    async def check(
+        self, schema: dict[str, Any] | bool, *, strict: bool, client: str = ""
+    ) -> dict[str, Any]:
+        """The report as JSON. Raises ApiError 429, see ``Compiles.run``."""
+        return await self._compiles.run(client, partial(self._check, schema, strict))
 
-    def _check(self, schema: dict[str, Any] | bool, strict: bool) -> dict[str, Any]:
-        report = check_json_schema(schema, self._compiler)
+    def _check(
+        self, schema: dict[str, Any] | bool, strict: bool, budget: WorkBudget
+    ) -> dict[str, Any]:
+        report = check_json_schema(
+            schema, self._compiler, relaxations=self._relaxations, budget=budget
+        )
         answer = {"object": "grammar.check", **report.as_dict()}
         if not strict:
             return answer

@@ -3,6 +3,9 @@
 But where a schema is not strict, and a keyword can't be enforced, that keyword alone is relaxed
 (relaxing) and the rest compiled.
 
+What is kept (grammars, refusals, relaxations) is found at once; all else is compiled in threads
+that clients share (compiling), on one budget for all that a request asks for.
+
 Workers may run another engine than ours ("stock"). What it is known to let pass (gaps) is told as
 what is relaxed, and refused where a schema is strict. SGLang's llguidance knows no structural tags:
 there only a schema that is the whole answer can be enforced, and everything else is refused.
@@ -12,23 +15,28 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from adapters.formats import Format, FormatError, Plan, for_own_engine, for_reading_stock
 from engine import (
+    Cancelled,
     Compiled,
     Compiler,
     LimitExceeded,
     Parser,
+    Relaxations,
     Relaxed,
     SpecError,
     UnsupportedSchema,
+    WorkBudget,
 )
 
 from ..errors import ApiError, bad_request
 from ..logging import Logger
 from ..metrics import Metrics
 from .asking import Asking
+from .compiling import Compiles, without_work
 from .gaps import Gap, gaps_of
 from .relaxing import MOST_LOGGED, RelaxedPlace, StillRefused, relaxed_plan, steps_of
 from .stock import StockParser, tokens_by_id
@@ -76,9 +84,15 @@ class Planner:
         logger: Logger,
         *,
         backend: str = OURS,
+        compiles: Compiles | None = None,
+        relaxations: Relaxations | None = None,
     ) -> None:
-        """``backend``: the workers' grammar engine, see adapters.formats.dialects."""
+        """``backend``: the workers' grammar engine, see adapters.formats.dialects. ``compiles`` and
+        ``relaxations``: those of the app; None: its own.
+        """
         self._compiler = compiler
+        self._compiles = compiles or Compiles(compiler.limits)
+        self._relaxations = relaxations or Relaxations(compiler.limits)
         self._wire = wire
         self._special_texts = special_texts
         self._metrics = metrics
@@ -86,11 +100,16 @@ class Planner:
         self._backend = backend
         self._stock = backend != OURS
 
-    async def plan(self, asking: Asking) -> Planned:
-        """Raises ApiError 400 for what can't be enforced, and engine.InternalError."""
-        return await asyncio.to_thread(self._plan, asking)
+    async def plan(self, asking: Asking, client: str = "") -> Planned:
+        """Raises ApiError 400 for what can't be enforced, and 429 for a client that has too many
+        compiles waiting; and engine.InternalError.
+        """
+        try:
+            return await asyncio.to_thread(self._plan, asking, without_work())
+        except Cancelled:
+            return await self._compiles.run(client, partial(self._plan, asking))
 
-    def _plan(self, asking: Asking) -> Planned:
+    def _plan(self, asking: Asking, budget: WorkBudget) -> Planned:
         start = time.perf_counter()
         try:
             plan = self._wire.plan(asking.ask, self._special_texts)
@@ -99,11 +118,11 @@ class Planner:
             raise refusal(asking.param(error.param), error.pointer, error.message) from None
         relaxed: tuple[RelaxedPlace, ...] = ()
         try:
-            compiled = self._compile(plan)
+            compiled = self._compile(plan, budget)
         except (SpecError, LimitExceeded) as error:
-            plan, relaxed = self._relax(plan, asking, error)
+            plan, relaxed = self._relax(plan, asking, error, budget)
             try:
-                compiled = self._compile(plan)
+                compiled = self._compile(plan, budget)
             except (SpecError, LimitExceeded) as left:
                 raise self._refusal(asking, *plan.blame(left.pointer), left) from None
         wire, kind = self._wire_of(plan, asking)
@@ -113,13 +132,14 @@ class Planner:
         self._tell(relaxed)
         return Planned(plan, wire, kind, self._backend, compiled, by_id, relaxed)
 
-    def _compile(self, plan: Plan) -> Compiled:
-        """Raises SpecError and LimitExceeded."""
+    def _compile(self, plan: Plan, budget: WorkBudget) -> Compiled:
+        """Raises SpecError, LimitExceeded and Cancelled."""
+        compile_tag = partial(self._compiler.compile_structural_tag, budget=budget)
         if not self._stock:
-            return self._compiler.compile_structural_tag(for_own_engine(plan.spec))
+            return compile_tag(for_own_engine(plan.spec))
         # compiled as asked, so that what can't be enforced is refused; read loosely
-        self._compiler.compile_structural_tag(plan.spec_json)
-        return self._compiler.compile_structural_tag(for_reading_stock(plan.spec))
+        compile_tag(plan.spec_json)
+        return compile_tag(for_reading_stock(plan.spec))
 
     # -- other engines
     # -----------------------------------------------------------------------------
@@ -166,7 +186,7 @@ class Planner:
         return f"the workers' grammar backend {self._backend!r} does not enforce {gap.keyword!r}"
 
     def _relax(
-        self, plan: Plan, asking: Asking, error: SpecError | LimitExceeded
+        self, plan: Plan, asking: Asking, error: SpecError | LimitExceeded, budget: WorkBudget
     ) -> tuple[Plan, tuple[RelaxedPlace, ...]]:
         """What is left to compile after ``error``. Raises ApiError 400: nothing."""
         if isinstance(error, UnsupportedSchema):
@@ -174,7 +194,7 @@ class Planner:
                 weaker, places = relaxed_plan(
                     plan,
                     asking,
-                    self._compiler.limits,
+                    partial(self._relaxations.of, budget=budget),
                     extra_keys="anywhere" if self._stock else "last",
                 )
             except StillRefused as left:

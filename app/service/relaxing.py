@@ -7,13 +7,13 @@ names are the client's own, and by keyword in a metric.
     x-switchyard-relaxed: tools/0/function/parameters#/properties/a/uniqueItems, +3 more
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
 from adapters.formats import Plan
-from engine import LimitExceeded, Limits, Relaxation, Relaxed, SpecError, relax
+from engine import LimitExceeded, Relaxation, Relaxed, SpecError
 
 from .asking import Asking
 
@@ -52,9 +52,9 @@ class StillRefused(Exception):
 
 
 def relaxed_plan(
-    plan: Plan, asking: Asking, limits: Limits, *, extra_keys: str
+    plan: Plan, asking: Asking, relax: Callable[..., Relaxation], *, extra_keys: str
 ) -> tuple[Plan, tuple[RelaxedPlace, ...]]:
-    """The plan without what can't be enforced in schemas that are not strict.
+    """The plan without what can't be enforced in schemas that are not strict; see ``engine.relax``.
 
     Raises:
         StillRefused: a schema that means nothing, or from which nothing can be taken.
@@ -65,7 +65,7 @@ def relaxed_plan(
         if asking.is_strict(param):
             return schema
         if param not in done:
-            done[param] = relax(schema, limits=limits, extra_keys=extra_keys)
+            done[param] = relax(schema, extra_keys=extra_keys)
         error = done[param].error
         if error is not None:
             raise StillRefused(param, error)

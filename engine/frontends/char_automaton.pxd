@@ -11,7 +11,7 @@ Invariants       every state can reach a final one; an automaton that accepts no
                  has states that lead nowhere.)
 Cost             what is looked at (members of subsets, ranges of characters) is counted, and
                  ``LOOKS`` of it count as one state, so that ``limits.pattern_states`` bounds the
-                 work, too.
+                 work, too. A state, and ``LOOKS_PER_STEP`` looks, are a step of the request's budget.
 Threads          immutable once made.
 Not here         automata of patterns (char_subsets, char_looks), lengths (char_lengths), which
                  patterns need an automaton (regex, json_schema.strings).
@@ -20,6 +20,7 @@ Not here         automata of patterns (char_subsets, char_looks), lengths (char_
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.utility cimport pair
 
+from ..budget cimport WorkBudget
 from ..pool cimport vector
 
 ctypedef pair[uint32_t, uint32_t] Range
@@ -55,20 +56,23 @@ cdef inline void draft_add(DraftC* draft, uint32_t low, uint32_t high, uint32_t 
 
 
 cdef class Bound:
-    """``limits.pattern_states`` at one place of a spec."""
+    """``limits.pattern_states`` at one place of a spec, and the budget that the work counts on."""
     cdef readonly uint64_t limit, looks
+    cdef readonly WorkBudget budget
     cdef readonly str pointer
     cdef object making      # what it is for, as in ``making``, or None
     cdef uint64_t told_at   # of how many states that is told next
 
     cdef int look(self, uint64_t looks) except -1
+    # called for each new state
     cdef int check(self, uint64_t states) except -1
+    cdef int compare(self, uint64_t states) except -1
 
 
 cdef class CharAutomaton:
     cdef StatesC states
 
-    cpdef CharAutomaton minimal(self)
+    cpdef CharAutomaton minimal(self, Bound bound=*)
 
 
 cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil

@@ -1,17 +1,20 @@
 from collections.abc import Iterable
 
+from ..budget import WorkBudget
 from ..ir import Grammar, Node, Ranges
 
 COSTLY_STATES: int
 Edges = list[tuple[Ranges, int]]
 
 class Bound:
-    """``limits.pattern_states`` at one place of a spec."""
+    """``limits.pattern_states`` at one place of a spec, and the budget that the work counts on."""
 
     limit: int
     looks: int
     pointer: str
-    def __init__(self, limit: int, pointer: str) -> None: ...
+    budget: WorkBudget
+    def __init__(self, limit: int, pointer: str, budget: WorkBudget | None = None) -> None:
+        """``budget`` None: one of its own."""
 
 class CharAutomaton:
     """States 0..n-1, start 0; none if nothing is accepted."""
@@ -28,7 +31,7 @@ class CharAutomaton:
     def accepts(self, text: str) -> bool: ...
     def trimmed(self) -> CharAutomaton:
         """The same texts, without the states that lead nowhere."""
-    def minimal(self) -> CharAutomaton:
+    def minimal(self, bound: Bound | None = None) -> CharAutomaton:
         """The same texts with the fewest states, or as it is where that takes too long."""
 
 def intersection(a: CharAutomaton, b: CharAutomaton, bound: Bound) -> CharAutomaton:

@@ -4,10 +4,10 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 from libcpp.utility cimport pair
 
+from ..budget cimport WorkBudget, spend
 from ..flat cimport CHARS, JSON_CHARS
 from ..ir cimport Grammar
 from ..pool cimport vector
-from ..turns cimport give_way
 from ..wordtable cimport WordTableC, table_clear, table_number, table_size
 
 from ..errors import LimitExceeded
@@ -16,20 +16,30 @@ from .charset import complement, normalise
 from .making import COSTLY_STATES, UNDER_WAY, tell_costly
 
 cdef uint64_t LOOKS = 64    # of it count as one state
+# looks that take about a microsecond: a member of a subset or a range takes some 30 ns
+cdef uint64_t LOOKS_PER_STEP = 32
 # ranges looked at to make an automaton minimal, which is never needed; formats take up to 100,000
 cdef uint64_t MINIMAL_LOOKS = 250_000
 
 cdef class Bound:
-    def __init__(self, limit, str pointer):
+    def __init__(self, limit, str pointer, WorkBudget budget=None):
+        """``budget`` None: one of its own."""
         self.limit, self.pointer, self.looks = limit, pointer, 0
+        self.budget = WorkBudget() if budget is None else budget
         self.making = UNDER_WAY.get()
         self.told_at = self.limit if self.making is None else min(self.limit, <uint64_t>COSTLY_STATES)
 
     cdef int look(self, uint64_t looks) except -1:
+        cdef uint64_t before = self.looks // LOOKS_PER_STEP
         self.looks += looks
-        return self.check(self.looks // LOOKS)
+        spend(self.budget, self.looks // LOOKS_PER_STEP - before)
+        return self.compare(self.looks // LOOKS)
 
     cdef int check(self, uint64_t states) except -1:
+        spend(self.budget, 1)
+        return self.compare(states)
+
+    cdef int compare(self, uint64_t states) except -1:
         if states > self.told_at:
             if states > self.limit:
                 raise LimitExceeded("pattern_states", self.limit, states, self.pointer)
@@ -83,7 +93,7 @@ cdef class CharAutomaton:
         if state_count(&self.states) == 0:
             return grammar.fail()
         for s in range(state_count(&self.states)):
-            give_way()
+            spend(g.budget, 1 + (self.states.first[s + 1] - self.states.first[s]) // 8)
             if self.states.final[s]:
                 finals.push_back(s)
             for k in range(self.states.first[s], self.states.first[s + 1]):
@@ -112,11 +122,14 @@ cdef class CharAutomaton:
             trim(&made.states)
         return made
 
-    cpdef CharAutomaton minimal(self):
+    cpdef CharAutomaton minimal(self, Bound bound=None):
         cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
         cdef bint is_done
+        cdef uint64_t looks = 0
         with nogil:
-            is_done = minimise(&self.states, &made.states)
+            is_done = minimise(&self.states, &made.states, &looks)
+        if bound is not None:
+            spend(bound.budget, looks // LOOKS_PER_STEP)
         return made if is_done else self
 
 
@@ -229,10 +242,10 @@ cdef void trim(StatesC* states) noexcept nogil:
     states.final.swap(out.final)
 
 
-cdef bint minimise(StatesC* states, StatesC* out) noexcept nogil:
+cdef bint minimise(StatesC* states, StatesC* out, uint64_t* looks) noexcept nogil:
     """Moore's algorithm; a step costs all moves, and few are needed. False if it takes too long."""
     cdef uint32_t n = state_count(states), s, k, r, before = 0, count
-    cdef uint64_t step = 0, looks = 0
+    cdef uint64_t step = 0
     cdef vector[uint32_t] part, refined, key
     cdef WordTableC known
     cdef DraftC draft
@@ -247,9 +260,9 @@ cdef bint minimise(StatesC* states, StatesC* out) noexcept nogil:
     refined.resize(n)
     while before < count:
         before = count
-        looks += step
-        if looks > MINIMAL_LOOKS:
+        if looks[0] + step > MINIMAL_LOOKS:
             return False
+        looks[0] += step
         table_clear(&known)
         for s in range(n):
             joined.first.clear()
@@ -311,7 +324,6 @@ def intersection(CharAutomaton a, CharAutomaton b, Bound bound):
         return made
     table_number(&ids, key, 2)
     while s < table_size(&ids):
-        give_way()
         left, right = ids.words[ids.off[s]], ids.words[ids.off[s] + 1]
         made.states.final.push_back(a.states.final[left] & b.states.final[right])
         for i in range(a.states.first[left], a.states.first[left + 1]):

@@ -7,12 +7,16 @@ Not here   bounds that the counts of a pattern can take over (json_schema.string
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from ..budget cimport spend
 from ..pool cimport vector
 from ..wordtable cimport WordTableC, table_number, table_size
 from .char_automaton cimport NO_STATE, Bound, CharAutomaton, MoveC, StatesC, finish, state_count, trim
 
 # lengths tried to find one from which on all occur; people's patterns need fewer than 10
 cdef uint32_t STEADY = 64
+# moves that are copied, and that are looked at, in about a microsecond
+cdef uint32_t MOVES_PER_STEP = 16
+cdef uint32_t LOOKED_PER_STEP = 256
 
 
 def with_length(CharAutomaton automaton, minimum, maximum, Bound bound):
@@ -30,6 +34,7 @@ def with_length(CharAutomaton automaton, minimum, maximum, Bound bound):
     table_number(&ids, key, 2)
     while s < table_size(&ids):
         state, count = ids.words[ids.off[s]], ids.words[ids.off[s] + 1]
+        spend(bound.budget, (automaton.states.first[state + 1] - automaton.states.first[state]) // MOVES_PER_STEP)
         made.states.final.push_back(automaton.states.final[state] & <uint8_t>(count >= least))
         made.states.first.push_back(<uint32_t>made.states.moves.size())
         if not is_bounded or count < cap:
@@ -61,6 +66,7 @@ def bounded_node(grammar, CharAutomaton automaton, minimum, maximum, Bound bound
     if minimum <= shortest:
         minimum = 0
     if minimum:
+        spend(bound.budget, STEADY * automaton.states.moves.size() // LOOKED_PER_STEP)
         steady = steady_from(&automaton.states)
         if steady == NO_STATE or (maximum is not None and maximum - minimum < steady):
             counted, minimum = with_length(automaton, minimum, None, bound), 0

@@ -59,7 +59,7 @@ cdef class Behind:
             self.find(tree.body)
         elif isinstance(tree, Look) and id(tree.body) not in self.numbers:
             self.numbers[id(tree.body)] = len(self.automata)
-            self.automata.append(small(looked(cat((ANYTHING, tree.body)), self.bound, False)))
+            self.automata.append(small(looked(cat((ANYTHING, tree.body)), self.bound, False), self.bound))
         return 0
 
 
@@ -413,8 +413,8 @@ cdef class Looker:
         return self.entries[k]
 
 
-cdef CharAutomaton small(CharAutomaton automaton):
-    return automaton.minimal() if state_count(&automaton.states) <= SMALL else automaton
+cdef CharAutomaton small(CharAutomaton automaton, Bound bound):
+    return automaton.minimal(bound) if state_count(&automaton.states) <= SMALL else automaton
 
 
 cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil:

@@ -8,7 +8,6 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
 from ..pool cimport vector
-from ..turns cimport give_way
 from ..wordtable cimport WordTableC, table_number, table_size
 from .char_automaton cimport Bound, CharAutomaton, DraftC, StatesC, append_state, draft_add, finish, trim
 from .char_looks cimport looked
@@ -28,7 +27,7 @@ def from_tree(tree, Bound bound, *, bint search):
     cdef uint32_t start = made.state()
     cdef uint32_t final = made.add(cat((ANYTHING, tree, ANYTHING)) if search else tree, start)
     if made.looks:
-        return looked(cat((ANYTHING, tree, ANYTHING)) if search else tree, bound, search).minimal()
+        return looked(cat((ANYTHING, tree, ANYTHING)) if search else tree, bound, search).minimal(bound)
     index(&made.nfa)
     determinise(&made.nfa, start, final, bound, &out.states)
     trim(&out.states)
@@ -54,7 +53,6 @@ cdef int determinise(NfaC* nfa, uint32_t start, uint32_t final, Bound bound, Sta
     close(nfa, &members, AT_START)
     bound.look(members.size())
     while True:
-        give_way()
         end = members
         close(nfa, &end, AT_END if s else AT_START | AT_END)
         bound.look(end.size())

@@ -6,6 +6,7 @@ Representation   the nodes below one root, children first, as in ``ir``; childre
                  A fragment may hold nothing at all, which means what its maker says.
 Invariants       I1 no references to rules, no captures, no dispatch, no token sets.
                  I2 immutable; shared between grammars and threads.
+                 I3 a grammar pays the same steps of its budget for one, made or kept.
 Cost             putting it into a grammar: linear in its nodes and edges.
 
 ``Fragments`` is a bounded table of them by what they were made from, the least recently used going
@@ -25,7 +26,7 @@ cdef class Fragment:
     cdef vector[NodeC] nodes
     cdef vector[uint32_t] pool
     cdef Py_ssize_t key_words
-    cdef int64_t steps      # of making it, which every compile that uses it is charged; 0 from a store
+    cdef int64_t steps      # of a budget that making it took
 
     cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1
     cdef uint32_t put_into(self, Grammar grammar) except? 0xFFFFFFFF
@@ -35,9 +36,10 @@ cdef class Fragment:
 
 cdef class Recipe:
     """What makes one fragment."""
-    cdef WorkBudget budget      # of the compile that makes it
+    cdef WorkBudget budget  # of the request that asks for it
 
     cdef Fragment make(self)
+    cdef Fragment run(self)     # the same, with its steps
 
 
 cdef class Fragments:
@@ -51,6 +53,7 @@ cdef class Fragments:
     cdef Fragment recall(self, tuple key)
     # what is here, or in the grammar's store, or is made; two threads do not make the same
     cdef Fragment get(self, Grammar grammar, tuple key, Recipe recipe)
+    cdef Fragment make(self, Grammar grammar, tuple key, Recipe recipe)
     cdef int keep(self, tuple key, Fragment fragment) except -1
 
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int64_t, uint32_t
 
-from ..budget cimport WorkBudget, spend, spent
+from ..budget cimport spend, spent
 from ..flat cimport ALT, BOUNDED, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
 from ..ir cimport NO_NODE, Grammar
 from ..pool cimport vector
@@ -20,6 +20,8 @@ TABLES = []
 
 # what a key and its entry take without their texts
 cdef Py_ssize_t KEY_WORDS = 100
+# operands that are copied in about a microsecond
+cdef size_t WORDS_PER_STEP = 256
 
 
 cdef Fragment fragment_of(Grammar grammar, uint32_t node):
@@ -88,6 +90,7 @@ cdef class Fragment:
         cdef NodeC* node
         cdef uint32_t* words
         cdef uint32_t j, k, step, off, a, n
+        spend(grammar.budget, self.pool.size() // WORDS_PER_STEP)
         numbers.resize(self.nodes.size())
         for j in range(<uint32_t>self.nodes.size()):
             # equal content is met by its own node: what was composed once is composed as it stands
@@ -125,6 +128,14 @@ cdef class Recipe:
     cdef Fragment make(self):
         raise NotImplementedError
 
+    cdef Fragment run(self):
+        cdef int64_t begun = spent(self.budget)
+        cdef Fragment made = self.make()
+        # a recipe may do without a part that is too large: not for want of budget
+        spend(self.budget, 0)
+        made.steps = spent(self.budget) - begun
+        return made
+
 
 cdef class Fragments:
     def __init__(self, str name, Py_ssize_t most):
@@ -148,27 +159,28 @@ cdef class Fragments:
 
     cdef Fragment get(self, Grammar grammar, tuple key, Recipe recipe):
         cdef Fragment found = self.recall(key)
-        cdef WorkBudget budget = grammar.budget
-        cdef int64_t begun = spent(budget)
-        if found is not None:
-            spend(budget, found.steps)
-            return found
-        recipe.budget = budget
-        mine = self.flights.begin(key)
+        cdef int64_t begun = spent(grammar.budget)
+        if found is None:
+            found = self.make(grammar, key, recipe)
+        spend(grammar.budget, max(0, found.steps - (spent(grammar.budget) - begun)))
+        return found
+
+    cdef Fragment make(self, Grammar grammar, tuple key, Recipe recipe):
+        cdef Fragment found = None
+        recipe.budget = grammar.budget
+        mine, is_made = self.flights.begin(key), False
         try:
             found = self.recall(key)
-            if found is not None:
-                spend(budget, found.steps)
-            else:
+            if found is None:
                 patterns = grammar.shared.get(PATTERNS)
                 if patterns is None:
-                    found = recipe.make()
+                    found = recipe.run()
                     self.keep(key, found)
                 else:
                     found = patterns.of_grammar(grammar.shared).get(self, key, recipe)
-                found.steps = spent(budget) - begun
+            is_made = True
         finally:
-            self.flights.end(key, mine)
+            self.flights.end(key, mine, is_made=is_made)
         return found
 
     cdef int keep(self, tuple key, Fragment fragment) except -1:

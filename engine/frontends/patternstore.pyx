@@ -9,7 +9,7 @@ Representation   key: "patterns/<version>/<class>/<hash of what it is made from>
                  What it is made from holds whatever its maker reads, limits included; the hash adds the
                  version of Unicode's tables, which are the interpreter's.
                  class: "slow" where a reading by itself is worth it; "quick" is only loaded ahead.
-                 value: nanoseconds that making it took u64 | fragmentbytes.
+                 value: microseconds that making it took u32 | steps of a budget u32 | fragmentbytes.
 Invariants       I1 what can't be written down exactly is not shared.
                  I2 no text of a pattern lies in the store's keys.
                  I3 once the store is not trusted nothing that came from it is kept.
@@ -28,6 +28,7 @@ import unicodedata
 from decimal import Decimal
 from fractions import Fraction
 from hashlib import blake2b
+from struct import Struct
 
 from ..artifact_version import ARTIFACT_VERSION
 from ..prefetching import MOST_AHEAD, load_ahead
@@ -52,6 +53,10 @@ MOST_TOOK_NS = 60_000_000_000
 MOST_BYTES = 1_000_000
 #: bytes of patterns that were loaded ahead and not asked for yet; a value more may be
 MOST_AHEAD_BYTES = 8 << 20
+
+# of a value; what either of its words holds at most
+HEAD = Struct("<II")
+MOST_WORD = 0xFFFFFFFF
 
 SLOW = b"patterns/%d/slow" % ARTIFACT_VERSION
 QUICK = b"patterns/%d/quick" % ARTIFACT_VERSION
@@ -204,7 +209,7 @@ cdef class GrammarPatterns:
             if found is not None and not self.is_audited():
                 self._patterns.keep(table, key, found)
                 return found
-        making = Making(self, name, None if found is None else value[8:])
+        making = Making(self, name, None if found is None else value[HEAD.size:])
         under_way = UNDER_WAY.set(making)
         try:
             found = making.run(recipe)
@@ -229,8 +234,11 @@ cdef class GrammarPatterns:
         return value
 
     def _fragment(self, bytes value):
-        cdef Fragment found = fragment_from(value[8:]) if len(value) > 8 else None
-        saved_ns = 0 if found is None else min(int.from_bytes(value[:8], "little"), MOST_TOOK_NS)
+        cdef Fragment found = fragment_from(value[HEAD.size:]) if len(value) > HEAD.size else None
+        saved_ns = 0
+        if found is not None:
+            took_us, found.steps = HEAD.unpack_from(value)
+            saved_ns = min(1000 * took_us, MOST_TOOK_NS)
         self._patterns.count(hits=found is not None, rejected=found is None, saved_ns=saved_ns)
         return found
 
@@ -309,7 +317,7 @@ class Making:
     def run(self, Recipe recipe):
         """Makes it, and shares it. Of the time only this thread's own work counts."""
         cdef uint64_t took_ns, start = time.thread_time_ns()
-        cdef Fragment fragment = recipe.make()
+        cdef Fragment fragment = recipe.run()
         took_ns = time.thread_time_ns() - start
         least_ns = LEAST_GAIN * AHEAD_NS
         if self._name is None:
@@ -317,11 +325,11 @@ class Making:
         if self._expected is not None:
             self._patterns.audited(bytes_of_fragment(fragment) == self._expected)
         if not fragment.is_nothing() and (self._has_lease or self._expected is not None or took_ns >= least_ns):
-            self._share(bytes_of_fragment(fragment), took_ns)
+            self._share(bytes_of_fragment(fragment), took_ns, fragment.steps)
         return fragment
 
-    def _share(self, bytes data, took_ns):
-        value = int(took_ns).to_bytes(8, "little") + data
+    def _share(self, bytes data, took_ns, steps):
+        value = HEAD.pack(min(took_ns // 1000, MOST_WORD), min(steps, MOST_WORD)) + data
         self._patterns.offer(self._name, value, took_ns, is_awaited=self._has_lease)
 
     def is_costly(self):
@@ -331,7 +339,7 @@ class Making:
         self._is_asked = True
         value, found, self._has_lease = self._patterns.from_others(self._name)
         if found is not None and self._patterns.is_audited():
-            self._expected = value[8:]
+            self._expected = value[HEAD.size:]
         elif found is not None:
             self.delivered = found
             raise Delivered

@@ -63,11 +63,12 @@ def build_regex(
         SpecError, UnsupportedSchema, LimitExceeded: see ``regex_syntax.parse``; LimitExceeded:
         ``pattern_states``.
     """
+    grammar.budget.spend(len(pattern))
     tree = parse(pattern, pointer=pointer, limits=grammar.limits, looks=looks)
     plain = whole(tree, search=False)
     if plain is not None:
         return emit(grammar, plain, inside_json)
-    bound = Bound(grammar.limits.pattern_states, pointer)
+    bound = Bound(grammar.limits.pattern_states, pointer, grammar.budget)
     rest, least, most = with_lengths(cat((START, tree, END)))
     found = from_tree(rest, bound, search=False)
     return bounded_node(grammar, found, least, most, bound, inside_json=inside_json)
@@ -80,6 +81,7 @@ def build_search(grammar: Grammar, pattern: str, *, pointer: str = "") -> Node:
     Raises:
         as ``build_regex``.
     """
+    grammar.budget.spend(len(pattern))
     tree = parse(pattern, pointer=pointer, limits=grammar.limits)
     return emit_search(grammar, tree, pointer)
 
@@ -90,15 +92,17 @@ def emit_search(grammar: Grammar, tree: Tree, pointer: str) -> Node:
         return emit(grammar, plain, True)
     limit = grammar.limits.pattern_states
     if plain is None:
-        bound = Bound(limit, pointer)
+        bound = Bound(limit, pointer, grammar.budget)
         rest, least, most = with_lengths(tree)
         return bounded_node(grammar, search_automaton(rest, bound), least, most, bound)
     refusal: LimitExceeded | None = None
     try:
-        found = search_automaton(tree, Bound(limit, pointer))
+        found = search_automaton(tree, Bound(limit, pointer, grammar.budget))
         if found.size <= SEARCH_STATES:
             return found.to_node(grammar)
     except LimitExceeded as error:
+        if error.limit != "pattern_states":
+            raise
         refusal = error
     for each in (plain, factored(plain)):
         if _places(each) <= SEARCH_PLACES:

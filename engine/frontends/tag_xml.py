@@ -195,7 +195,7 @@ class XmlBuilder:
 
     def _names(self, listed: list[str]) -> Node:
         """Names of additional keys."""
-        bound = Bound(self.g.limits.pattern_states, self.made.place)
+        bound = Bound(self.g.limits.pattern_states, self.made.place, self.g.budget)
         tree = parse("[a-zA-Z_][a-zA-Z0-9_]*", pointer="", limits=self.g.limits)
         names = from_tree(tree, bound, search=False)
         return intersection(names, excluding(listed), bound).to_node(self.g, inside_json=False)
@@ -347,7 +347,7 @@ class XmlBuilder:
     def _matching(
         self, patterns: list[str], least: int, most: int | None, guard: str, place: str
     ) -> Node:
-        bound = Bound(self.g.limits.pattern_states, place)
+        bound = Bound(self.g.limits.pattern_states, place, self.g.budget)
         ends = cat([Chars(((ord(c), ord(c)),)) for c in guard])
         found: CharAutomaton = complement(from_tree(ends, bound, search=True))
         for pattern in patterns:

@@ -8,7 +8,15 @@ reading      which keywords constrain, and which say nothing
 report       all of it, for people
 """
 
-from .relax import MOST_ROUNDS, Relaxation, Relaxed, relax
+from .relax import MOST_ROUNDS, Relaxation, Relaxations, Relaxed, relax
 from .report import Report, check_json_schema
 
-__all__ = ["MOST_ROUNDS", "Relaxation", "Relaxed", "Report", "check_json_schema", "relax"]
+__all__ = [
+    "MOST_ROUNDS",
+    "Relaxation",
+    "Relaxations",
+    "Relaxed",
+    "Report",
+    "check_json_schema",
+    "relax",
+]

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
+from ..budget import WorkBudget
 from ..compiler import Compiler
 from ..errors import EngineError, LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
@@ -21,7 +22,7 @@ from ..inspection import inspect
 from ..ir import Grammar
 from ..matcher import Matcher
 from .reading import Keyword, keywords_of
-from .relax import Relaxation, relax
+from .relax import Relaxation, Relaxations, relax
 
 #: refusals that are looked for; who writes schemas wants to know them all
 MOST_REFUSED = 1_000
@@ -136,13 +137,28 @@ def _cost_lines(cost: Cost) -> list[str]:
     ]
 
 
-def check_json_schema(schema: Any, compiler: Compiler) -> Report:
-    """Looks at a schema as ``compiler.compile_json_schema`` would. Raises nothing for a schema."""
-    relaxation = relax(schema, limits=compiler.limits, most=MOST_REFUSED)
+def check_json_schema(
+    schema: Any,
+    compiler: Compiler,
+    *,
+    relaxations: Relaxations | None = None,
+    budget: WorkBudget | None = None,
+) -> Report:
+    """Looks at a schema as ``compiler.compile_json_schema`` would. Raises nothing for a schema.
+
+    Args:
+        relaxations: where relaxations are remembered, if they are.
+        budget: the request's; None: one of its own.
+    """
+    budget = WorkBudget(compiler.limits) if budget is None else budget
+    if relaxations is None:
+        relaxation = relax(schema, limits=compiler.limits, most=MOST_REFUSED, budget=budget)
+    else:
+        relaxation = relaxations.of(schema, most=MOST_REFUSED, budget=budget)
     error, cost = relaxation.error, None
     if error is None:
         try:
-            cost = measure(relaxation.schema, compiler)
+            cost = measure(relaxation.schema, compiler, budget)
         except (SpecError, LimitExceeded) as found:
             error = found
     enforced = _enforced(relaxation.schema) if cost else {}
@@ -186,12 +202,12 @@ def _refused(relaxation: Relaxation) -> tuple[Refused, ...]:
     return tuple(Refused(*refused, tuple(places)) for refused, places in found.items())
 
 
-def measure(schema: Any, compiler: Compiler) -> Cost:
+def measure(schema: Any, compiler: Compiler, budget: WorkBudget | None = None) -> Cost:
     """Compiles the schema, makes the first mask, and counts."""
     words = compiler.vocabulary.words
     bitmask = memoryview(bytearray(4 * words)).cast("i", (1, words))
     start = time.perf_counter()
-    compiled = compiler.compile_json_schema(schema)
+    compiled = compiler.compile_json_schema(schema, budget=budget)
     made = time.perf_counter()
     Matcher(compiled).fill_bitmask(bitmask)
     masked = time.perf_counter()

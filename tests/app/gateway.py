@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
@@ -64,14 +64,17 @@ class Gateway:
         return httpx.post(address, content=content, timeout=PATIENCE, **options)
 
     @contextmanager
-    def raw_request(self, body: Any) -> Iterator[socket.socket]:
+    def raw_request(
+        self, body: Any, headers: Mapping[str, str] | None = None
+    ) -> Iterator[socket.socket]:
         """A chat completion that was sent and is not waited for; leaving closes the connection."""
         content = json.dumps(body).encode()
         address = httpx.URL(self.url)
         head = (
             "POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\n"
-            f"content-type: application/json\r\ncontent-length: {len(content)}\r\n\r\n"
+            f"content-type: application/json\r\ncontent-length: {len(content)}\r\n"
         )
+        head += "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items()) + "\r\n"
         with socket.create_connection((address.host, address.port or 80), PATIENCE) as connection:
             connection.sendall(head.encode() + content)
             yield connection

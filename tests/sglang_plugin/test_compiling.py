@@ -11,7 +11,7 @@ from adapters.sglang_plugin import compiling
 from adapters.sglang_plugin.compiling import Compilations
 from adapters.sglang_plugin.requests import Wanted, compile_wanted
 from adapters.sglang_plugin.settings import Settings
-from engine import Compiled, Compiler, SpecError
+from engine import Compiled, Compiler, SpecError, WorkBudget
 from tests.engine.frontends.random_schemas import byte_vocabulary
 
 GOOD, BAD = Wanted("regex", "a+"), Wanted("regex", "(")
@@ -33,10 +33,10 @@ class Gate:
         self.opened = threading.Event()
         self.entered = 0
 
-        def compile_late(compiler: Compiler, wanted: Wanted) -> Compiled:
+        def compile_late(compiler: Compiler, wanted: Wanted, budget: WorkBudget) -> Compiled:
             self.entered += 1
             assert self.opened.wait(60)
-            return compile_wanted(compiler, wanted)
+            return compile_wanted(compiler, wanted, budget)
 
         monkeypatch.setattr(compiling, "compile_wanted", compile_late)
 
@@ -58,8 +58,8 @@ def test_what_the_compiler_disowns_is_not_handed_out(
     compiler = compilations._compiler
     if when != "before":
 
-        def disown(compiler: Compiler, wanted: Wanted) -> Compiled:
-            made = compile_wanted(compiler, wanted)
+        def disown(compiler: Compiler, wanted: Wanted, budget: WorkBudget) -> Compiled:
+            made = compile_wanted(compiler, wanted, budget)
             compiler._forget_grammars()
             return made
 
@@ -94,6 +94,32 @@ def test_cancelling_one_leaves_the_others(
     assert first.cancel()
     gate.opened.set()
     assert isinstance(second.result(60)[0], Compiled)
+
+
+def test_cancelling_all_ends_the_compilation(
+    compilations: Compilations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entered, ended = threading.Event(), threading.Event()
+
+    def compile_for_ever(compiler: Compiler, wanted: Wanted, budget: WorkBudget) -> Compiled:
+        entered.set()
+        try:
+            while not ended.wait(0.001):
+                budget.spend(1)
+        finally:
+            ended.set()
+        raise AssertionError
+
+    monkeypatch.setattr(compiling, "compile_wanted", compile_for_ever)
+    futures = [start(compilations, GOOD), start(compilations, GOOD)]
+    assert entered.wait(60)
+    assert futures[0].cancel() and not ended.is_set()
+    assert futures[1].cancel()
+    # another one does not join what was cancelled
+    monkeypatch.undo()
+    assert isinstance(start(compilations, GOOD).result(60)[0], Compiled)
+    assert ended.wait(60)
+    assert compilations.counts["compile_failures"] == 0
 
 
 def test_what_nobody_waits_for_any_more_is_not_compiled(

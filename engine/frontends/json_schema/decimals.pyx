@@ -66,9 +66,9 @@ cdef object decimals_between(
     divisors = [divisor_of(number, whole) for number in multiples + foreign]
     # a number may leave any remainder of their least common multiple, and each is a state
     common = lcm(*[p for p, _ in divisors])
-    bound.check(<uint64_t>min(common, 1 << 63))
+    bound.compare(<uint64_t>min(common, 1 << 63))
     for p, q in divisors:
-        bound.check(0 if p <= MOST_DIVISOR else <uint64_t>1 << 63)
+        bound.compare(0 if p <= MOST_DIVISOR else <uint64_t>1 << 63)
         form.add_divisor(p, q)
     for number in ([low] if form.low else []) + ([high] if form.high else []) + barred:
         form.add_compared(number)
@@ -141,12 +141,12 @@ cdef class Form:
                 c = 0x2E if digit < 0 else <uint32_t>(0x30 + digit)
                 number = table_number(&numbers, after.data(), after.size())
                 draft_add(&draft, c, c, number)
-                bound.check(table_size(&numbers))
+                bound.compare(table_size(&numbers))
             append_state(&draft, &made.states)
             s += 1
         finish(&made.states)
         trim(&made.states)
-        return made.minimal()
+        return made.minimal(bound)
 
     cdef bint digit(self, const uint32_t* state, uint32_t digit, uint32_t* after) noexcept nogil:
         """Writes the state behind a digit; False: none may stand there."""

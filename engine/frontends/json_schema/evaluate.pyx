@@ -255,8 +255,8 @@ cdef class Evaluator(Judge):
         if pattern not in self._automata:
             pointer = named.pointer()
             tree = parse(pattern, pointer=pointer, limits=self.limits)
-            automaton = search_automaton(tree, Bound(self.limits.pattern_states, pointer))
-            self._automata[pattern] = automaton.minimal()
+            bound = Bound(self.limits.pattern_states, pointer, self.budget)
+            self._automata[pattern] = search_automaton(tree, bound).minimal(bound)
         return self._automata[pattern]
 
     # -- differences ------------------------------------------------------------------------------

@@ -192,7 +192,7 @@ cdef class_automaton(Composition reader, tuple path, Named named):
         own = reader.pattern(named)
         if not path[len(path) - 1][1]:
             own = without(own)
-        bound = Bound(reader.limits.pattern_states, named.pointer())
+        bound = Bound(reader.limits.pattern_states, named.pointer(), reader.budget)
         found = intersection(reader._classes.get(path[:-1], own), own, bound)
         reader._classes[path] = found
     return found

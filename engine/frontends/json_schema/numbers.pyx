@@ -79,7 +79,7 @@ cdef chosen(g, Numbers numbers, low, high, bint whole):
     """Numbers low..high of which not all are allowed."""
     cdef list multiples = decimals_of(numbers.multiples), foreign = decimals_of(numbers.foreign), parts = []
     cdef list barred = [Decimal(repr(value)) for value in numbers.barred]
-    bound = Bound(g.limits.pattern_states, pointer_of(numbers))
+    bound = Bound(g.limits.pattern_states, pointer_of(numbers), g.budget)
     if low is not None and high is not None:
         if low > high:
             return g.fail()
@@ -153,7 +153,7 @@ cdef chosen_magnitude(
             return node
         try:
             found = decimals_between(
-                low, Decimal(10**WHOLE - 1), multiples, foreign, barred, True, Bound(POINTED_STATES, ""),
+                low, Decimal(10**WHOLE - 1), multiples, foreign, barred, True, Bound(POINTED_STATES, "", g.budget),
                 g.budget)
         except LimitExceeded as error:
             if error.limit != "pattern_states":

@@ -131,7 +131,7 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
             return emit_search(grammar, bounded, pointer)
         rest, low, high = with_lengths(tree)
         if rest is not tree:
-            bound = Bound(grammar.limits.pattern_states, pointer)
+            bound = Bound(grammar.limits.pattern_states, pointer, grammar.budget)
             found = search_automaton(rest, bound)
             return bounded_node(grammar, found, max(minimum, low), least(maximum, high), bound)
     for each in strings.patterns:
@@ -142,7 +142,7 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
         automata.append(without(evaluator.pattern(each)))
     if strings.barred:
         automata.append(excluding(strings.barred))
-    bound = Bound(grammar.limits.pattern_states, place_of(strings))
+    bound = Bound(grammar.limits.pattern_states, place_of(strings), grammar.budget)
     # a complement may have states that lead nowhere
     found = automata[0].trimmed() if is_barred else automata[0]
     for other in automata[1:]:

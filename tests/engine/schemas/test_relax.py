@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from engine import LimitExceeded, Limits, SpecError, UnsupportedSchema, relax
+from engine import (
+    Cancelled,
+    LimitExceeded,
+    Limits,
+    Relaxations,
+    SpecError,
+    UnsupportedSchema,
+    WorkBudget,
+    relax,
+)
 from engine.schemas import MOST_ROUNDS
 
 #: what no engine can enforce, however good it becomes: it leaves the document
@@ -100,3 +109,44 @@ def test_what_is_left_alone_stays_refused_at_its_place():
     found = relax(schema)
     assert isinstance(found.error, UnsupportedSchema)
     assert found.schema == schema
+
+
+def test_a_relaxation_is_remembered() -> None:
+    """REGRESSION: a schema was relaxed anew with every request that had it."""
+    kept, schema = Relaxations(Limits()), {"anyOf": [{"items": AWAY}, {"type": "null"}]}
+    budgets = [WorkBudget(), WorkBudget()]
+    made, again = (kept.of(schema, budget=budget) for budget in budgets)
+    assert made == again == relax(schema) and made.places
+    assert budgets[0].spent > 0 == budgets[1].spent
+    assert (kept.stats()["relaxations_made"], kept.stats()["relaxation_hits"]) == (1, 1)
+    assert kept.of(schema, extra_keys="last", budget=WorkBudget()).places
+    assert kept.stats()["relaxations"] == 2
+
+
+def test_so_many_bytes_of_relaxations_are_kept() -> None:
+    schemas = [{"title": str(n), "items": AWAY} for n in range(3)]
+    kept = Relaxations(Limits())
+    kept.of(schemas[0], budget=WorkBudget())
+    size = kept.stats()["relaxation_bytes"]
+    for most, held in ((2 * size, 2), (2 * size - 1, 1), (size, 1), (size - 1, 0)):
+        kept = Relaxations(Limits(), most_bytes=most)
+        for schema in schemas:
+            kept.of(schema, budget=WorkBudget())
+        assert kept.stats()["relaxations"] == held
+        assert kept.stats()["relaxation_bytes"] <= most
+
+
+def test_what_the_budget_decided_is_remembered_only_if_it_was_whole() -> None:
+    limits = Limits(compile_steps=50)
+    kept, schema = Relaxations(limits), {"items": AWAY, "enum": list(range(50))}
+    part = WorkBudget(limits)
+    part.spend(1)
+    for budget, count in ((part, 0), (WorkBudget(limits), 1)):
+        error = kept.of(schema, budget=budget).error
+        assert isinstance(error, LimitExceeded) and error.limit == "compile_steps"
+        assert kept.stats()["relaxations"] == count
+    cancelled = WorkBudget(limits)
+    cancelled.cancel()
+    with pytest.raises(Cancelled):
+        kept.of({"items": AWAY, "enum": list(range(2_000))}, budget=cancelled)
+    assert kept.stats()["relaxations"] == 1

@@ -1,0 +1,150 @@
+"""Threads for compiles, shared fairly between clients.
+
+A compile takes a millisecond or, of a costly schema, up to a second of one core (``Limits.
+compile_steps``), and threads that compile take turns at one interpreter lock. So few threads
+compile, one client has one of them less than there are, and clients that wait take turns. Whatever
+is kept is found beforehand, in other threads (planning), and never waits here.
+
+Invariants   I1 a request that nobody waits for any more ends its compile: cancelling ``run``
+                cancels the budget. Its thread counts as taken until it has ended.
+             I2 nobody waits while a thread is free that he may have.
+Threads      the event loop; the work runs in threads of its own.
+"""
+
+import asyncio
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from engine import Limits, WorkBudget
+
+from ..errors import ApiError
+
+Result = TypeVar("Result")
+
+#: threads, and compiles that one client may have waiting, where settings say nothing else
+THREADS, QUEUE = 2, 512
+#: compiles of all clients that wait: each holds its request, 4 MB at most and some KB as a rule
+MOST_WAITING = 4_096
+#: seconds after which a client may try again; most compiles are over by then
+RETRY_AFTER = 1
+
+
+class Compiles:
+    """One for an app.
+
+    Args:
+        limits: the compiler's; each request has a budget of ``compile_steps``.
+        threads: compiles that run at once; one client has all but one, and one at least.
+        queue: compiles that one client may have waiting.
+    """
+
+    def __init__(self, limits: Limits, *, threads: int = THREADS, queue: int = QUEUE) -> None:
+        self._limits = limits
+        self._pool = ThreadPoolExecutor(threads, "compile")
+        self._free, self._share, self._queue = threads, max(1, threads - 1), queue
+        self._running: Counter[str] = Counter()
+        # clients in the order of their turns
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._budgets: set[WorkBudget] = set()
+        self._counts = dict.fromkeys(("started", "cancelled", "rejected"), 0)
+
+    async def run(self, client: str, work: Callable[[WorkBudget], Result]) -> Result:
+        """What ``work`` returns, or raises, of the budget that it is called with.
+
+        Raises:
+            ApiError: 429, the client has too many compiles waiting.
+        """
+        await self._take(client)
+        loop, budget = asyncio.get_running_loop(), WorkBudget(self._limits)
+        self._budgets.add(budget)
+        self._counts["started"] += 1
+        made = self._pool.submit(work, budget)
+        made.add_done_callback(lambda _: loop.call_soon_threadsafe(self._give_back, client, budget))
+        try:
+            return await asyncio.wrap_future(made)
+        except asyncio.CancelledError:
+            self._counts["cancelled"] += 1
+            budget.cancel()
+            raise
+
+    async def aclose(self) -> None:
+        """Ends what runs; to be called when no request is left."""
+        for budget in self._budgets:
+            budget.cancel()
+        await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
+
+    def stats(self) -> dict[str, int]:
+        """Counters since start, and what runs and waits now."""
+        waiting = sum(map(len, self._waiting.values()))
+        return {**self._counts, "running": self._running.total(), "waiting": waiting}
+
+    # -- turns -------------------------------------------------------------------------------------
+    async def _take(self, client: str) -> None:
+        """A thread for the client, when it is his turn."""
+        if self._may_run(client):
+            self._start(client)
+            return
+        mine = self._waiting.get(client, ())
+        if len(mine) >= self._queue or sum(map(len, self._waiting.values())) >= MOST_WAITING:
+            self._counts["rejected"] += 1
+            raise _too_many()
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(client, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._leave(client, turn)
+            else:
+                self._stop(client)
+            raise
+
+    def _may_run(self, client: str) -> bool:
+        return self._free > 0 and self._running[client] < self._share
+
+    def _start(self, client: str) -> None:
+        self._free -= 1
+        self._running[client] += 1
+
+    def _stop(self, client: str) -> None:
+        """A thread is free again: the next one's turn."""
+        self._free += 1
+        self._running[client] -= 1
+        self._running += Counter()  # without those that have none
+        for other in list(self._waiting):
+            while other in self._waiting and self._may_run(other):
+                self._waiting.move_to_end(other)
+                turn = self._waiting[other][0]
+                self._leave(other, turn)
+                if not turn.done():
+                    self._start(other)
+                    turn.set_result(None)
+
+    def _leave(self, client: str, turn: "asyncio.Future[None]") -> None:
+        mine = self._waiting.get(client)
+        if mine is not None and turn in mine:
+            mine.remove(turn)
+            if not mine:
+                del self._waiting[client]
+
+    def _give_back(self, client: str, budget: WorkBudget) -> None:
+        self._budgets.discard(budget)
+        self._stop(client)
+
+
+def without_work() -> WorkBudget:
+    """A budget that cancels a compile at its first step: what is kept is found, and no more."""
+    budget = WorkBudget(Limits(compile_steps=0))
+    budget.cancel()
+    return budget
+
+
+def _too_many() -> ApiError:
+    return ApiError(
+        429,
+        "Too many of your requests wait for their schemas to be compiled. Try again later.",
+        code="rate_limit_exceeded",
+        headers={"Retry-After": str(RETRY_AFTER)},
+    )
