@@ -6,9 +6,8 @@ from .hashing cimport MISSING
 from .pool cimport vector
 from .safety cimport ANY_PHASE, SafeC
 from .triplemaker cimport SlotC, TripleMaker, clear_ids, pack_bits, set_below, sort_exits
-from .triples cimport TripleC
 from .vocabulary cimport TrieNode
-from .wordtable cimport WordTableC, table_number, table_size
+from .wordtable cimport WordTableC, table_number
 
 # With more members, to find what each always takes costs more than the nodes that it skips.
 cdef size_t SAFE_MEMBERS = 16
