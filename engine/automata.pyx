@@ -169,8 +169,11 @@ cdef class Automata:
             known = make_shared[AutomatonC]()
             known.get().high, known.get().low = digest.high, digest.low
             known.get().took_ns = nanoseconds() - start_ns
-            known.get().drafts = drafts
+            known.get().drafts.swap(drafts)
             self.table.add(known)
+            self.append(rule, &known.get().drafts)
+            self.measure(rule)
+            return True
         if kind == COUNTED_RULE:
             loop = drafts
             self.make_counted(&loop)

@@ -28,8 +28,10 @@ cdef uint32_t MINIMISED_STATES = 4096
 cdef struct WorkC:
     # what is found out about one state after the other; its vectors are kept for the next
     ClosureC* scratch         # NULL: targets are left as they are, not closed
-    WordTableC targets        # sets of targets before empty moves: most come again and again
+    # sets of targets before empty moves come again and again, and most are one state
+    WordTableC targets
     vector[uint32_t] closed   # by their number: the set that they lead to
+    vector[uint32_t] single   # by state: the set that it leads to alone, DEAD: not known yet
     vector[EdgeC] byte_edges, symbols
     vector[ByteEdgeC] made
     Set cuts, members
@@ -106,6 +108,7 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
     cdef uint32_t at = 0
     cdef size_t seen = 0, most = MEMBERS * <size_t>nfa.edges.size() + MEMBERS_FREE
     work.scratch = &scratch
+    work.single.assign(nfa.size, DEAD)
     build_index(nfa, &index)
     scratch.stamp.assign(nfa.size, 0)
     scratch.now = 0
@@ -214,6 +217,12 @@ cdef uint32_t target_of(NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets)
     unique(&work.members)
     if work.scratch == NULL:
         return number_of(sets, &work.members)
+    if work.members.size() == 1:
+        number = work.members[0]
+        if work.single[number] == DEAD:
+            close(nfa, index, work.scratch, &work.members)
+            work.single[number] = number_of(sets, &work.members)
+        return work.single[number]
     number = number_of(&work.targets, &work.members)
     if number == work.closed.size():
         close(nfa, index, work.scratch, &work.members)

@@ -32,14 +32,14 @@ cdef enum:
 
 cdef struct SlotC:
     # a state that walks have met
-    SafeC safe
+    SafeC safe              # see `safety`
     uint64_t stays          # classes of which every byte leads to the state itself; see `stays`
     uint32_t state
     uint32_t table          # 0: not made yet
     uint32_t remaining      # iterations that have begun and must still end
     uint8_t ends            # the rule may end here
     uint8_t loops           # an iteration ends here
-    uint8_t knows_stays
+    uint8_t knows_stays, knows_safe
     uint8_t triggers        # from here on the rows take over
 
 cdef class TripleMaker:
@@ -79,6 +79,7 @@ cdef class TripleMaker:
     cdef uint32_t slot(self, uint32_t state) noexcept nogil
     cdef uint32_t table(self, uint32_t slot) noexcept nogil
     cdef uint32_t follow(self, uint32_t slot, uint8_t byte) noexcept nogil
+    cdef SafeC* safety(self, uint32_t slot) noexcept nogil
     cdef SafeC safe_of(self, uint32_t state) noexcept nogil
     cdef uint64_t stays(self, uint32_t slot) noexcept nogil
     cdef void pack_by_need(self, TripleC* out) noexcept nogil

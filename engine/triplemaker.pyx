@@ -87,6 +87,7 @@ cdef class TripleMaker:
         cdef uint32_t* words
         cdef uint32_t node = top + 1, end = nodes[top].end, top_depth = nodes[top].depth, depth, number
         cdef SlotC* slot
+        cdef SafeC* safe
         set_below(self.vocabulary, top, out)
         words = out.words.data()
         tables_at[top_depth] = self.table(self.slot(state))
@@ -107,8 +108,8 @@ cdef class TripleMaker:
                     self.leave(node, top_depth, out)
                 node = nodes[node].end
                 continue
-            if not below[node] & ~slot.safe.classes and (
-                    slot.safe.phase == phases[node] or slot.safe.phase == ANY_PHASE):
+            safe = &slot.safe if slot.knows_safe else self.safety(number)
+            if not below[node] & ~safe.classes and (safe.phase == phases[node] or safe.phase == ANY_PHASE):
                 node = nodes[node].end
                 continue
             self.enter(node, depth, slot)
@@ -198,7 +199,7 @@ cdef class TripleMaker:
 
     cdef bint is_mostly_safe(self, uint32_t state) noexcept nogil:
         """Whether a whole walk from the state skips most of the trie."""
-        return self.slots[self.slot(state)].safe.classes & MOSTLY == MOSTLY
+        return self.safety(self.slot(state)).classes & MOSTLY == MOSTLY
 
     cdef uint32_t width(self, uint32_t state) noexcept nogil:
         """How many bytes the state takes."""
@@ -335,12 +336,12 @@ cdef class TripleMaker:
         self.prepare()
         if found != MISSING:
             return found
-        made.state, made.table, made.safe = state, 0, self.safe_of(state)
+        made.state, made.table = state, 0
         made.loops = (s.flags & LOOP_STATE) != 0
         made.ends = (s.flags & FINAL_STATE) != 0
         made.remaining = self.automata.remaining(state)
         made.triggers = (s.flags & TRIGGER_STATE) != 0 or s.n_refs > 0
-        made.stays, made.knows_stays = 0, False
+        made.stays, made.knows_stays, made.knows_safe = 0, False, False
         found = <uint32_t>self.slots.size()
         map_put(&self.slot_ids, state, found)
         self.slots.push_back(made)
@@ -366,6 +367,13 @@ cdef class TripleMaker:
         """The slot behind a byte, 0 if there is none."""
         cdef uint32_t table = self.table(slot)
         return self.tables[256 * table + byte]
+
+    cdef SafeC* safety(self, uint32_t slot) noexcept nogil:
+        """What the state of a slot always takes; found the first time."""
+        if not self.slots[slot].knows_safe:
+            self.slots[slot].safe = self.safe_of(self.slots[slot].state)
+            self.slots[slot].knows_safe = True
+        return &self.slots[slot].safe
 
     cdef SafeC safe_of(self, uint32_t state) noexcept nogil:
         """What a state always takes; that of its whole rule are found the first time."""

@@ -6,9 +6,11 @@ from .hashing cimport MISSING
 from .pool cimport vector
 from .safety cimport ANY_PHASE, SafeC
 from .triplemaker cimport SlotC, TripleMaker, clear_ids, pack_bits, set_below, sort_exits
-from .triples cimport TripleC
 from .vocabulary cimport TrieNode
-from .wordtable cimport WordTableC, table_number, table_size
+from .wordtable cimport WordTableC, table_number
+
+# With more members, to find what each always takes costs more than the nodes that it skips.
+cdef size_t SAFE_MEMBERS = 16
 
 # The set of which every member is gone.
 cdef uint32_t GONE = 0
@@ -110,17 +112,22 @@ cdef uint32_t number_of(
     cdef uint32_t number = table_number(&walk.numbers, members.data(), members.size()), k
     cdef vector[uint32_t] ending
     cdef SlotC* slot
+    cdef SafeC* safe
     cdef SetC made
     if number < walk.sets.size():
         return number
     made.slot = maker.slots[0]
     for k in range(<uint32_t>members.size()):
+        if members[0][k] == 0:
+            continue
         slot = &maker.slots[members[0][k]]
         if slot.ends:
             ending.push_back(k)
         made.slot.triggers |= slot.triggers
-        if __builtin_popcountll(slot.safe.classes) > __builtin_popcountll(made.slot.safe.classes):
-            made.slot.safe = slot.safe
+        if members.size() <= SAFE_MEMBERS:
+            safe = maker.safety(members[0][k])
+            if __builtin_popcountll(safe.classes) > __builtin_popcountll(made.slot.safe.classes):
+                made.slot.safe = safe[0]
     made.slot.ends = ending.size() > 0
     made.ends = table_number(ends, ending.data(), ending.size())
     walk.sets.push_back(made)

@@ -1,7 +1,7 @@
 """Character classes of ECMA-262: escapes, Unicode properties.
 
-Properties stand in ``unicode_properties.json`` (Unicode 14.0), a line for each: name -> "370-373 375
-...". To find the categories of all characters by ``unicodedata`` took 100 ms of the first compile.
+Properties stand in ``unicode_properties.json`` (Unicode 14.0), a line for each: name -> "370-373
+375 ...". To find the categories by ``unicodedata`` took 100 ms of the first compile.
 """
 
 import json

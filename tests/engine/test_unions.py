@@ -9,6 +9,8 @@ import engine
 from tests.engine.harness import bits, new_mask
 from tests.vocabularies import real_vocabulary, small_vocabulary
 
+LLAMA3_NODES = 274_521
+
 
 def keys_of(letters: str, values: dict[str, Any]) -> dict[str, Any]:
     """An object whose keys match any of several patterns."""
@@ -31,9 +33,8 @@ def test_keys_of_many_kinds_walk_the_trie_once(letters: str) -> None:
     """REGRESSION: 2^n kinds of keys made 2^n triples, at six letters 200 ms for a mask."""
     compiler = engine.Compiler(real_vocabulary("llama3"))
     compiled = compiler.compile_json_schema(keys_of(letters, {"type": "string"}))
-    size = len(compiled.vocabulary.tokens)
-    # the trie has two nodes for each token; the masks before `{`, `"` and the key
-    assert 0 < nodes_for_masks(compiled, b'{"') < 2 * size
+    # the masks before `{`, `"` and the key: together hardly more than the whole trie
+    assert 0 < nodes_for_masks(compiled, b'{"') < 1.2 * LLAMA3_NODES
 
 
 def test_a_union_is_made_once() -> None:
