@@ -73,6 +73,7 @@ class Pool:
         self._on_ejection = on_ejection
         self._logger = logger
         self._watches: list[asyncio.Task[None]] = []
+        self._is_closed = False
 
     async def start(self) -> None:
         """Starts the workers and the health checks."""
@@ -82,6 +83,7 @@ class Pool:
 
     async def aclose(self) -> None:
         """Stops the checks and probes, then the workers."""
+        self._is_closed = True
         recoveries = [member.recovery for member in self.members if member.recovery is not None]
         tasks = [*self._watches, *recoveries]
         for task in tasks:
@@ -181,7 +183,7 @@ class Pool:
         elif isinstance(error, WorkerError) and reason != "refused":
             facts["reason"] = error.message
         self._log("attempt failed", **facts)
-        if member.fail(reason):
+        if member.fail(reason) and not self._is_closed:
             self._eject(member)
 
     def _contradict(self, refusals: list[tuple[Member, WorkerError]]) -> None:

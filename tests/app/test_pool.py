@@ -5,9 +5,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
+import httpx
 import pytest
 
-from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
+from adapters.workers import (
+    Chunk,
+    FailureReason,
+    Generation,
+    Health,
+    SGLangWorker,
+    WorkerError,
+)
 from app import member as breaker
 from app.member import Member
 from app.pool import PROBE, Pool
@@ -315,6 +323,33 @@ async def test_a_worker_that_never_answers_loses_the_request_to_another_one():
         assert await run(made.pool) == [DONE]
         assert (hung.open, made.failures) == (0, [("hung", "timeout")])
         assert made.ejections == ["hung"], "one is enough: each costs a deadline"
+
+
+async def test_what_is_given_up_is_aborted_at_the_server():
+    """Closing the connection would do, two seconds later."""
+    paths: list[str] = []
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.path)
+        if request.url.path == "/generate":
+            await asyncio.Event().wait()
+        return httpx.Response(200)
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    worker = SGLangWorker("http://worker", tokens=[b"a"], client=client)
+    pool = Pool([worker], first_token_seconds=0.01)
+    with pytest.raises(WorkerError, match="no first token"):
+        await run(pool)
+    await pool.aclose()
+    assert paths == ["/generate", "/abort_request"]
+
+
+async def test_after_the_end_nobody_is_probed():
+    async with counted(Fake("a", NO_CONNECTION)) as made:
+        await made.pool.aclose()
+        with pytest.raises(WorkerError):
+            await run(made.pool)
+        assert made.pool.members[0].recovery is None
 
 
 async def test_a_worker_that_falls_silent_ends_its_answer_with_an_error():
