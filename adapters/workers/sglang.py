@@ -36,6 +36,8 @@ from .sse import EventDecoder, EventTooLong
 
 #: seconds for a connection: one lost SYN is sent again after one
 CONNECT_S = 2.0
+#: seconds that an idle connection is kept: less than a server's 5, or it closes under a request
+KEEPALIVE_S = 2.0
 #: seconds between two bytes of a request that is sent
 WRITE_S = 30.0
 #: seconds for each step of a health check or an abort
@@ -88,7 +90,11 @@ class SGLangWorker:
         self.model = model or "sglang"
         self.description = f"sglang: the server at {httpx.URL(self._base).copy_with(userinfo=b'')}"
         self._own = client is None
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+        limits = httpx.Limits(
+            max_connections=None,
+            max_keepalive_connections=64,
+            keepalive_expiry=KEEPALIVE_S,
+        )
         self._client = client or httpx.AsyncClient(limits=limits)
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._timeout = httpx.Timeout(CONNECT_S, read=None, write=WRITE_S)

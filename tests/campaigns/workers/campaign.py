@@ -24,7 +24,7 @@ from tests.sglang.tiny_model import make_tokenizer
 from .fake import FakeWorker, Fault, Loop
 
 #: seconds: short, but longer than a busy machine stops a good worker
-FIRST_TOKEN_S, TOKEN_S, HEALTH_S = 2.0, 2.0, 0.2
+FIRST_TOKEN_S, TOKEN_S, HEALTH_S = 4.0, 4.0, 0.2
 #: requests at a time
 AT_ONCE = 16
 #: seconds that ejection and recovery may take at most; a backoff is at most 30
