@@ -25,7 +25,8 @@ State = Literal["closed", "open", "half-open"]
 
 #: failures in a row that eject: one request that breaks every worker must not eject a busy one
 EJECT_AFTER = 3
-#: failures that no request causes; one ejects, since each costs a request seconds
+#: failures that no request causes; one ejects, since each costs a request seconds, unless the
+#: worker answered others meanwhile: a long queue is no fault
 AT_ONCE: frozenset[FailureReason] = frozenset({"connection", "timeout"})
 #: seconds until the first probe; doubles with every further ejection
 BACKOFF_S = 1.0
@@ -43,6 +44,7 @@ class Member:
         self.health = Health(True, "not asked yet")
         self.state: State = "closed"
         self.running = 0
+        self.answers = 0
         self.failures = 0
         self.ejections = 0
         self.recovery: asyncio.Task[None] | None = None
@@ -62,10 +64,15 @@ class Member:
         signals = (not self.health.ready) + (is_open or is_taken)
         return signals, self.failures if is_open else 0, self.running
 
-    def fail(self, reason: FailureReason) -> bool:
-        """Count a failure; return whether it must be ejected now."""
+    def fail(self, reason: FailureReason, answers: int) -> bool:
+        """Count a failure of an attempt that began after so many ``answers``.
+
+        Returns:
+            Whether the worker must be ejected now.
+        """
         self.failures += 1
-        ripe = reason in AT_ONCE or self.failures >= EJECT_AFTER
+        at_once = reason in AT_ONCE and self.answers == answers
+        ripe = at_once or self.failures >= EJECT_AFTER
         return ripe and self.state == "closed"
 
     def open(self) -> float:
@@ -81,5 +88,6 @@ class Member:
 
     def answer(self) -> None:
         """Count a complete answer: closed, and the record is clean."""
+        self.answers += 1
         self.state = "closed"
         self.failures = self.ejections = 0

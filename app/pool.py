@@ -73,6 +73,7 @@ class Pool:
         self._on_ejection = on_ejection
         self._logger = logger
         self._watches: list[asyncio.Task[None]] = []
+        self._is_closed = False
 
     async def start(self) -> None:
         """Starts the workers and the health checks."""
@@ -82,6 +83,7 @@ class Pool:
 
     async def aclose(self) -> None:
         """Stops the checks and probes, then the workers."""
+        self._is_closed = True
         recoveries = [member.recovery for member in self.members if member.recovery is not None]
         tasks = [*self._watches, *recoveries]
         for task in tasks:
@@ -119,6 +121,7 @@ class Pool:
             tried.append(member)
             begun = False
             member.running += 1
+            answers = member.answers
             try:
                 async with aclosing(read(self._chunks(member, generation))) as items:
                     async for item in items:
@@ -133,7 +136,7 @@ class Pool:
                 if isinstance(error, WorkerError) and reason == "refused":
                     refusals.append((member, error))
                 elif reason is not None:
-                    self._failed(member, reason, error)
+                    self._failed(member, reason, error, answers)
                 if begun or reason is None or len(refusals) == OPINIONS:
                     raise
                 last = error
@@ -171,7 +174,9 @@ class Pool:
     # -- failures
     # -------------------------------------------------------------------------------------
 
-    def _failed(self, member: Member, reason: FailureReason, error: Exception) -> None:
+    def _failed(
+        self, member: Member, reason: FailureReason, error: Exception, answers: int
+    ) -> None:
         """Log, count and judge a failure. A refusal's message may repeat what a client wrote."""
         name = member.worker.name
         self._on_failure(name, reason)
@@ -181,13 +186,13 @@ class Pool:
         elif isinstance(error, WorkerError) and reason != "refused":
             facts["reason"] = error.message
         self._log("attempt failed", **facts)
-        if member.fail(reason):
+        if member.fail(reason, answers) and not self._is_closed:
             self._eject(member)
 
     def _contradict(self, refusals: list[tuple[Member, WorkerError]]) -> None:
         """Another worker takes the request: those that refused it were at fault."""
         for member, error in refusals:
-            self._failed(member, "refused", error)
+            self._failed(member, "refused", error, member.answers)
         refusals.clear()
 
     def _answered(self, member: Member) -> None:

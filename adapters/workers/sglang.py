@@ -32,14 +32,18 @@ from .sglang_wire import (
     request_id,
     server_error,
 )
-from .sse import EventDecoder, EventTooLong
+from .sse import MAX_EVENT_BYTES, EventDecoder, EventTooLong
 
 #: seconds for a connection: one lost SYN is sent again after one
 CONNECT_S = 2.0
+#: seconds that an idle connection is kept: less than a server's 5, or it closes under a request
+KEEPALIVE_S = 2.0
 #: seconds between two bytes of a request that is sent
 WRITE_S = 30.0
 #: seconds for each step of a health check or an abort
 SHORT_S = 5.0
+#: bytes of an event, beside TOKEN_BYTES for each token that was asked for: ids, text and escapes
+EVENT_BYTES, TOKEN_BYTES = 1 << 20, 256
 #: bytes of an answer that is no stream; /server_info has some 20 KB
 MAX_ANSWER_BYTES = 1 << 20
 #: what readiness shows of the server's hundreds of settings
@@ -88,7 +92,11 @@ class SGLangWorker:
         self.model = model or "sglang"
         self.description = f"sglang: the server at {httpx.URL(self._base).copy_with(userinfo=b'')}"
         self._own = client is None
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=64)
+        limits = httpx.Limits(
+            max_connections=None,
+            max_keepalive_connections=64,
+            keepalive_expiry=KEEPALIVE_S,
+        )
         self._client = client or httpx.AsyncClient(limits=limits)
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._timeout = httpx.Timeout(CONNECT_S, read=None, write=WRITE_S)
@@ -121,7 +129,7 @@ class SGLangWorker:
         reader = StreamReader(generation, self._tokens)
         self._running.add(rid)
         try:
-            async with aclosing(self._events(body)) as payloads:
+            async with aclosing(self._events(body, generation.max_tokens)) as payloads:
                 async for payload in payloads:
                     chunk = reader.read(payload)
                     if chunk is not None:
@@ -134,11 +142,11 @@ class SGLangWorker:
             if not reader.finished:
                 self._abort(rid)
 
-    async def _events(self, body: bytes) -> AsyncGenerator[bytes, None]:
+    async def _events(self, body: bytes, max_tokens: int) -> AsyncGenerator[bytes, None]:
         """The payloads of the stream up to its [DONE]; what goes wrong below becomes a
         WorkerError.
         """
-        decoder = EventDecoder()
+        decoder = EventDecoder(min(MAX_EVENT_BYTES, EVENT_BYTES + TOKEN_BYTES * max_tokens))
         headers = {"Content-Type": "application/json", **self._headers}
         try:
             async with self._client.stream(

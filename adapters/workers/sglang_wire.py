@@ -208,4 +208,4 @@ def server_error(
         return WorkerError(413 if code == 413 else 400, text)
     if code in (429, 503):
         return WorkerError(503, text, reason="unavailable")
-    return WorkerError(503 if code is None else 502, text, reason=other)
+    return WorkerError(502, text, reason=other)

@@ -16,7 +16,10 @@ class EventTooLong(ValueError):
 
 
 class EventDecoder:
-    """Push bytes as they come, get the payloads of the events they complete."""
+    """Push bytes as they come, get the payloads of the events they complete.
+
+    Raises EventTooLong for an event of more than ``max_event_bytes``.
+    """
 
     def __init__(self, max_event_bytes: int = MAX_EVENT_BYTES) -> None:
         self._parts: list[bytes] = []

@@ -42,11 +42,10 @@ class Faults:
         if error.status < 500:
             return ApiError(error.status, error.message, code="worker_refused")
         self._logger.error("worker failed", status=error.status, reason=error.message)
-        status = error.status
-        headers = {"Retry-After": str(RETRY_AFTER)} if status == 503 else None
+        headers = {"Retry-After": str(RETRY_AFTER)} if error.status == 503 else None
         message = {
             503: "No worker can take the request at the moment.",
             504: "The model's worker took too long.",
-        }.get(status, "The model's worker failed.")
-        code = {503: "overloaded", 504: "timeout"}.get(status, "worker_error")
-        return ApiError(status, message, code=code, headers=headers)
+        }.get(error.status, "The model's worker failed.")
+        code = {503: "overloaded", 504: "timeout"}.get(error.status, "worker_error")
+        return ApiError(error.status, message, code=code, headers=headers)

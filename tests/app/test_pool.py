@@ -5,9 +5,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
+import httpx
 import pytest
 
-from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
+from adapters.workers import (
+    Chunk,
+    FailureReason,
+    Generation,
+    Health,
+    SGLangWorker,
+    WorkerError,
+)
 from app import member as breaker
 from app.member import Member
 from app.pool import PROBE, Pool
@@ -317,6 +325,33 @@ async def test_a_worker_that_never_answers_loses_the_request_to_another_one():
         assert made.ejections == ["hung"], "one is enough: each costs a deadline"
 
 
+async def test_what_is_given_up_is_aborted_at_the_server():
+    """Closing the connection would do, two seconds later."""
+    paths: list[str] = []
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        paths.append(request.url.path)
+        if request.url.path == "/generate":
+            await asyncio.Event().wait()
+        return httpx.Response(200)
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+    worker = SGLangWorker("http://worker", tokens=[b"a"], client=client)
+    pool = Pool([worker], first_token_seconds=0.01)
+    with pytest.raises(WorkerError, match="no first token"):
+        await run(pool)
+    await pool.aclose()
+    assert paths == ["/generate", "/abort_request"]
+
+
+async def test_after_the_end_nobody_is_probed():
+    async with counted(Fake("a", NO_CONNECTION)) as made:
+        await made.pool.aclose()
+        with pytest.raises(WorkerError):
+            await run(made.pool)
+        assert made.pool.members[0].recovery is None
+
+
 async def test_a_worker_that_falls_silent_ends_its_answer_with_an_error():
     silent = Fake("silent", Chunk((1,)), None)
     async with counted(silent, token_seconds=0.01) as made:
@@ -350,17 +385,27 @@ def test_the_backoff_doubles_up_to_its_bound_with_jitter():
 def test_failures_in_a_row_eject_at_the_bound(reason: FailureReason):
     member = Member(Fake("a"))
     bound = 1 if reason in breaker.AT_ONCE else breaker.EJECT_AFTER
-    assert [member.fail(reason) for _ in range(bound)] == [False] * (bound - 1) + [True]
+    assert [member.fail(reason, 0) for _ in range(bound)] == [False] * (bound - 1) + [True]
     member.open()
-    assert not member.fail(reason), "what is open already is not ejected again"
+    assert not member.fail(reason, 0), "what is open already is not ejected again"
 
 
 def test_a_complete_answer_between_failures_keeps_a_worker():
     """One client whose requests break must not take a busy worker from all others."""
     member = Member(Fake("a"))
     for _ in range(100):
-        assert not member.fail("aborted")
+        assert not member.fail("aborted", member.answers)
         member.answer()
+
+
+@pytest.mark.parametrize("reason", sorted(breaker.AT_ONCE))
+def test_a_worker_that_answers_others_is_only_busy(reason: FailureReason):
+    """A request that waits too long in a queue does not show that the worker hangs."""
+    member = Member(Fake("a"))
+    answers = member.answers
+    member.answer()
+    assert not member.fail(reason, answers)
+    assert member.fail(reason, member.answers)
 
 
 @pytest.mark.usefixtures("quick")

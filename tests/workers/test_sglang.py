@@ -83,7 +83,7 @@ def test_an_abort_from_outside_is_an_error() -> None:
 
     with pytest.raises(WorkerError, match="Aborted") as caught:
         run(read())
-    assert (caught.value.status, caught.value.reason) == (503, "aborted")
+    assert (caught.value.status, caught.value.reason) == (502, "aborted")
     assert all(chunk.finish_reason is None for chunk in shown)
     assert len(ids_of(shown)) == 22
 

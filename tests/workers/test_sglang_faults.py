@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from adapters.workers import FailureReason, SGLangWorker, WorkerError
-from adapters.workers.sglang import MAX_ANSWER_BYTES, SHOWN
+from adapters.workers.sglang import EVENT_BYTES, MAX_ANSWER_BYTES, SHOWN, TOKEN_BYTES
 from adapters.workers.sglang_wire import PIECE, request_body
 
 from .helpers import collect, run
@@ -67,7 +67,7 @@ FAULTS: list[tuple[list[Any], Exception | None, int, FailureReason, str]] = [
     # events, fault, status, reason, words
     ([event([], 0, FULL)], None, 503, "unavailable", "queue is full"),
     ([event([5], 1), event([5], 1, FULL)], None, 503, "unavailable", "queue is full"),
-    ([event([], 0, {"type": "abort"})], None, 503, "aborted", "no reason given"),
+    ([event([], 0, {"type": "abort"})], None, 502, "aborted", "no reason given"),
     ([event([5], 1, {"type": "stop", "matched": "NaN happened"})], None, 502, "aborted", "number"),
     ([event([5], 1, {"type": "whatever"})], None, 502, "protocol", "not an event"),
     ([event([5], 1, "stop")], None, 502, "protocol", "not an event"),
@@ -88,7 +88,7 @@ FAULTS: list[tuple[list[Any], Exception | None, int, FailureReason, str]] = [
     ([{"text": "x"}], None, 502, "protocol", "not an event"),
     ([[]], None, 502, "protocol", "not an event"),
     ([None], None, 502, "protocol", "not an event"),
-    ([{"error": {"message": "out of memory"}}], None, 503, "status", "out of memory"),
+    ([{"error": {"message": "out of memory"}}], None, 502, "status", "out of memory"),
     ([{"error": {"message": "bad", "code": 400}}], None, 400, "refused", "bad"),
     ([], None, 502, "truncated", "too early"),
     ([event([5], 1)], None, 502, "truncated", "too early"),
@@ -142,6 +142,16 @@ def test_bodies_that_are_no_events(data: bytes, reason: FailureReason) -> None:
     with pytest.raises(WorkerError) as caught:
         run(collect(server.worker(), ask()))
     assert (caught.value.status, caught.value.reason) == (502, reason)
+
+
+@pytest.mark.parametrize(("past", "reason"), [(0, "truncated"), (1, "protocol")])
+def test_an_event_is_bounded_by_the_tokens_asked_for(past: int, reason: FailureReason) -> None:
+    """REGRESSION: each request could make the gateway hold 64 MB of an event without end."""
+    data = b"x" * (EVENT_BYTES + 60 * TOKEN_BYTES + past)
+    server = Server(lambda: httpx.Response(200, stream=Body(data, 1 << 16)))
+    with pytest.raises(WorkerError) as caught:
+        run(collect(server.worker(), ask(max_tokens=60)))
+    assert caught.value.reason == reason
 
 
 def test_nobody_listens() -> None:

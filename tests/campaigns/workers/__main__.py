@@ -28,8 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in options.fault or FAULTS:
             outcome = both.run(FAULTS[name], options.requests)
             print(_row(outcome), flush=True)
-            complaints += [f"{name}: {text}" for text in outcome.complaints]
-    print(*complaints, sep="\n")
+            complaints += outcome.complaints
+            for text in outcome.complaints:
+                print(f"{name}: {text}", file=sys.stderr, flush=True)
     return 1 if complaints else 0
 
 

@@ -9,6 +9,7 @@ import asyncio
 import json
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from tests.sglang.tiny_model import make_tokenizer
 from .fake import FakeWorker, Fault, Loop
 
 #: seconds: short, but longer than a busy machine stops a good worker
-FIRST_TOKEN_S, TOKEN_S, HEALTH_S = 2.0, 2.0, 0.2
+FIRST_TOKEN_S, TOKEN_S, HEALTH_S = 4.0, 4.0, 0.2
 #: requests at a time
 AT_ONCE = 16
 #: seconds that ejection and recovery may take at most; a backoff is at most 30
@@ -50,6 +51,8 @@ class Outcome:
     ejections: int = 0
     seconds_to_eject: float | None = None
     seconds_to_recover: float | None = None
+    #: failed attempts by worker and message
+    seen: Counter[str] = field(default_factory=Counter)
 
     @property
     def complaints(self) -> list[str]:
@@ -62,6 +65,8 @@ class Outcome:
             found.append("the worker was never marked")
         if self.seconds_to_recover is None:
             found.append("the worker did not come back")
+        if found:
+            found.append(f"attempts: {dict(self.seen)}")
         return found
 
 
@@ -75,7 +80,7 @@ class World:
     def run(self, fault: Fault, requests: int) -> Outcome:
         """Sends requests while the fault lasts, then waits until the worker is back."""
         outcome = Outcome(fault, requests)
-        attempts, ejections = self.bad.attempts, self._ejections()
+        attempts, ejections, logged = self.bad.attempts, self._ejections(), self._logged()
         if not fault.listens:
             self.loop.run(self.bad.refuse())
         self.bad.fault = fault
@@ -85,6 +90,7 @@ class World:
         self.bad.fault = None
         self.loop.run(self.bad.listen())
         asyncio.run(self._recovery(outcome))
+        outcome.seen = Counter(self._logged()) - Counter(logged)
         return outcome
 
     async def _load(self, outcome: Outcome) -> None:
@@ -148,6 +154,14 @@ class World:
 
     def _client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(base_url=self.gateway.url, timeout=PATIENCE)
+
+    def _logged(self) -> list[str]:
+        """Failed attempts of both workers so far."""
+        return [
+            f"{line['name']}: {line['kind']}: {line.get('reason', '')[:80]}"
+            for line in self.gateway.lines()
+            if line["event"] == "attempt failed"
+        ]
 
     def _ejections(self) -> float:
         return self.gateway.metric("switchyard_worker_ejections_total", worker=self._name)

@@ -75,6 +75,7 @@ IN_STREAM: dict[str, Act] = {
     "garbage event": pieces(b"data: {{{\n\n"),
     "invalid UTF-8": pieces(b'data: "\xff\xfe"\n\n'),
     "deep JSON": pieces(b"data: " + b"[" * 100_000 + b"\n\n"),
+    "event without end": pieces(*[b"x" * (1 << 20)] * 4),
     "no event": event(lambda reply: {"text": "x"}),
     "error event": event(lambda reply: {"error": {"message": "out of memory", "code": 500}}),
     "aborts": event(lambda reply: so_far(reply, finish={"type": "abort", "message": "no"})),
