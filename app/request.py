@@ -305,7 +305,7 @@ class ChatRequest(_Exact):
     @classmethod
     def _without_ignored(cls, value: Any) -> Any:
         """Drops what changes nothing; refuses what would and can't be done."""
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or len(value) > MOST_NAMES:
             return value
         for name, off in UNSUPPORTED.items():
             if name in value and value[name] not in off:
