@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.app.examples import body
+from tests.app.examples import body, json_schema
 from tests.app.gateway import PATIENCE, Gateway
 
 #: small enough to be passed by a test, and soon over
@@ -181,6 +181,22 @@ def test_connections_are_bounded(strict: Gateway):
     strict.eventually(lambda: exchange(strict, get(200)).startswith(b"HTTP/1.1 200"))
     refused = strict.metric("switchyard_connections_refused_total", code="too_many_connections")
     assert refused >= 1
+
+
+def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch):
+    """REGRESSION: it held its connection and the worker for ever."""
+    monkeypatch.setattr("app.connection.WRITE_S", 0.2)
+    endless = {"type": "array", "items": {"const": 1}, "minItems": 100_000}
+    asked = json.dumps(
+        body(response_format=json_schema(endless), stream=True, max_completion_tokens=32_768, n=8)
+    ).encode()
+    with Gateway() as gateway, socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        address = httpx.URL(gateway.url)
+        made.connect((address.host, address.port))
+        made.sendall(CHAT + b"content-length: %d\r\n\r\n" % len(asked) + asked)
+        gateway.eventually(lambda: gateway.metric("switchyard_client_disconnects_total") == 1)
+        assert gateway.metric("switchyard_workers_running", what="0:noise") == 0
 
 
 def test_requests_are_served_within_all_limits(strict: Gateway):
