@@ -80,7 +80,7 @@ def get(size: int) -> bytes:
 
 @pytest.mark.parametrize("pieces", [1, 2, 100])
 def test_headers_are_bounded(strict: Gateway, pieces: int):
-    """REGRESSION: headers had no bound of their own, and 190 MB of them no answer."""
+    """REGRESSION: every connection could hold 64 KiB of headers for ever, and then got a text."""
     most = LIMITS["max_header_bytes"]
     for size, refused in ((most, False), (most + 1, True)):
         request = get(size)
@@ -109,6 +109,8 @@ def test_requests_sent_together_are_answered_in_turn(strict: Gateway):
 
 def test_what_is_no_http_is_an_error_object(strict: Gateway):
     assert error_of(exchange(strict, b"\x16\x03\x01 hello\r\n\r\n")) == (400, "invalid_http")
+    assert strict.metric("switchyard_connections_refused_total", code="invalid_http") >= 1
+    assert [line for line in strict.lines() if line["level"] == "warning"] == []
 
 
 def test_headers_that_do_not_arrive_are_not_waited_for(strict: Gateway):
