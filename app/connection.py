@@ -6,6 +6,7 @@
     body             must arrive within a time, which the app watches and answers with 408; here the
                      connection closes soon after. Once a request is answered, the rest of its body
                      may take LINGER_S.
+    answer           a client that reads nothing of what waits for it for WRITE_S is cut off
 
 Every refusal is an error object. Behind it the client's bytes are read and dropped for a moment: a
 connection that closes with unread bytes is reset, and the client may never see its answer.
@@ -25,6 +26,9 @@ from .errors import ApiError, bad_request, unavailable
 
 #: seconds that a refused client has to stop sending
 LINGER_S = 1.0
+#: seconds in which a client must read some 48 KiB of an answer that waits for it. Its generation is
+#: stopped meanwhile, but holds the worker
+WRITE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,7 @@ class Connection(H11Protocol):
         #: what is waited for, in which request, and the timer of its deadline
         self._awaited: tuple[str, object] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._writing: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -62,6 +67,8 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._await_nothing()
+        if self._writing is not None:
+            self._writing.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -77,6 +84,15 @@ class Connection(H11Protocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._set_deadline()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._writing = self.loop.call_later(WRITE_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.cancel()
+        super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
         """What uvicorn does about bytes that are no HTTP, or too many of them."""

@@ -64,7 +64,9 @@ Item = TypeVar("Item")
 Items = Annotated[list[Item], Field(max_length=MOST_ITEMS, fail_fast=True)]
 
 
-class _Exact(BaseModel):
+class Exact(BaseModel):
+    """An object whose names are all known, and whose values are of their own types."""
+
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     @model_validator(mode="before")
@@ -176,14 +178,14 @@ class FromTool(_Lenient):
 Message = Annotated[Instruction | FromUser | FromAssistant | FromTool, Field(discriminator="role")]
 
 
-class FunctionDefinition(_Exact):
+class FunctionDefinition(Exact):
     name: str = Field(pattern=NAME)
     description: str | None = None
     parameters: dict[str, Any] | None = None
     strict: bool | None = None
 
 
-class ToolDefinition(_Exact):
+class ToolDefinition(Exact):
     type: Literal["function"]
     function: FunctionDefinition
 
@@ -195,21 +197,21 @@ class ToolDefinition(_Exact):
         return value
 
 
-class FunctionName(_Exact):
+class FunctionName(Exact):
     name: str
 
 
-class NamedTool(_Exact):
+class NamedTool(Exact):
     type: Literal["function"]
     function: FunctionName
 
 
-class AllowedTools(_Exact):
+class AllowedTools(Exact):
     mode: Literal["auto", "required"]
     tools: Items[NamedTool] = Field(min_length=1)
 
 
-class AllowedToolsChoice(_Exact):
+class AllowedToolsChoice(Exact):
     type: Literal["allowed_tools"]
     allowed_tools: AllowedTools
 
@@ -234,22 +236,22 @@ ToolChoice = Annotated[
 ]
 
 
-class TextFormat(_Exact):
+class TextFormat(Exact):
     type: Literal["text"]
 
 
-class JsonObjectFormat(_Exact):
+class JsonObjectFormat(Exact):
     type: Literal["json_object"]
 
 
-class JsonSchema(_Exact):
+class JsonSchema(Exact):
     name: str = Field(pattern=NAME)
     description: str | None = None
     schema_: dict[str, Any] = Field(alias="schema")
     strict: bool | None = None
 
 
-class JsonSchemaFormat(_Exact):
+class JsonSchemaFormat(Exact):
     type: Literal["json_schema"]
     json_schema: JsonSchema
 
@@ -259,7 +261,7 @@ ResponseFormat = Annotated[
 ]
 
 
-class StreamOptions(_Exact):
+class StreamOptions(Exact):
     include_usage: bool | None = None
     include_obfuscation: bool | None = None
 
@@ -282,7 +284,7 @@ Stop = Annotated[
 ]
 
 
-class ChatRequest(_Exact):
+class ChatRequest(Exact):
     """One request; only fields that this server acts on, besides the two tables above."""
 
     model: str
@@ -305,7 +307,7 @@ class ChatRequest(_Exact):
     @classmethod
     def _without_ignored(cls, value: Any) -> Any:
         """Drops what changes nothing; refuses what would and can't be done."""
-        if not isinstance(value, dict):
+        if not isinstance(value, dict) or len(value) > MOST_NAMES:
             return value
         for name, off in UNSUPPORTED.items():
             if name in value and value[name] not in off:

@@ -55,6 +55,8 @@ def make_server(app: FastAPI, settings: Settings) -> Server:
         # the parser complains of one byte more than this, see Connection
         h11_max_incomplete_event_size=settings.max_header_bytes - 1,
         log_config=None,
+        # a line for every bad request would let anyone fill the log; refusals are counted instead
+        log_level="error",
         access_log=False,
         server_header=False,
         timeout_keep_alive=KEEP_ALIVE_S,

@@ -117,7 +117,7 @@ class Settings(BaseSettings):
         default=4 * MEBIBYTE, ge=1024, description="largest request body; beyond it: 413"
     )
     max_json_values: int = Field(
-        default=200_000,
+        default=100_000,
         ge=1,
         description="most values in a request body: strings, numbers, objects, arrays, ...",
     )

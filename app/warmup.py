@@ -3,11 +3,12 @@
 Not here    what a chat completion may hold beside them (request), compiling (service.warming).
 """
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from .errors import bad_request
 from .request import (
     ChatRequest,
+    Exact,
     FromUser,
     FunctionName,
     NamedTool,
@@ -26,10 +27,8 @@ MOST_NAMED = 16
 _MESSAGES = [FromUser(role="user", content="JSON")]
 
 
-class GrammarRequest(BaseModel):
+class GrammarRequest(Exact):
     """As in a chat completion; without ``tool_choice`` all that clients may choose."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     tools: list[ToolDefinition] | None = None
     tool_choice: ToolChoice | None = None
@@ -65,7 +64,7 @@ class GrammarRequest(BaseModel):
 class WarmupRequest(GrammarRequest):
     """One request, or a list of them, or both."""
 
-    requests: list[GrammarRequest] | None = Field(None, max_length=MOST_REQUESTS)
+    requests: list[GrammarRequest] | None = Field(None, max_length=MOST_REQUESTS, fail_fast=True)
 
     def all(self) -> list[tuple[str, GrammarRequest]]:
         """Each with what stands before its places. Raises ApiError 400 where there is none."""

@@ -4,18 +4,17 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from ..errors import client_left
+from ..request import Exact
 from ..service.checking import CheckService
 from ..streaming import Disconnected, run_until_disconnect
 from .body import BodyReader
 
 
-class CheckRequest(BaseModel):
+class CheckRequest(Exact):
     """``strict``: check the rules of ``strict: true`` as well."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
 
     schema_: bool | dict[str, Any] = Field(alias="schema")
     strict: bool | None = None

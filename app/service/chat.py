@@ -95,7 +95,7 @@ class ChatService:
     async def complete(
         self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
     ) -> Completion:
-        """A whole completion for a client; ``size``: bytes of the request's body. Raises ApiError."""
+        """A whole completion; ``size``: bytes of the request's body. Raises ApiError."""
         try:
             prepared, merge = await self._begin(request, client, size)
             async with aclosing(merge):

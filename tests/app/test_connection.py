@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.app.examples import body
+from tests.app.examples import body, json_schema
 from tests.app.gateway import PATIENCE, Gateway
 
 #: small enough to be passed by a test, and soon over
@@ -80,7 +80,7 @@ def get(size: int) -> bytes:
 
 @pytest.mark.parametrize("pieces", [1, 2, 100])
 def test_headers_are_bounded(strict: Gateway, pieces: int):
-    """REGRESSION: headers had no bound of their own, and 190 MB of them no answer."""
+    """REGRESSION: every connection could hold 64 KiB of headers for ever, and then got a text."""
     most = LIMITS["max_header_bytes"]
     for size, refused in ((most, False), (most + 1, True)):
         request = get(size)
@@ -109,6 +109,8 @@ def test_requests_sent_together_are_answered_in_turn(strict: Gateway):
 
 def test_what_is_no_http_is_an_error_object(strict: Gateway):
     assert error_of(exchange(strict, b"\x16\x03\x01 hello\r\n\r\n")) == (400, "invalid_http")
+    assert strict.metric("switchyard_connections_refused_total", code="invalid_http") >= 1
+    assert [line for line in strict.lines() if line["level"] == "warning"] == []
 
 
 def test_headers_that_do_not_arrive_are_not_waited_for(strict: Gateway):
@@ -181,6 +183,22 @@ def test_connections_are_bounded(strict: Gateway):
     strict.eventually(lambda: exchange(strict, get(200)).startswith(b"HTTP/1.1 200"))
     refused = strict.metric("switchyard_connections_refused_total", code="too_many_connections")
     assert refused >= 1
+
+
+def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch):
+    """REGRESSION: it held its connection and the worker for ever."""
+    monkeypatch.setattr("app.connection.WRITE_S", 0.2)
+    endless = {"type": "array", "items": {"const": 1}, "minItems": 100_000}
+    asked = json.dumps(
+        body(response_format=json_schema(endless), stream=True, max_completion_tokens=32_768, n=8)
+    ).encode()
+    with Gateway() as gateway, socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        address = httpx.URL(gateway.url)
+        made.connect((address.host, address.port))
+        made.sendall(CHAT + b"content-length: %d\r\n\r\n" % len(asked) + asked)
+        gateway.eventually(lambda: gateway.metric("switchyard_client_disconnects_total") == 1)
+        assert gateway.metric("switchyard_workers_running", what="0:noise") == 0
 
 
 def test_requests_are_served_within_all_limits(strict: Gateway):

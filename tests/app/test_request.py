@@ -4,11 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from app.api.body import has_more_values, parse_as, parse_request, read_body
+from app.api.grammars import CheckRequest
 from app.errors import ApiError
 from app.request import IGNORED, MOST_ITEMS, MOST_NAMES, UNSUPPORTED, ChatRequest
+from app.warmup import WarmupRequest
 
 USER = {"role": "user", "content": "hi"}
 BASE: dict[str, Any] = {"model": "noise", "messages": [USER]}
@@ -318,6 +320,13 @@ def test_validation_ends_at_the_first_mistake_of_an_array_or_object(more: dict[s
     with pytest.raises(ValidationError) as caught:
         ChatRequest.model_validate({**BASE, **more})
     assert caught.value.error_count() <= 2
+
+
+@pytest.mark.parametrize("kind", [CheckRequest, WarmupRequest])
+def test_other_requests_have_few_mistakes_too(kind: type[BaseModel]):
+    with pytest.raises(ValidationError) as caught:
+        kind.model_validate({"schema": {}, **MISTAKEN["names"]})
+    assert caught.value.error_count() == 1
 
 
 def test_names_that_nobody_knows_are_bounded():

@@ -1,0 +1,134 @@
+"""A gateway in a process of its own, hostile clients, and plain requests beside them.
+
+    python -m tests.campaigns.loop_lag [--times 2] [--seconds 60] [--idle 500] [--limit 0.1]
+
+First every kind of body is sent alone, ``--times`` times; then all of them come at once, with heavy
+schemas and ``--idle`` slow connections. Prints the answers, the latency of the plain requests, and
+the longest stall of the loop: late is wall-clock time, own is the part of it in which the gateway's
+process ran. Leaves with 1 where an answer is a wrong one or a stall of its own passes the limit.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from pathlib import Path
+from statistics import quantiles
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.real_input.served import served_gateway
+
+from .bodies import BODIES, BYTES
+from .clients import Clients
+
+#: plain clients, and seconds between two requests of one
+PLAIN, PAUSE_S = 4, 0.05
+Load = Coroutine[Any, Any, None]
+MODULE = "tests.campaigns.loop_lag.lagging_gateway"
+
+
+class Campaign:
+    """Phases of load, each with its stalls and latencies."""
+
+    def __init__(self, clients: Clients, file: Path) -> None:
+        self._clients = clients
+        self._file = file
+        self.wrong: list[str] = []
+        self.longest = 0.0
+
+    async def run(self, times: int, seconds: float, idle: int) -> None:
+        plain = [asyncio.create_task(self._clients.ask_plainly(PAUSE_S)) for _ in range(PLAIN)]
+        await asyncio.sleep(1)
+        await self._phase("plain requests alone", asyncio.sleep(5))
+        for name in BODIES:
+            await self._phase(name, self._send(name, times))
+        await self._phase("slow connections", self._together(seconds / 4, self._slow(idle)))
+        await self._phase("heavy schemas", self._together(seconds / 4, self._heavy()))
+        everything = [*self._slow(idle), *self._heavy(), self._all_bodies()]
+        await self._phase("all at once", self._together(seconds, everything))
+        await end(plain)
+
+    async def _phase(self, name: str, load: Load) -> None:
+        start = time.monotonic()
+        await load
+        stop = time.monotonic()
+        await asyncio.sleep(0.3)
+        took = [seconds for at, seconds in self._clients.plain if start <= at <= stop]
+        late, own = self._stalls(start, stop + 0.2)
+        self.longest = max(self.longest, own)
+        cuts = quantiles(took, n=100) if len(took) > 1 else [0.0] * 99
+        shown = f"p50 {cuts[49]:.3f}  p99 {cuts[98]:.3f}  max {max(took, default=0):.3f}"
+        print(
+            f"{name:32} {len(took):5} plain: {shown}  stall: late {late:.3f}  own {own:.3f}",
+            flush=True,
+        )
+
+    def _stalls(self, start: float, stop: float) -> tuple[float, float]:
+        """The longest ones: (late, own)."""
+        late = own = 0.0
+        for line in self._file.read_text().splitlines():
+            ended, waited, used = map(float, line.split())
+            if start <= ended <= stop:
+                late, own = max(late, waited), max(own, min(waited, used))
+        return late, own
+
+    async def _send(self, name: str, times: int) -> None:
+        kind = BODIES[name]
+        body = kind.make(BYTES)
+        for _ in range(times):
+            status, text = await self._clients.post(body)
+            error = json.loads(text).get("error") or {}
+            if (status, error.get("code")) != (kind.status, kind.code):
+                self.wrong.append(f"{name}: {status} {error}"[:300])
+
+    async def _all_bodies(self) -> None:
+        while True:
+            for name in BODIES:
+                await self._send(name, 1)
+
+    def _slow(self, idle: int) -> list[Load]:
+        return [self._clients.send_slowly(number) for number in range(idle)]
+
+    def _heavy(self) -> list[Load]:
+        return [self._clients.ask_for_schemas(seed) for seed in range(2)]
+
+    async def _together(self, seconds: float, loads: Sequence[Load]) -> None:
+        tasks = [asyncio.create_task(load) for load in loads]
+        await asyncio.sleep(seconds)
+        await end(tasks)
+
+
+async def end(tasks: Sequence["asyncio.Task[None]"]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.campaigns.loop_lag")
+    parser.add_argument("--times", type=int, default=2, help="bodies of each kind")
+    parser.add_argument("--seconds", type=float, default=60, help="of all at once")
+    parser.add_argument("--idle", type=int, default=500, help="slow connections")
+    parser.add_argument("--limit", type=float, default=0.1, help="seconds of a stall")
+    given = parser.parse_args(arguments)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "stalls"
+        os.environ["LAG_FILE"] = str(file)
+        with served_gateway(module=MODULE) as url:
+            clients = Clients(url)
+            campaign = Campaign(clients, file)
+            asyncio.run(campaign.run(given.times, given.seconds, given.idle))
+    for text in campaign.wrong:
+        print(f"wrong answer: {text}")
+    print(f"{clients.failed} plain requests failed; longest stall {campaign.longest:.3f} s")
+    return int(bool(campaign.wrong or clients.failed or campaign.longest > given.limit))
+
+
+if __name__ == "__main__":
+    with suppress(KeyboardInterrupt):
+        sys.exit(main(sys.argv[1:]))

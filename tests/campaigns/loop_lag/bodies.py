@@ -1,0 +1,133 @@
+"""Hostile bodies of chat completions, each with the answer that it must get.
+
+Every body is as long as the limit allows, or as rich in values, whichever comes first.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from random import Random
+from typing import Any
+
+#: the defaults of SWITCHYARD_MAX_BODY_BYTES and SWITCHYARD_MAX_JSON_VALUES
+BYTES, VALUES = 4 << 20, 100_000
+
+
+@dataclass(frozen=True)
+class Kind:
+    """``make`` takes the bytes that a body may have. ``code``: None where the status is 200."""
+
+    make: Callable[[int], bytes]
+    status: int
+    code: str | None
+
+
+def _filled(before: str, unit: str, after: str, most: int | None = None) -> Callable[[int], bytes]:
+    """As many units as fit, ``most`` at most; their last character is a comma, which goes."""
+
+    def make(size: int) -> bytes:
+        units = (size - len(before.encode()) - len(after)) // len(unit.encode())
+        units = units if most is None else min(units, most)
+        return (before + (unit * units)[:-1] + after).encode()
+
+    return make
+
+
+_HEAD = '{"model": "noise", "max_completion_tokens": 4'
+_ASKED = _HEAD + ', "messages": [{"role": "user", "content": "hi"}]'
+_CONTENT = _HEAD + ', "messages": [{"role": "user", "content": "'
+_CALL = '{"id": "%s", "type": "function", "function": {"name": "f", "arguments": "{}"}},'
+
+
+def _names(size: int) -> bytes:
+    names = ",".join(f'"{number:07x}":0' for number in range(min(VALUES - 10, size // 13)))
+    return f"{_ASKED},{names}}}".encode()
+
+
+def _calls(size: int) -> bytes:
+    """Assistant messages with many calls of one name, none of them answered."""
+    number = count()
+    calls = ",".join((_CALL % next(number))[:-1] for _ in range(2000))
+    message = f'{{"role": "assistant", "tool_calls": [{calls}]}}'
+    fitting = min((size - 100) // (len(message) + 1), VALUES // (2000 * 6))
+    return f'{_HEAD}, "messages": [{",".join([message] * fitting)}]}}'.encode()
+
+
+def _allowed(size: int) -> bytes:
+    tools = [{"type": "function", "function": {"name": f"f{n}"}} for n in range(1000)]
+    chosen = {"mode": "auto", "tools": [tools[-1]] * 2000}
+    choice = {"type": "allowed_tools", "allowed_tools": chosen}
+    text = f'{_ASKED}, "tools": {json.dumps(tools)}, "tool_choice": {json.dumps(choice)}}}'
+    return text.encode() + b" " * (size - len(text))
+
+
+def _strict(size: int) -> bytes:
+    """A schema that breaks OpenAI's rules at its last place only."""
+    leaf = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
+    number = min(VALUES // 9, size // 120)
+    properties: dict[str, Any] = {f"p{at}": leaf for at in range(number)}
+    schema = {**leaf, "properties": properties, "required": list(properties)}
+    schema["properties"] = {**properties, f"p{number - 1}": {**leaf, "minProperties": 1}}
+    answer = {"type": "json_schema", "json_schema": {"name": "a", "strict": True, "schema": schema}}
+    return f'{_ASKED}, "response_format": {json.dumps(answer)}}}'.encode()[:BYTES]
+
+
+BODIES: dict[str, Kind] = {
+    "null tools": Kind(_filled(f'{_ASKED}, "tools": [', "null,", "]}"), 400, "too_many_values"),
+    "null tools within the bound": Kind(
+        _filled(f'{_ASKED}, "tools": [', "null,", "]}", VALUES - 10), 400, "invalid_type"
+    ),
+    "bad messages": Kind(
+        _filled(_HEAD + ', "messages": [', '{"role": "x"},', "]}"), 400, "too_many_values"
+    ),
+    "bad messages within the bound": Kind(
+        _filled(_HEAD + ', "messages": [', '{"role": "x"},', "]}", VALUES // 2 - 10),
+        400,
+        "invalid_value",
+    ),
+    "many messages": Kind(
+        _filled(_HEAD + ', "messages": [', '{"role":"user","content":""},', "]}", VALUES // 4),
+        400,
+        "array_above_max_length",
+    ),
+    "digits": Kind(_filled(_CONTENT, "1" * 299 + "a,", '"}]}'), 200, None),
+    "a long number": Kind(_filled(f'{_ASKED}, "seed": ', "11", "}"), 400, "invalid_json"),
+    "exponents": Kind(
+        _filled(f'{_ASKED}, "metadata": [', "1e5,", "]}", VALUES - 10), 200, None
+    ),
+    "arrays": Kind(_filled(f'{_ASKED}, "metadata": [', "[],", "]}"), 400, "too_many_values"),
+    "arrays within the bound": Kind(
+        _filled(f'{_ASKED}, "metadata": [', "[],", "]}", VALUES // 2 - 10), 200, None
+    ),
+    "objects within the bound": Kind(
+        _filled(f'{_ASKED}, "metadata": [', '{"":{}},', "]}", VALUES // 3 - 10), 200, None
+    ),
+    "deep": Kind(_filled(f'{_ASKED}, "metadata": ', "[", "}", VALUES - 10), 400, "invalid_json"),
+    "unknown names": Kind(_names, 400, "invalid_value"),
+    "strings without an end": Kind(_filled(_CONTENT, '\\"', ""), 400, "invalid_json"),
+    "calls": Kind(_calls, 400, "invalid_value"),
+    "allowed tools": Kind(_allowed, 200, None),
+    "a strict schema": Kind(_strict, 400, "invalid_json_schema"),
+    "prose": Kind(_filled(_CONTENT, "the quick brown fox, 3e7 of them. ", '"}]}'), 200, None),
+    "escapes": Kind(_filled(_CONTENT, "\\u1234,", '"}]}'), 200, None),
+    "JSON in a string": Kind(_filled(_CONTENT, '{\\"a\\":[1,2,3]},', '"}]}'), 200, None),
+    "control tokens": Kind(_filled(_CONTENT, "<|im_start|>,", '"}]}'), 200, None),
+}  # fmt: skip
+
+
+def heavy_schema(rng: Random) -> dict[str, Any]:
+    """A schema that no cache holds yet, and that takes the compiler a while."""
+    salt = f"{rng.getrandbits(40):x}"
+    member = {
+        "name": {"type": "string", "pattern": f"^{salt}[a-z0-9]{{1,40}}(-[a-z]{{2,9}}){{0,9}}$"},
+        "kind": {"enum": [f"{salt}{number}" for number in range(300)]},
+        "size": {"type": "number", "multipleOf": rng.randrange(2, 900), "maximum": 1e6},
+        "at": {"type": "string", "format": "date-time"},
+    }
+    return {
+        "type": "object",
+        "properties": {
+            f"{salt}{number}": {"type": "object", "properties": member} for number in range(40)
+        },
+    }

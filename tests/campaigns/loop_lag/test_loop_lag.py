@@ -1,0 +1,36 @@
+"""A slice of the campaign: every hostile body gets the answer that it must get."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.app.gateway import Gateway
+
+from .bodies import BODIES, BYTES, VALUES, Kind
+
+#: of a prompt, which noise counts: a slice of the limit is enough for kinds that are served
+SERVED = BYTES // 16
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Gateway]:
+    with Gateway() as running:
+        yield running
+
+
+@pytest.mark.parametrize("kind", BODIES.values(), ids=BODIES.keys())
+def test_a_hostile_body_is_refused_by_name_or_served(gateway: Gateway, kind: Kind):
+    """REGRESSION: several of them stopped the event loop for seconds."""
+    body = kind.make(SERVED if kind.code is None else BYTES)
+    assert len(body) <= BYTES
+    answer = gateway.post(body)
+    error = answer.json().get("error") or {}
+    assert (answer.status_code, error.get("code")) == (kind.status, kind.code)
+    assert gateway.metric("switchyard_internal_errors_total") == 0
+
+
+def test_the_bodies_are_made_for_the_limits_that_ship(gateway: Gateway):
+    (settings,) = [line for line in gateway.lines() if line["event"] == "settings"]
+    assert (settings["max_body_bytes"], settings["max_json_values"]) == (BYTES, VALUES)
+    assert json.loads(BODIES["digits"].make(10_000))["model"] == "noise"
