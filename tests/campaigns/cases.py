@@ -139,9 +139,9 @@ class Trial:
                 return
 
     def _check_values(self, plain: engine.Compiled, values: list[tuple[Any, bool]]) -> None:
-        narrow = instances.has_narrow_opposites(self._schema)
+        promise = instances.Promise(self._schema)
         valid = [value for value, is_valid in values if is_valid]
-        promised = [value for value in valid if instances.is_promised(value, narrow)][:MOST_VALID]
+        promised = [value for value in valid if value in promise][:MOST_VALID]
         for value in promised:
             self._check_order(plain, value)
             if self._any_order is not None:

@@ -1,8 +1,8 @@
 """Random JSON Schemas (Draft 2020-12): every keyword, beside and inside every other, from a seed.
 
 Few names, patterns and numbers, so that keywords meet. Most counts are small; some are large, and
-many of them in a heavy schema, because costs hide there. References lead to `$defs` or to the root; one
-that applies to the same value leads only to a later definition, so no schema refers to itself
+many of them in a heavy schema, because costs hide there. References lead to `$defs` or to the root.
+One that applies to the same value leads only to a later definition, so no schema refers to itself
 without a value between.
 
 Shares no code with the engine, nor with the makers of tests/conformance and tests/fuzz.

@@ -42,6 +42,9 @@ OPPOSING = frozenset((
     "not", "oneOf", "if", "contains", "unevaluatedItems", "unevaluatedProperties",
     "dependentSchemas", "dependentRequired",
 ))  # fmt: skip
+#: characters of texts of the other formats, and texts that each of them must take
+FORMAT_CHARACTERS = frozenset(":@P.-")
+ORDINARY = frozenset(text for texts in FORMATS.values() for text in texts)
 #: drawn formats with an exact opposite
 EXACT_FORMATS = frozenset(("date", "ipv4", "something-unknown"))
 
@@ -227,25 +230,33 @@ class InstanceMaker:
 
 
 # -- texts ----------------------------------------------------------------------------------------
-def is_promised(value: Any, has_narrow_opposites: bool) -> bool:
-    """Whether a valid value has a text that must be taken, in some order."""
-    for part in parts(value):
-        if isinstance(part, float) and (abs(part) >= 10**6 or part != round(part, 6)):
-            return False
-        texts = [part] if isinstance(part, str) else list(part) if isinstance(part, dict) else []
-        if has_narrow_opposites and any(set(":@P.-") & set(text) for text in texts):
-            return False
-    return True
+class Promise:
+    """Which valid values of a schema have a text that must be taken, in some order."""
 
+    def __init__(self, schema: Schema) -> None:
+        formats = {
+            part["format"]
+            for part in parts(schema)
+            if isinstance(part, dict) and isinstance(part.get("format"), str)
+        }
+        self._is_narrow = bool(formats - EXACT_FORMATS)
+        self._has_opposites = not OPPOSING.isdisjoint(keywords(schema))
 
-def has_narrow_opposites(schema: Schema) -> bool:
-    """Whether strings that are not of a format are asked for, and the engine leaves some out."""
-    formats = {
-        part["format"]
-        for part in parts(schema)
-        if isinstance(part, dict) and isinstance(part.get("format"), str)
-    }
-    return bool(formats - EXACT_FORMATS) and not OPPOSING.isdisjoint(keywords(schema))
+    def __contains__(self, value: Any) -> bool:
+        for part in parts(value):
+            if isinstance(part, float) and (abs(part) >= 10**6 or part != round(part, 6)):
+                return False
+            names = list(part) if isinstance(part, dict) else [part]
+            if not all(self._is_plain(name) for name in names if isinstance(name, str)):
+                return False
+        return True
+
+    def _is_plain(self, text: str) -> bool:
+        """Not, beside a format that is enforced narrowly, a text that might be of it; but for the
+        ordinary ones, where its opposite is not asked for.
+        """
+        is_ordinary = text in ORDINARY and not self._has_opposites
+        return not self._is_narrow or is_ordinary or not FORMAT_CHARACTERS & set(text)
 
 
 def has_plain_order(schema: Schema) -> bool:

@@ -129,6 +129,8 @@ def run(options: argparse.Namespace) -> Tally:
         for done, (case, outcome) in enumerate(workers.outcomes(chosen_cases(options)), 1):
             tally.add(case, outcome)
             report.write(line_of(case, outcome))
+            if outcome.findings:
+                report.flush()
             if done % 1000 == 0:
                 found = {category: len(each) for category, each in tally.findings.items()}
                 print(f"{done:,} cases, {time.monotonic() - begin:.0f} s, {found}", flush=True)
