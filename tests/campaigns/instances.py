@@ -25,6 +25,8 @@ from .compositions import FORMATS, NAMES, NUMBERS, OF_TYPE, PATTERNS, TYPES, WOR
 MOST_ORDERS = 120
 #: levels of a made value; a recursive schema would go on
 MOST_LEVELS = 6
+#: values within a made one, after which only scalars and empty ones follow
+MOST_VALUES = 400
 #: members and items of a made value, unless a bound asks for more
 MOST_PARTS = 4
 #: the longest string, array or object that is made for a large minLength and its like
@@ -78,13 +80,20 @@ class InstanceMaker:
     """Makes values for one schema."""
 
     def __init__(self, document: Schema, rng: Random) -> None:
-        self._document, self._rng = document, rng
+        self._document, self._rng, self._count = document, rng, 0
 
     def candidate(self) -> Any:
+        self._count = 0
         return self._value(self._document, 0)
+
+    def value(self, schema: Schema) -> Any:
+        """A value for a schema within the document."""
+        self._count = 0
+        return self._value(schema, MOST_LEVELS // 2)
 
     def _value(self, schema: Schema, level: int) -> Any:
         rng = self._rng
+        self._count += 1
         view = self._view(schema, level)
         if "const" in view:
             return view["const"]
@@ -92,7 +101,7 @@ class InstanceMaker:
             return rng.choice(view["enum"])
         kinds = view.get("type", self._fitting(view))
         kind = rng.choice(kinds) if isinstance(kinds, list) else kinds
-        if level >= MOST_LEVELS and kind in ("object", "array"):
+        if (level >= MOST_LEVELS or self._count > MOST_VALUES) and kind in ("object", "array"):
             return {} if kind == "object" else []
         makers = {"object": self._object, "array": self._array, "string": self._string}
         if kind in makers:

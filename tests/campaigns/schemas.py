@@ -63,6 +63,7 @@ class Tally:
         self.results: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.findings: dict[str, list[tuple[Case, str]]] = defaultdict(list)
+        self.endless: list[str] = []
         self.slowest: dict[str, tuple[float, str]] = {}
 
     def add(self, case: Case, outcome: Outcome) -> None:
@@ -71,6 +72,8 @@ class Tally:
         for category in {category for category, _ in outcome.findings}:
             words = next(words for found, words in outcome.findings if found == category)
             self.findings[category].append((case, words))
+        if outcome.counts["schemas of which no walk finished"]:
+            self.endless.append(case.name)
         for what, seconds in (
             ("slowest compile", outcome.compile_seconds),
             (f"slowest mask, {case.vocabulary}", outcome.slowest_mask),
@@ -80,6 +83,8 @@ class Tally:
     def summary(self) -> str:
         lines = [f"{count:>9,}  schemas: {result}" for result, count in self.results.most_common()]
         lines += [f"{count:>9,}  {what}" for what, count in sorted(self.counts.items())]
+        if self.endless:
+            lines.append(f"{'':9}  no walk finished in cases {', '.join(self.endless[:20])}")
         lines += [
             f"{1000 * seconds:>9,.1f}  ms, {what} (case {name})"
             for what, (seconds, name) in self.slowest.items()
