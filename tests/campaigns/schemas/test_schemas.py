@@ -15,10 +15,10 @@ import pytest
 import engine
 from tests.vocabularies import small_vocabulary
 
+from .__main__ import composed_case, unique_cases
 from .cases import Case, Outcome
 from .compositions import ANYWHERE, OF_TYPE, composition
 from .instances import Promise, has_plain_order, in_order_of, keywords
-from .schemas import composed_case, unique_cases
 from .shrink import leads_back, shrunk, smaller
 from .unique_items import UNIQUE_SCHEMAS
 from .walks import Stuck, Walker, hints
@@ -122,7 +122,7 @@ def test_an_empty_mask_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
             mask[:] = 0
 
     compiled = engine.Compiler(small_vocabulary()).compile_json_schema(True)
-    monkeypatch.setattr("tests.campaigns.walks.engine.Matcher", Blocked)
+    monkeypatch.setattr("tests.campaigns.schemas.walks.engine.Matcher", Blocked)
     with pytest.raises(Stuck):
         Walker(small_vocabulary()).walk(compiled, Random(0))
 
