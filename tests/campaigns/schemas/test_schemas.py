@@ -16,7 +16,7 @@ import engine
 from tests.vocabularies import small_vocabulary
 
 from .__main__ import composed_case, unique_cases
-from .cases import Case, Outcome
+from .cases import Case, Outcome, at_most
 from .compositions import ANYWHERE, OF_TYPE, composition
 from .instances import Promise, has_plain_order, in_order_of, keywords
 from .shrink import leads_back, shrunk, smaller
@@ -125,6 +125,14 @@ def test_an_empty_mask_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.campaigns.schemas.walks.engine.Matcher", Blocked)
     with pytest.raises(Stuck):
         Walker(small_vocabulary()).walk(compiled, Random(0))
+
+
+def test_the_judge_gives_up() -> None:
+    with at_most(60.0):
+        pass
+    with pytest.raises(TimeoutError), at_most(0.01):
+        while True:
+            pass
 
 
 # -- the watchdog ---------------------------------------------------------------------------------
