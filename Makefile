@@ -1,14 +1,14 @@
 # Every command of the project. Each target sets up what it needs, so any of them may be the first in a fresh clone.
 #
 #   PYTHON=python3.12 make setup     another interpreter        make test ARGS="-k cache -x"   arguments for pytest
-#   make fuzz SECONDS=3600           a longer campaign
+#   make fuzz SECONDS=3600           a longer campaign          make campaign CAMPAIGNS=schemas   one campaign
 #   ENGINE_DEBUG=1 make test         with the engine's checks   BUILD_JOBS=1 make build        fewer compilers at once
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-sglang check format fuzz walks real-input bench bench-peers bench-all pictures serve data clean distclean
+.PHONY: help setup build debug test test-sglang check format fuzz walks campaign real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -85,6 +85,18 @@ fuzz: $(VENV)/.dev build ## random specs and walks for SECONDS (600), every answ
 
 walks: $(VENV)/.dev build ## random walks through random schemas, WALKS (10000) of them, judged by jsonschema
 	$(PY) -m tests.conformance.walks --walks $(WALKS) $(ARGS)
+
+# Each is run as tests.campaigns.NAME, and leaves with 1 if it found anything; the others run all the same.
+CAMPAIGNS := schemas workers loop_lag memory
+
+campaign: $(VENV)/.dev build ## every campaign whole: random schemas, hostile workers, loop lag, memory; an hour
+	@failed=; \
+	for name in $(CAMPAIGNS); do \
+	    if [ -e tests/campaigns/$$name ] || [ -e tests/campaigns/$$name.py ]; then \
+	        echo "== $$name"; $(PY) -m tests.campaigns.$$name $(ARGS) || failed="$$failed $$name"; \
+	    fi; \
+	done; \
+	[ -z "$$failed" ] || { echo "campaigns that found something:$$failed" >&2; exit 1; }
 
 real-input: $(VENV)/.dev build data ## send real tool sets through a running gateway and judge every answer
 	$(PY) -m tests.real_input $(ARGS)

@@ -20,6 +20,7 @@ from tests.engine.harness import bits, new_mask
 from tests.vocabularies import VOCABULARIES
 
 from .compositions import FORMATS, PATTERNS, Schema
+from .instances import InstanceMaker, parts
 
 #: tokens after which a walk is given up, and counts as unfinished
 MOST_TOKENS = 400
@@ -30,7 +31,11 @@ ANY = 0.1
 #: sum of the weights of all tokens that are not named below, whatever the size of the vocabulary
 OTHERS = 40.0
 #: hints that are tried where a closing walk can't close
-TRIED_HINTS = 6
+TRIED_HINTS = 8
+#: values made for a `contains`
+MADE_HINTS = 3
+#: keywords of numbers and strings that random digits and letters rarely meet
+BOUNDED = frozenset(("multipleOf", "minimum", "exclusiveMinimum", "exclusiveMaximum", "minLength"))
 #: bytes after which a value or a key may begin
 BEFORE = b"[{:, \n"
 #: values that end soon
@@ -45,29 +50,21 @@ _CLOSING = {
 }
 
 
-def hints(schema: Schema) -> tuple[bytes, ...]:
+def hints(schema: Schema, rng: Random) -> tuple[bytes, ...]:
     """JSON texts of keys and values that the schema speaks of, and short values."""
-    found: list[Any] = []
-
-    def look(part: Any) -> None:
-        if isinstance(part, list):
-            for each in part:
-                look(each)
+    maker, found = InstanceMaker(schema, rng), list[Any]()
+    for part in parts(schema):
         if not isinstance(part, dict):
-            return
-        for keyword, value in part.items():
-            if keyword in ("required", "enum"):
-                found.extend(value)
-            elif keyword == "const":
-                found.append(value)
-            elif keyword == "dependentRequired":
-                found.extend(each for names in value.values() for each in names)
-            elif keyword in ("pattern", "format"):
-                found.extend(PATTERNS.get(value, FORMATS.get(value, ())))
-            else:
-                look(value)
-
-    look(schema)
+            continue
+        found += [*part.get("properties", ()), *part.get("required", ()), *part.get("enum", ())]
+        found += [part["const"]] if "const" in part else []
+        found += [name for names in part.get("dependentRequired", {}).values() for name in names]
+        for word, texts in (("pattern", PATTERNS), ("format", FORMATS)):
+            found += texts.get(part.get(word, ""), ())
+        if "contains" in part:
+            found += [maker.value(part["contains"]) for _ in range(MADE_HINTS)]
+        if not BOUNDED.isdisjoint(part):
+            found.append(maker.value(part))
     texts = (json.dumps(value, ensure_ascii=False) for value in found)
     return tuple(text.encode() for text in dict.fromkeys((*texts, *SHORT_VALUES)))
 

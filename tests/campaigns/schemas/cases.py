@@ -9,9 +9,11 @@ them. What it can't judge (it recurses too deep) is counted, and no finding.
 """
 
 import json
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -29,6 +31,10 @@ MOST_COMPILE_SECONDS = 1.0
 ANY_ORDER_SHARE = 0.4
 #: values that are made for one schema, and valid ones of which every order is tried
 CANDIDATES, MOST_VALID = 12, 4
+
+#: CPU seconds of jsonschema for one schema's values, or one text: it doubles its work with each level
+#: of a recursive `unevaluatedProperties`
+MOST_JUDGE_SECONDS = 2.0
 
 Phase = Callable[[str], None]
 
@@ -55,6 +61,22 @@ class Outcome:
 
     def find(self, category: str, detail: str) -> None:
         self.findings.append((category, detail))
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Raises TimeoutError in Python code that takes so many seconds of the processor."""
+
+    def give_up(*_: Any) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGVTALRM, give_up)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
 
 
 def run_case(compiler: engine.Compiler, case: Case, enter: Phase) -> Outcome:
@@ -124,11 +146,14 @@ class Trial:
         """Values made from the schema, each with the judge's verdict."""
         maker, found = instances.InstanceMaker(self._schema, self._rng), {}
         try:
-            for _ in range(CANDIDATES):
-                value = maker.candidate()
-                found[json.dumps(value)] = value
-            return [(value, self._oracle.accepts(parsed(text))) for text, value in found.items()]
-        except RecursionError:
+            with at_most(MOST_JUDGE_SECONDS):
+                for _ in range(CANDIDATES):
+                    value = maker.candidate()
+                    found[json.dumps(value)] = value
+                return [
+                    (value, self._oracle.accepts(parsed(text))) for text, value in found.items()
+                ]
+        except (RecursionError, TimeoutError):
             self.outcome.counts["schemas not judged"] += 1
             return []
 
@@ -139,9 +164,9 @@ class Trial:
                 return
 
     def _check_values(self, plain: engine.Compiled, values: list[tuple[Any, bool]]) -> None:
-        narrow = instances.has_narrow_opposites(self._schema)
+        promise = instances.Promise(self._schema)
         valid = [value for value, is_valid in values if is_valid]
-        promised = [value for value in valid if instances.is_promised(value, narrow)][:MOST_VALID]
+        promised = [value for value in valid if value in promise][:MOST_VALID]
         for value in promised:
             self._check_order(plain, value)
             if self._any_order is not None:
@@ -176,7 +201,7 @@ class Trial:
     def _walked(self, plain: engine.Compiled) -> Iterator[bytes]:
         """The texts of the walks that finished."""
         outcome, guide = self.outcome, walker(self._case.vocabulary)
-        guide.slowest_mask, hinted = 0.0, hints(self._schema)
+        guide.slowest_mask, hinted = 0.0, hints(self._schema, self._rng)
         for at in range(self._case.walks):
             self._enter("walk")
             compiled = self._any_order if at < self._case.walks * ANY_ORDER_SHARE else plain
@@ -196,18 +221,22 @@ class Trial:
             else:
                 yield text
         outcome.slowest_mask = guide.slowest_mask
+        if outcome.counts["unfinished walks"] == self._case.walks:
+            outcome.counts["schemas of which no walk finished"] += 1
 
     def _judge_texts(self, texts: list[bytes]) -> None:
         for text in texts:
             try:
-                value = parsed(text)
-                if not self._oracle.accepts(value):
-                    why = self._oracle.why(value)
-                    self.outcome.find("invalid text", f"{text.decode()}: {why}")
-            except RecursionError:
+                with at_most(MOST_JUDGE_SECONDS):
+                    value = parsed(text)
+                    why = [] if self._oracle.accepts(value) else self._oracle.why(value)
+            except (RecursionError, TimeoutError):
                 self.outcome.counts["texts not judged"] += 1
             except ValueError as error:
                 self.outcome.find("invalid text", f"{text!r}: {error}")
+            else:
+                if why:
+                    self.outcome.find("invalid text", f"{text.decode()}: {why}")
 
 
 def accepts(compiled: engine.Compiled, text: bytes) -> bool:

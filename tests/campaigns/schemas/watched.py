@@ -7,7 +7,7 @@ outcome. A phase that lasts longer than the deadline ends the worker, and a new 
 import multiprocessing
 import resource
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from multiprocessing import connection
 
 import engine
@@ -24,6 +24,7 @@ CASES_OF_ONE_COMPILER = 200
 #: phases in which the engine has no part
 NOT_OURS = frozenset({"judge"})
 
+Serve = Callable[[connection.Connection], None]
 _CONTEXT = multiprocessing.get_context("spawn")
 
 
@@ -49,9 +50,9 @@ def serve(pipe: connection.Connection) -> None:
 class Worker:
     """One process, and the case that it has."""
 
-    def __init__(self) -> None:
+    def __init__(self, serves: Serve) -> None:
         self.pipe, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=serve, args=(theirs,), daemon=True)
+        self._process = _CONTEXT.Process(target=serves, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
         self.case: Case | None = None
@@ -100,8 +101,9 @@ class Worker:
 class Workers:
     """So many workers. Use it as a context manager: at its end they are ended."""
 
-    def __init__(self, jobs: int) -> None:
-        self._workers = [Worker() for _ in range(jobs)]
+    def __init__(self, jobs: int, serves: Serve = serve) -> None:
+        self._serves = serves
+        self._workers = [Worker(serves) for _ in range(jobs)]
 
     def __enter__(self) -> "Workers":
         return self
@@ -132,7 +134,7 @@ class Workers:
 
     def _replaced(self, worker: Worker) -> Worker:
         worker.end()
-        self._workers[self._workers.index(worker)] = made = Worker()
+        self._workers[self._workers.index(worker)] = made = Worker(self._serves)
         return made
 
 

@@ -25,6 +25,8 @@ from .compositions import FORMATS, NAMES, NUMBERS, OF_TYPE, PATTERNS, TYPES, WOR
 MOST_ORDERS = 120
 #: levels of a made value; a recursive schema would go on
 MOST_LEVELS = 6
+#: values within a made one, after which only scalars and empty ones follow
+MOST_VALUES = 400
 #: members and items of a made value, unless a bound asks for more
 MOST_PARTS = 4
 #: the longest string, array or object that is made for a large minLength and its like
@@ -42,6 +44,9 @@ OPPOSING = frozenset((
     "not", "oneOf", "if", "contains", "unevaluatedItems", "unevaluatedProperties",
     "dependentSchemas", "dependentRequired",
 ))  # fmt: skip
+#: characters of texts of the other formats, and texts that each of them must take
+FORMAT_CHARACTERS = frozenset(":@P.-")
+ORDINARY = frozenset(text for texts in FORMATS.values() for text in texts)
 #: drawn formats with an exact opposite
 EXACT_FORMATS = frozenset(("date", "ipv4", "something-unknown"))
 
@@ -75,13 +80,20 @@ class InstanceMaker:
     """Makes values for one schema."""
 
     def __init__(self, document: Schema, rng: Random) -> None:
-        self._document, self._rng = document, rng
+        self._document, self._rng, self._count = document, rng, 0
 
     def candidate(self) -> Any:
+        self._count = 0
         return self._value(self._document, 0)
+
+    def value(self, schema: Schema) -> Any:
+        """A value for a schema within the document."""
+        self._count = 0
+        return self._value(schema, MOST_LEVELS // 2)
 
     def _value(self, schema: Schema, level: int) -> Any:
         rng = self._rng
+        self._count += 1
         view = self._view(schema, level)
         if "const" in view:
             return view["const"]
@@ -89,7 +101,7 @@ class InstanceMaker:
             return rng.choice(view["enum"])
         kinds = view.get("type", self._fitting(view))
         kind = rng.choice(kinds) if isinstance(kinds, list) else kinds
-        if level >= MOST_LEVELS and kind in ("object", "array"):
+        if (level >= MOST_LEVELS or self._count > MOST_VALUES) and kind in ("object", "array"):
             return {} if kind == "object" else []
         makers = {"object": self._object, "array": self._array, "string": self._string}
         if kind in makers:
@@ -227,25 +239,33 @@ class InstanceMaker:
 
 
 # -- texts ----------------------------------------------------------------------------------------
-def is_promised(value: Any, has_narrow_opposites: bool) -> bool:
-    """Whether a valid value has a text that must be taken, in some order."""
-    for part in parts(value):
-        if isinstance(part, float) and (abs(part) >= 10**6 or part != round(part, 6)):
-            return False
-        texts = [part] if isinstance(part, str) else list(part) if isinstance(part, dict) else []
-        if has_narrow_opposites and any(set(":@P.-") & set(text) for text in texts):
-            return False
-    return True
+class Promise:
+    """Which valid values of a schema have a text that must be taken, in some order."""
 
+    def __init__(self, schema: Schema) -> None:
+        formats = {
+            part["format"]
+            for part in parts(schema)
+            if isinstance(part, dict) and isinstance(part.get("format"), str)
+        }
+        self._is_narrow = bool(formats - EXACT_FORMATS)
+        self._has_opposites = not OPPOSING.isdisjoint(keywords(schema))
 
-def has_narrow_opposites(schema: Schema) -> bool:
-    """Whether strings that are not of a format are asked for, and the engine leaves some out."""
-    formats = {
-        part["format"]
-        for part in parts(schema)
-        if isinstance(part, dict) and isinstance(part.get("format"), str)
-    }
-    return bool(formats - EXACT_FORMATS) and not OPPOSING.isdisjoint(keywords(schema))
+    def __contains__(self, value: Any) -> bool:
+        for part in parts(value):
+            if isinstance(part, float) and (abs(part) >= 10**6 or part != round(part, 6)):
+                return False
+            names = list(part) if isinstance(part, dict) else [part]
+            if not all(self._is_plain(name) for name in names if isinstance(name, str)):
+                return False
+        return True
+
+    def _is_plain(self, text: str) -> bool:
+        """Not, beside a format that is enforced narrowly, a text that might be of it; but for the
+        ordinary ones, where its opposite is not asked for.
+        """
+        is_ordinary = text in ORDINARY and not self._has_opposites
+        return not self._is_narrow or is_ordinary or not FORMAT_CHARACTERS & set(text)
 
 
 def has_plain_order(schema: Schema) -> bool:

@@ -1,8 +1,8 @@
 """Random JSON Schemas (Draft 2020-12): every keyword, beside and inside every other, from a seed.
 
 Few names, patterns and numbers, so that keywords meet. Most counts are small; some are large, and
-many of them in a heavy schema, because costs hide there. References lead to `$defs` or to the root; one
-that applies to the same value leads only to a later definition, so no schema refers to itself
+many of them in a heavy schema, because costs hide there. References lead to `$defs` or to the root.
+One that applies to the same value leads only to a later definition, so no schema refers to itself
 without a value between.
 
 Shares no code with the engine, nor with the makers of tests/conformance and tests/fuzz.
@@ -123,6 +123,8 @@ class Composer:
         draw = self._rng.random()
         if draw < 0.05:
             return draw < 0.035
+        if draw < 0.12 and ROOT in self._references:
+            return {"$ref": self._pick(self._references)}
         if depth <= 0:
             return self._flat()
         made: dict[str, Any] = {}
@@ -131,7 +133,7 @@ class Composer:
         if draw > 0.85:
             self._add_type(made, self._pick(("object", "array")), depth, share_typed=0.4)
         if draw > 0.6:
-            for keyword in self._rng.sample(ANYWHERE, self._pick((1, 1, 1, 2))):
+            for keyword in self._rng.sample(ANYWHERE, 3 if self._is_large() else 1):
                 self._add(made, keyword, depth)
         return made
 
@@ -198,7 +200,7 @@ class Composer:
         return self._schema(min(depth, 1))
 
     def _dependents(self, *_: Any) -> dict[str, list[str]]:
-        most = 6 if self._is_large() else 2
+        most = 6 if self._is_large() else 3
         return {name: self._some(NAMES, 1, 2) for name in self._some(NAMES, 1, most)}
 
     def _values(self, *_: Any) -> list[Any]:

@@ -3,7 +3,7 @@
     python -m tests.campaigns.schemas [--schemas 100000] [--seed 0] [--jobs 2] [--only NAME]
 
 Each schema is compiled (at most a second, or a refusal by name), walked, and asked about instances:
-see cases.py. `--only` runs one case again by its name, `12` or `unique: roles`. A share of the
+see cases.py. `--only` runs one case again by its name, `0:12` or `unique: roles`. A share of the
 schemas is walked with the vocabulary of Llama 3. Writes one line of JSON per case to `--report`,
 shrinks what it finds, prints a summary, and leaves with 1 if anything was found.
 """
@@ -44,16 +44,17 @@ def composed_case(seed: int, number: int, walks: int = 10, real_share: float = R
 
 
 def chosen_cases(options: argparse.Namespace) -> Iterator[Case]:
+    """All cases, or the one that `--only` names."""
+    walks, share = options.walks, options.real_share
     if options.only is None:
         yield from unique_cases()
+        for number in range(options.first, options.first + options.schemas):
+            yield composed_case(options.seed, number, walks, share)
+    elif options.only in (names := {case.name: case for case in unique_cases()}):
+        yield names[options.only]
     else:
-        yield from (case for case in unique_cases() if case.name == options.only)
-    last = options.first + options.schemas
-    numbers = range(options.first, last)
-    if options.only is not None:
-        numbers = [int(options.only.rpartition(":")[2])] if options.only[-1:].isdigit() else ()
-    for number in numbers:
-        yield composed_case(options.seed, number, options.walks, options.real_share)
+        seed, _, number = options.only.rpartition(":")
+        yield composed_case(int(seed or options.seed), int(number), walks, share)
 
 
 class Tally:
@@ -63,6 +64,7 @@ class Tally:
         self.results: Counter[str] = Counter()
         self.counts: Counter[str] = Counter()
         self.findings: dict[str, list[tuple[Case, str]]] = defaultdict(list)
+        self.endless: list[str] = []
         self.slowest: dict[str, tuple[float, str]] = {}
 
     def add(self, case: Case, outcome: Outcome) -> None:
@@ -71,6 +73,8 @@ class Tally:
         for category in {category for category, _ in outcome.findings}:
             words = next(words for found, words in outcome.findings if found == category)
             self.findings[category].append((case, words))
+        if outcome.counts["schemas of which no walk finished"]:
+            self.endless.append(case.name)
         for what, seconds in (
             ("slowest compile", outcome.compile_seconds),
             (f"slowest mask, {case.vocabulary}", outcome.slowest_mask),
@@ -80,6 +84,8 @@ class Tally:
     def summary(self) -> str:
         lines = [f"{count:>9,}  schemas: {result}" for result, count in self.results.most_common()]
         lines += [f"{count:>9,}  {what}" for what, count in sorted(self.counts.items())]
+        if self.endless:
+            lines.append(f"{'':9}  no walk finished in cases {', '.join(self.endless[:20])}")
         lines += [
             f"{1000 * seconds:>9,.1f}  ms, {what} (case {name})"
             for what, (seconds, name) in self.slowest.items()
@@ -129,6 +135,8 @@ def run(options: argparse.Namespace) -> Tally:
         for done, (case, outcome) in enumerate(workers.outcomes(chosen_cases(options)), 1):
             tally.add(case, outcome)
             report.write(line_of(case, outcome))
+            if outcome.findings:
+                report.flush()
             if done % 1000 == 0:
                 found = {category: len(each) for category, each in tally.findings.items()}
                 print(f"{done:,} cases, {time.monotonic() - begin:.0f} s, {found}", flush=True)
@@ -142,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--schemas", type=int, default=100_000, help="random compositions")
     parser.add_argument("--seed", type=int, default=0, help="names the compositions")
     parser.add_argument("--first", type=int, default=0, help="number of the first of them")
-    parser.add_argument("--only", help="the name of one case, or the number of a composition")
+    parser.add_argument("--only", help="the name of one case")
     parser.add_argument("--walks", type=int, default=10, help="through each composition")
     parser.add_argument("--real-share", type=float, default=REAL_SHARE)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="worker processes")
