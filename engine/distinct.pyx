@@ -1,7 +1,7 @@
 """Items that must differ: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector as plain_vector
+from libcpp.algorithm cimport sort
 
 from .bits cimport has_bit
 from .hashing cimport MISSING, map_clear, map_get, map_put
@@ -9,18 +9,52 @@ from .pool cimport vector
 from .rows cimport DEAD, INSTANCE, MET, Arena, RowC
 from .vocabulary cimport Vocabulary
 
-#: of the lists of one generation
+#: bytes of the lists of one generation
 cdef size_t MOST_BYTES = 16 << 20
-
-cdef struct WayC:
-    uint32_t instance
-    Place place
-
+#: counts of one generation that are kept, 24 MB
+cdef size_t MOST_COUNTS = 1 << 20
+#: no text holds as many items; taken for any number
+cdef uint32_t MANY = 1 << 30
+#: calls of ``Ways.count`` within one another, 2 MB of the stack; every second one at least doubles the values,
+#: so that what lies deeper is taken for any number
+cdef uint32_t MOST_NESTED = 4_000
+#: values counted beyond those asked for, so that not each further item counts anew
+cdef uint32_t MARGIN = 64
+#: zeros that are tried behind a number
+cdef int MOST_ZEROS = 64
 
 cdef enum:
+    # of a bound in Ways: it is being made (who meets it again is in a circle), it is a lower one, or exact
+    BEGUN
+    LOWER
+    EXACT
+
+cdef enum:
+    QUOTE = 0x22
+    COMMA = 0x2C
+    MINUS = 0x2D
+    POINT = 0x2E
+    ZERO = 0x30
+    NINE = 0x39
+    COLON = 0x3A
+    UPPER_E = 0x45
     OPENING_BRACKET = 0x5B
+    BACKSLASH = 0x5C
+    CLOSING_BRACKET = 0x5D
+    LOWER_E = 0x65
+    LOWER_U = 0x75
     OPENING_BRACE = 0x7B
-    FIRST_PRINTED = 0x21
+    CLOSING_BRACE = 0x7D
+    SPACE = 0x20
+
+cdef enum:
+    # an entry of Suspects.listed that ends an item with a bracket
+    CLOSES = 0x80000000
+
+cdef const char* ENDS = b",]}"
+cdef const char* SPACES = b" \n\t"
+cdef const char* HEX = b"0123456789abcdef"
+cdef const char* SHORT = b'"\\/bfnrt'
 
 
 cdef uint32_t follow(
@@ -45,113 +79,594 @@ cdef uint32_t follow(
     return instance
 
 
-cdef bint has_few_ways(Arena arena, uint32_t instance) noexcept nogil:
-    """Whether few bytes may come next, and the text can't end here."""
-    cdef RowC* row = &arena.rows[arena.instances[instance].row]
-    cdef uint32_t k, n = 0
-    if row.accept or row.has_tokens:
-        return False
-    for k in range(FIRST_PRINTED, 256):
-        n += (row.live[k >> 6] >> (k & 63)) & 1
-    return n <= FEW_WAYS
+cdef inline uint32_t sum_of(uint32_t a, uint32_t b) noexcept nogil:
+    return MANY if a >= MANY or b >= MANY else a + b
 
 
-cdef bint is_stuck(Arena arena, uint32_t instance, const Place* place) noexcept nogil:
-    """Whether every way on ends an item that was there before. White space leads nowhere else."""
-    cdef plain_vector[WayC] todo
-    cdef WayC way, made
-    cdef RowC* row
-    cdef uint32_t k, found, steps = 0
-    cdef uint8_t byte
-    if not has_few_ways(arena, instance):
+cdef inline uint32_t left_of(uint32_t want, uint32_t found) noexcept nogil:
+    return want - found if want > found else 0
+
+
+cdef inline bint is_end(uint8_t byte) noexcept nogil:
+    return byte == COMMA or byte == CLOSING_BRACKET or byte == CLOSING_BRACE
+
+
+cdef inline bint is_digit(uint8_t byte) noexcept nogil:
+    return ZERO <= byte <= NINE
+
+
+cdef class Ways:
+    # -- questions ---------------------------------------------------------------------------------
+    cdef bint is_stuck(self, uint32_t instance, const Place* place) noexcept nogil:
+        """Whether the text can't go on: in some array, or object, the next item can only be a used one."""
+        cdef uint32_t level, used, n = place.depth(), k
+        cdef SpotC spot
+        cdef Cursor cursor
+        spot.instance, spot.mode = instance, place.mode()
+        spot.n_escape = <uint8_t>place.escape().size()
+        for k in range(spot.n_escape):
+            spot.escape[k] = place.escape().data()[k]
+        for level in range(n):
+            used = place.used(level)
+            spot.depth = n - 1 - level
+            if used == 0:
+                continue
+            if not is_number(spot.mode) and not spot.n_escape:
+                if self.count(instance, spot.depth, spot.mode, MARGIN) > used:
+                    continue
+            cursor = place.cursor(level)
+            if self.is_spent(&spot, &cursor):
+                return True
         return False
-    way.instance, way.place = instance, place[0]
-    todo.push_back(way)
-    while todo.size():
-        way = todo.back()
-        todo.pop_back()
-        if not has_few_ways(arena, way.instance):
+
+    cdef bint is_spent(self, SpotC* spot, const Cursor* used) noexcept nogil:
+        """Whether no more values begin like this one than used items do."""
+        cdef uint32_t n, same, own, more = used.total()
+        if spot.n_escape:
+            more = used.begun(string_view(spot.escape, spot.n_escape))
+            return more > 0 and self.escaped(spot, more + 1) <= more
+        if not is_number(spot.mode):
+            return more > 0 and self.count(spot.instance, spot.depth, spot.mode, more + MARGIN) <= more
+        if spot.mode == EXPONENT:
+            # what it may become is written without an exponent, too
+            return more > 0 and self.count(spot.instance, spot.depth, EXPONENT, MANY) < MANY
+        if spot.depth == 0 and self.leaves(spot.instance):
             return False
-        for k in range(FIRST_PRINTED, 256):
-            row = &arena.rows[arena.instances[way.instance].row]
-            if not (row.live[k >> 6] >> (k & 63)) & 1:
+        same, more = used.ended(spot.mode), used.longer(spot.mode)
+        if more + same == 0:
+            return False
+        n = self.count(spot.instance, spot.depth, spot.mode, more + same + MARGIN)
+        if n > more + same:
+            return False
+        own = self.ended(spot.instance, spot.depth, spot.mode, more + same + 1)
+        return sum_of(n, own) <= more + (same if own else 0)
+
+    cdef bint leaves(self, uint32_t instance) noexcept nogil:
+        """Whether the item may end here: something follows that is no part of it."""
+        cdef int k
+        for k in range(3):
+            if self.go(instance, ENDS[k]) != DEAD or self.go(instance, SPACES[k]) != DEAD:
+                return True
+        return False
+
+    # -- steps ---------------------------------------------------------------------------------------
+    cdef uint32_t go(self, uint32_t instance, uint8_t byte) noexcept nogil:
+        self.steps += 1
+        return self.arena.step_met(instance, byte)
+
+    cdef uint32_t past(self, uint32_t instance, uint32_t depth, uint8_t byte, bint* met) noexcept nogil:
+        """The instance behind a byte, ``depth`` brackets within the item, if the item does not end there;
+        ``met``: whether it may.
+        """
+        cdef uint32_t found = self.go(instance, byte)
+        met[0] = depth == 0 and found & MET != 0
+        return self.arena.step_blocked(instance, byte) if met[0] else found & INSTANCE
+
+    # -- counts --------------------------------------------------------------------------------------
+    cdef uint32_t count(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
+        """Values, of numbers those with further digits."""
+        cdef uint64_t key = <uint64_t>instance << 20 | depth << 4 | <uint32_t>mode
+        cdef uint32_t number, found
+        if instance == DEAD or want == 0:
+            return 0
+        if depth >> 16 or self.nested > MOST_NESTED:
+            return MANY
+        number = map_get(&self.numbers, key)
+        if number == MISSING:
+            if self.nested == 0 and self.least.size() > MOST_COUNTS:
+                map_clear(&self.numbers)
+                self.least.clear()
+                self.known.clear()
+            number = <uint32_t>self.least.size()
+            self.least.push_back(0)
+            self.known.push_back(LOWER)
+            map_put(&self.numbers, key, number)
+        elif self.known[number] == BEGUN:
+            return MANY
+        elif self.known[number] == EXACT or self.least[number] >= want:
+            return self.least[number]
+        self.known[number] = BEGUN
+        self.nested += 1
+        found = min(self.counted(instance, depth, mode, want), MANY)
+        self.nested -= 1
+        self.known[number] = LOWER
+        if self.arena.error:
+            return MANY
+        self.least[number] = found
+        if found < want or found == MANY:
+            self.known[number] = EXACT
+        return found
+
+    cdef uint32_t counted(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
+        if mode == OUTSIDE:
+            return self.outside(instance, depth, want)
+        if mode == STRING:
+            return self.inside(instance, depth, want)
+        return self.longer(instance, depth, mode, want)
+
+    cdef uint32_t outside(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil:
+        """Between strings and numbers. What opens brackets comes last: it may lead deeper for ever."""
+        cdef uint64_t[4] live = self.arena.rows[self.arena.instances[instance].row].live
+        cdef uint8_t[256] bytes_, last
+        cdef uint32_t k, n = 0, n_last = 0, sure, found = 0
+        cdef uint8_t byte
+        for k in range(5):
+            byte = b']},:"'[k]
+            if live[byte >> 6] >> (byte & 63) & 1 and self.go(instance, byte) != DEAD:
+                if depth == 0 and byte != QUOTE:
+                    # out of the array, or behind a key: the item was one that need not differ
+                    return MANY
+                bytes_[n] = byte
+                n += 1
+        for k in range(SPACE + 1, 256):
+            if not live[k >> 6] >> (k & 63) & 1 or is_end(<uint8_t>k) or k == COLON or k == QUOTE:
                 continue
-            steps += 1
-            if steps > MOST_STEPS:
-                return False
+            if self.go(instance, <uint8_t>k) == DEAD:
+                continue
+            if k == OPENING_BRACKET or k == OPENING_BRACE:
+                last[n_last] = <uint8_t>k
+                n_last += 1
+            else:
+                bytes_[n] = <uint8_t>k
+                n += 1
+        for k in range(n_last):
+            bytes_[n + k] = last[k]
+        n += n_last
+        if n == 0:
+            for k in range(3):
+                found = self.go(instance, SPACES[k])
+                if found != DEAD:
+                    return self.count(found & INSTANCE, depth, OUTSIDE, want)
+            return 0
+        sure = 0
+        for k in range(n):
+            sure += bytes_[k] != MINUS
+        for k in range(n):
+            if found + sure >= want:
+                return found + sure
+            sure -= bytes_[k] != MINUS
+            found = sum_of(found, self.behind(instance, depth, bytes_[k], left_of(want, found + sure)))
+        return found
+
+    cdef uint32_t behind(self, uint32_t instance, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil:
+        """Values behind a byte that stands between strings and numbers."""
+        cdef bint met
+        cdef uint32_t next_, found
+        if byte == OPENING_BRACKET or byte == OPENING_BRACE:
+            depth += 1
+        elif byte == CLOSING_BRACKET or byte == CLOSING_BRACE:
+            depth -= 1
+        next_ = self.past(instance, depth, byte, &met)
+        if byte == QUOTE:
+            return self.count(next_, depth, STRING, want)
+        if byte == MINUS:
+            return self.count(next_, depth, NEGATIVE, want)
+        if is_digit(byte):
+            found = 1 if met else self.ended(next_, depth, WHOLE, want)
+            return sum_of(found, self.count(next_, depth, WHOLE, left_of(want, found)))
+        return sum_of(met, self.count(next_, depth, OUTSIDE, left_of(want, met)))
+
+    cdef uint32_t inside(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil:
+        """Within a string."""
+        cdef uint64_t[4] live = self.arena.rows[self.arena.instances[instance].row].live
+        cdef uint32_t[256] children
+        cdef bint met
+        cdef uint32_t k, n = 0, found, next_ = self.past(instance, depth, QUOTE, &met)
+        cdef SpotC spot
+        found = sum_of(met, self.count(next_, depth, OUTSIDE, left_of(want, met)))
+        for k in range(SPACE, 256):
+            if live[k >> 6] >> (k & 63) & 1 and k != QUOTE and k != BACKSLASH:
+                next_ = self.go(instance, <uint8_t>k) & INSTANCE
+                if next_ == instance:
+                    return MANY
+                if next_ != DEAD:
+                    children[n] = next_
+                    n += 1
+        for k in range(n):
+            if found + n - k >= want:
+                return found + n - k
+            found = sum_of(found, self.count(children[k], depth, STRING, left_of(want, found + n - k - 1)))
+        # characters that have no other spelling
+        next_ = self.go(instance, BACKSLASH) & INSTANCE
+        if next_ == DEAD or found >= want:
+            return found
+        next_ = self.go(self.go(self.go(next_, LOWER_U) & INSTANCE, ZERO) & INSTANCE, ZERO) & INSTANCE
+        for k in range(BACKSLASH + 1):
+            if next_ != DEAD and found < want and (k < SPACE or k == QUOTE or k == BACKSLASH):
+                spot.instance = self.go(self.go(next_, HEX[k >> 4]) & INSTANCE, HEX[k & 15]) & INSTANCE
+                found = sum_of(found, self.count(spot.instance, depth, STRING, left_of(want, found)))
+        return found
+
+    cdef uint32_t escaped(self, SpotC* spot, uint32_t want) noexcept nogil:
+        """Within an escape that is not whole."""
+        cdef SpotC made
+        cdef const char* choices = HEX
+        cdef uint32_t k, n = 16, found = 0, at = spot.n_escape
+        cdef bint is_pair = at >= 6
+        if at == 12 or (at == 6 and not is_first_surrogate(spot)) or (at == 2 and spot.escape[1] != LOWER_U):
+            return self.count(spot.instance, spot.depth, STRING, want)
+        if at == 1 or at == 7:
+            choices, n = b"u", 1
+            if self.go(spot.instance, LOWER_U) == DEAD:
+                choices, n = SHORT, 8
+        elif at == 6:
+            choices, n = b"\\", 1
+        for k in range(n):
+            made = spot[0]
+            made.instance = self.go(spot.instance, choices[k]) & INSTANCE
+            if made.instance != DEAD and found < want:
+                made.escape[at], made.n_escape = choices[k], <uint8_t>(at + 1)
+                found = sum_of(found, self.escaped(&made, left_of(want, found)))
+        return found
+
+    # -- numbers -------------------------------------------------------------------------------------
+    cdef uint32_t longer(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
+        """Numbers with further digits that say something."""
+        cdef uint32_t found, next_
+        cdef bint met
+        if mode == EXPONENT:
+            next_ = self.go(instance, ZERO + 1) & INSTANCE
+            return MANY if next_ != DEAD and self.go(next_, ZERO + 1) & INSTANCE == next_ else 0
+        if mode == PENDING:
+            return self.fraction(instance, depth, want)
+        found = self.digits(instance, depth, mode, want)
+        if mode == NEGATIVE or found >= want:
+            return found
+        next_ = self.past(instance, depth, POINT if mode == WHOLE else ZERO, &met)
+        return sum_of(found, self.count(next_, depth, PENDING, left_of(want, found)))
+
+    cdef uint32_t fraction(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil:
+        """Behind a point and zeros: any number of zeros more, and another digit."""
+        cdef vector[uint32_t] passed
+        cdef uint32_t found = 0, some, k
+        cdef size_t last = 0        # one past the last place where another digit may follow
+        cdef bint met
+        while instance != DEAD:
+            for k in range(<uint32_t>passed.size()):
+                if passed[k] == instance:
+                    return MANY if last > k else found
+            passed.push_back(instance)
+            some = self.digits(instance, depth, PENDING, left_of(want, found))
+            if some:
+                last = passed.size()
+            found = sum_of(found, some)
+            if found >= want:
+                return found
+            instance = self.past(instance, depth, ZERO, &met)
+        return found
+
+    cdef uint32_t digits(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
+        """Numbers whose next digit is not a zero behind a point."""
+        cdef uint8_t[10] some
+        cdef uint8_t byte, least = ZERO + 1 if mode == FRACTION or mode == PENDING else ZERO
+        cdef uint32_t k, n = 0, sure = 0, found = 0, next_, same
+        cdef bint met, is_zero
+        cdef Mode now
+        for k in range(least, NINE + 1):
             byte = <uint8_t>k
-            made.place = way.place
-            found = arena.step_met(way.instance, byte)
-            made.instance = follow(arena, way.instance, &byte, 1, &made.place)
-            if made.instance == DEAD:
-                continue
-            # an item ends within the outermost array: within another one, that may have to end, too
-            if not made.place.is_open():
-                return False
-            if found & MET and made.instance == found & INSTANCE and made.place.is_outermost():
-                return False
-            todo.push_back(made)
-    return True
+            if self.go(instance, byte) != DEAD:
+                some[n] = byte
+                n += 1
+                sure += mode != NEGATIVE or byte != ZERO
+        for k in range(n):
+            if found + sure >= want:
+                return found + sure
+            is_zero = mode == NEGATIVE and some[k] == ZERO
+            sure -= not is_zero
+            now = after(mode, some[k])
+            next_ = self.past(instance, depth, some[k], &met)
+            same = 0 if is_zero else 1 if met else self.ended(next_, depth, now, left_of(want, found + sure))
+            found = sum_of(found, same)
+            found = sum_of(found, self.count(next_, depth, now, left_of(want, found + sure)))
+        return found
+
+    cdef uint32_t ended(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
+        """Values with a number as it stands, at once or behind zeros that say nothing; behind a minus sign,
+        those with zero.
+        """
+        cdef uint32_t found, k
+        cdef bint met = False
+        if mode == NEGATIVE:
+            instance, mode = self.past(instance, depth, ZERO, &met), WHOLE
+        for k in range(MOST_ZEROS):
+            found = self.ends(instance, depth, want) if depth else met
+            if found or instance == DEAD:
+                return found
+            instance = self.past(instance, depth, POINT if mode == WHOLE and k == 0 else ZERO, &met)
+        return 0
+
+    cdef uint32_t ends(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil:
+        cdef uint32_t found = 0, k
+        for k in range(3):
+            if instance != DEAD and found < want and self.go(instance, ENDS[k]) != DEAD:
+                found = sum_of(found, self.behind(instance, depth, ENDS[k], left_of(want, found)))
+        return found
+
+
+cdef bint is_first_surrogate(SpotC* spot) noexcept nogil:
+    return spot.escape[2] | 0x20 == 0x64 and spot.escape[3] in b"89abAB"
 
 
 cdef Suspects new_suspects(Arena arena, Vocabulary vocabulary):
     cdef Suspects made = Suspects.__new__(Suspects)
-    made.arena, made.vocabulary, made.held = arena, vocabulary, 0
-    with nogil:
-        made.sort_tokens()
+    made.arena, made.vocabulary, made.held, made.is_sorted = arena, vocabulary, 0, False
+    made.ways = Ways.__new__(Ways)
+    made.ways.arena, made.ways.nested, made.ways.steps = arena, 0, 0
     return made
 
 
 cdef class Suspects:
-    cdef uint32_t number(self, uint32_t instance, bint is_open, const uint32_t* mask) noexcept nogil:
+    cdef void look(self, uint32_t instance, const Place* place, const uint32_t* mask) noexcept nogil:
+        """Finds the tokens of a mask that the text may rule out."""
+        cdef uint32_t number, level, t, n = place.depth(), k
+        cdef bint has_used = place.has_used()
+        cdef SpotC spot
+        self.found.clear()
+        number = self.number(instance, place, mask)
+        for t in self.listed[number]:
+            if has_used or not t & CLOSES:
+                self.found.push_back(t & ~<uint32_t>CLOSES)
+        if not has_used:
+            return
+        self.cursors.clear()
+        self.depths.clear()
+        for level in range(n):
+            if place.used(level):
+                self.cursors.push_back(place.cursor(level))
+                self.depths.push_back(n - 1 - level)
+                if self.cursors.back().total() + self.cursors.back().carried == 0:
+                    self.cursors.pop_back()
+                    self.depths.pop_back()
+        spot.instance, spot.mode = instance, place.mode()
+        spot.n_escape = <uint8_t>place.escape().size()
+        for k in range(spot.n_escape):
+            spot.escape[k] = place.escape().data()[k]
+        if self.cursors.size() or place.may_end():
+            if spot.mode != EXPONENT:
+                self.walk(0, spot, 0, mask)
+            elif self.ways.count(instance, 0, EXPONENT, MANY) < MANY:
+                self.collect(0, True, mask)
+
+    # -- along the used items ------------------------------------------------------------------------
+    cdef void walk(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil:
+        """Follows the children of a node of the trie as long as used items begin like the text, which are
+        ``cursors`` from ``first`` on.
+        """
+        cdef uint32_t child = node + 1, end = self.vocabulary.nodes[node].end
+        if spot.mode == STRING:
+            self.walk_inside(node, spot, first, mask)
+            return
+        while child < end:
+            if is_number(spot.mode):
+                self.walk_number(child, spot, first, mask)
+            else:
+                self.walk_outside(child, spot, first, mask)
+            child = self.vocabulary.nodes[child].end
+
+    cdef void enter(self, uint32_t child, SpotC* spot, size_t first, const uint32_t* mask) noexcept nogil:
+        """Walks on from a node, with ``cursors`` from ``first`` on; those of no item go."""
+        cdef size_t k, kept = first
+        cdef bint is_spent = False
+        for k in range(first, self.cursors.size()):
+            if self.cursors[k].total() + self.cursors[k].carried:
+                self.cursors[kept], self.depths[kept] = self.cursors[k], self.depths[k]
+                kept += 1
+        self.cursors.resize(kept)
+        self.depths.resize(kept)
+        for k in range(first, kept):
+            spot.depth = self.depths[k]
+            is_spent = is_spent or self.ways.is_spent(spot, &self.cursors[k])
+        if is_spent:
+            self.collect(child, False, mask)
+        if kept > first or spot.mode == OUTSIDE:
+            self.walk(child, spot[0], first, mask)
+
+    cdef void walk_inside(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil:
+        cdef uint32_t child = node + 1, end = self.vocabulary.nodes[node].end
+        cdef uint64_t[4] nexts = [0, 0, 0, 0]
+        cdef size_t k, n = self.cursors.size()
+        cdef uint8_t byte
+        cdef SpotC made
+        for k in range(first, n):
+            self.cursors[k].next(nexts)
+        while child < end:
+            byte = self.vocabulary.nodes[child].byte
+            made = spot
+            if spot.n_escape or byte == BACKSLASH or nexts[byte >> 6] >> (byte & 63) & 1:
+                made.instance = self.arena.step_met(spot.instance, byte) & INSTANCE
+                if made.instance == DEAD:
+                    pass
+                elif byte == QUOTE and not spot.n_escape:
+                    self.collect(child, True, mask)
+                else:
+                    self.narrow_inside(&made, byte, first, n)
+                    self.enter(child, &made, n, mask)
+                self.cursors.resize(n)
+                self.depths.resize(n)
+            child = self.vocabulary.nodes[child].end
+
+    cdef void narrow_inside(self, SpotC* spot, uint8_t byte, size_t first, size_t end) noexcept nogil:
+        """Appends the cursors behind one more byte of a string."""
+        cdef Cursor cursor
+        cdef size_t k
+        cdef string_view escape
+        cdef bint escapes = spot.n_escape or byte == BACKSLASH
+        if escapes:
+            spot.escape[spot.n_escape] = <char>byte
+            spot.n_escape += 1
+            escape = string_view(spot.escape, spot.n_escape)
+        for k in range(first, end):
+            cursor = self.cursors[k]
+            if not escapes:
+                cursor.narrow(byte)
+            elif is_whole(escape):
+                cursor.narrow_escape(escape)
+            elif cursor.begun(escape) == 0:
+                continue
+            self.cursors.push_back(cursor)
+            self.depths.push_back(self.depths[k])
+        if escapes and is_whole(escape):
+            spot.n_escape = 0
+
+    cdef void walk_outside(self, uint32_t child, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil:
+        cdef uint8_t byte = self.vocabulary.nodes[child].byte
+        cdef uint32_t found = self.arena.step_met(spot.instance, byte)
+        cdef size_t k, n = self.cursors.size()
+        cdef Mode mode = OUTSIDE
+        if found == DEAD:
+            return
+        if found & MET or is_end(byte) or byte in b"[{:":
+            self.collect(child, True, mask)
+            return
+        spot.instance = found & INSTANCE
+        for k in range(first, n):
+            self.cursors.push_back(self.cursors[k])
+            self.depths.push_back(self.depths[k])
+            if byte == MINUS or is_digit(byte):
+                self.cursors.back().narrow_number(OUTSIDE, byte)
+            elif not is_space(byte):
+                self.cursors.back().narrow(byte)
+        if byte == QUOTE:
+            spot.mode = STRING
+        elif byte == MINUS or is_digit(byte):
+            spot.mode = after(OUTSIDE, byte)
+        self.enter(child, &spot, n, mask)
+        self.cursors.resize(n)
+        self.depths.resize(n)
+
+    cdef void walk_number(self, uint32_t child, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil:
+        cdef uint8_t byte = self.vocabulary.nodes[child].byte
+        cdef uint32_t found = self.arena.step_met(spot.instance, byte)
+        cdef size_t k, n = self.cursors.size()
+        cdef bint repeats = False
+        cdef Mode before = spot.mode
+        spot.mode = after(before, byte)
+        for k in range(first, n):
+            self.cursors.push_back(self.cursors[k])
+            self.depths.push_back(self.depths[k])
+            self.cursors.back().narrow_number(before, byte)
+            if found & MET and self.depths[k] == 0:
+                repeats = repeats or self.cursors.back().ended(spot.mode) > 0
+        spot.instance = self.arena.step_blocked(spot.instance, byte) if repeats else found & INSTANCE
+        if not is_digit(byte) and byte != POINT or spot.instance == DEAD:
+            self.collect(child, True, mask)
+        else:
+            self.enter(child, &spot, n, mask)
+        self.cursors.resize(n)
+        self.depths.resize(n)
+
+    cdef void collect(self, uint32_t node, bint is_subtree, const uint32_t* mask) noexcept nogil:
+        """Suspects the tokens that end at a node, or all below it."""
+        cdef uint32_t k, end = self.vocabulary.nodes[node].end if is_subtree else node + 1
+        for k in range(self.vocabulary.nodes[node].first, self.vocabulary.nodes[end].first):
+            if has_bit(mask, self.vocabulary.order[k]):
+                self.found.push_back(self.vocabulary.order[k])
+
+    # -- by row --------------------------------------------------------------------------------------
+    cdef uint32_t number(self, uint32_t instance, const Place* place, const uint32_t* mask) noexcept nogil:
+        """Of the list of tokens that any text may rule out; good until the next call."""
+        cdef uint32_t kind = 0 if not place.is_open() else 1 if place.mode() == STRING else 2
         cdef uint64_t key
-        cdef uint32_t t, found
+        cdef uint32_t found, t
         cdef vector[uint32_t] ids
+        cdef vector[uint32_t]* tokens
+        if not self.is_sorted:
+            self.sort_tokens()
         instance = self.arena.instances[instance].rep
-        key = <uint64_t>instance << 1 | is_open
+        key = <uint64_t>instance << 2 | kind
         found = map_get(&self.numbers, key)
         if found != MISSING:
             return found
-        for t in self.deciding if is_open else self.opening:
-            if has_bit(mask, t) and self.is_suspect(instance, is_open, t):
-                ids.push_back(t)
+        tokens = &self.opening if kind == 0 else &self.quoting if kind == 1 else &self.ending
+        for t in tokens[0]:
+            if has_bit(mask, t):
+                found = self.is_listed(instance, t)
+                if found:
+                    ids.push_back(t | (found & CLOSES))
         if self.held > MOST_BYTES:
             self.drop()
         self.held += sizeof(ids) + 4 * ids.size()
-        found = <uint32_t>self.tokens.size()
-        self.tokens.push_back(ids)
+        found = <uint32_t>self.listed.size()
+        self.listed.push_back(ids)
         map_put(&self.numbers, key, found)
         return found
 
     cdef void drop(self) noexcept nogil:
         map_clear(&self.numbers)
-        self.tokens.clear()
+        self.listed.clear()
         self.held = 0
 
-    cdef void sort_tokens(self) noexcept nogil:
-        cdef uint32_t t, k
+    cdef uint32_t is_listed(self, uint32_t instance, uint32_t token) noexcept nogil:
+        """1: it ends an item and goes on behind a comma. CLOSES: it ends an item with a bracket."""
+        cdef uint32_t k, found
         cdef uint8_t byte
-        cdef bint decides, opens
-        for t in range(self.vocabulary.size):
-            if not has_bit(self.vocabulary.ordinary_words.data(), t):
+        cdef bint is_met = False
+        cdef uint32_t listed = 0
+        for k in range(self.vocabulary.offsets[token], self.vocabulary.offsets[token + 1]):
+            byte = self.vocabulary.data[k]
+            if is_met and byte == COMMA:
+                return 1
+            found = self.arena.step_met(instance, byte)
+            if found == DEAD:
+                break
+            if found & MET:
+                is_met = True
+                if byte == CLOSING_BRACKET or byte == CLOSING_BRACE:
+                    listed = CLOSES
+            instance = found & INSTANCE
+        return listed
+
+    cdef void sort_tokens(self) noexcept nogil:
+        cdef vector[uint32_t] tokens
+        cdef uint32_t t, k, at
+        cdef uint8_t byte
+        cdef bint is_quoted, is_opened, is_ended
+        self.is_sorted = True
+        for k in range(3):
+            self.add_tokens(&tokens, ENDS[k])
+        sort(tokens.begin(), tokens.end())
+        for k in range(<uint32_t>tokens.size()):
+            t = tokens[k]
+            if k and tokens[k - 1] == t:
                 continue
-            decides = opens = False
-            for k in range(self.vocabulary.offsets[t], self.vocabulary.offsets[t + 1]):
-                byte = self.vocabulary.data[k]
-                decides = decides or self.arena.automata.ir.decides[byte]
-                opens = opens or byte == OPENING_BRACKET or byte == OPENING_BRACE
-            if decides:
-                self.deciding.push_back(t)
-            if opens:
+            is_quoted = is_opened = is_ended = False
+            for at in range(self.vocabulary.offsets[t], self.vocabulary.offsets[t + 1]):
+                byte = self.vocabulary.data[at]
+                is_ended = is_ended or is_quoted and is_end(byte)
+                is_quoted = is_quoted or byte == QUOTE
+                is_opened = is_opened or byte == OPENING_BRACKET or byte == OPENING_BRACE
+            self.ending.push_back(t)
+            if is_ended:
+                self.quoting.push_back(t)
+            if is_opened:
                 self.opening.push_back(t)
 
-    cdef bint is_suspect(self, uint32_t instance, bint is_open, uint32_t token) noexcept nogil:
-        cdef uint32_t k, found
-        for k in range(self.vocabulary.offsets[token], self.vocabulary.offsets[token + 1]):
-            found = self.arena.step_met(instance, self.vocabulary.data[k])
-            if found & MET:
-                return True
-            if found == DEAD:
-                return False
-            instance = found
-        return is_open and has_few_ways(self.arena, instance)
+    cdef void add_tokens(self, vector[uint32_t]* out, uint8_t byte) noexcept nogil:
+        """Tokens with a byte: those below the nodes of the trie that have it."""
+        cdef uint32_t k, node, at
+        for k in range(self.vocabulary.byte_offs[byte], self.vocabulary.byte_offs[byte + 1]):
+            node = self.vocabulary.byte_nodes[k]
+            for at in range(
+                self.vocabulary.nodes[node].first, self.vocabulary.nodes[self.vocabulary.nodes[node].end].first
+            ):
+                out.push_back(self.vocabulary.order[at])

@@ -9,7 +9,7 @@ from .automata cimport NO_ERROR
 from .bitmask cimport rows_of
 from .bits cimport clear_bit
 from .clock cimport nanoseconds
-from .distinct cimport Place, follow, is_stuck
+from .distinct cimport Place, Trials, follow
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport Pool, vector
 from .rows cimport DEAD, Arena, RowC
@@ -122,7 +122,7 @@ cdef class Matcher:
             self.enter_place()
         instance = self.after_bytes(instance, data, n)
         if self.tracks and instance != DEAD and self.at.has_used():
-            if is_stuck(self.generation.arena, instance, &self.at):
+            if self.generation.suspects.ways.is_stuck(instance, &self.at):
                 instance = DEAD
         error[0] = self.generation.arena.take_error()
         self.unlock()
@@ -190,19 +190,21 @@ cdef class Matcher:
             found = self.generation.arena.merge(found, self.after_bytes(
                 instance, &self.vocabulary.data[off], self.vocabulary.offsets[token + 1] - off))
         if self.tracks and found != DEAD and self.at.has_used():
-            if is_stuck(self.generation.arena, found, &self.at):
+            if self.generation.suspects.ways.is_stuck(found, &self.at):
                 return DEAD
         return found if found == DEAD else self.generation.arena.end_token(found)
 
     cdef void rule_out(self, uint32_t instance, uint32_t* out) noexcept nogil:
-        """Takes tokens out of a mask that end a word which was there before."""
-        cdef uint32_t t, flags, number
-        cdef Place before
+        """Takes tokens out of a mask that end a word which was there before, or can only become one."""
+        cdef uint32_t t, flags
+        cdef Trials trials
         self.enter_place()
-        before = self.at
-        number = self.generation.suspects.number(instance, before.is_open(), out)
-        for t in self.generation.suspects.tokens[number]:
-            self.at = before
+        self.generation.suspects.look(instance, &self.at, out)
+        if self.generation.suspects.found.empty():
+            return
+        trials = Trials(self.at)
+        for t in self.generation.suspects.found:
+            trials.begin(self.at)
             if self.after_token(instance, t, &flags) == DEAD:
                 clear_bit(out, t)
 
