@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from .connection import Connection, ConnectionLimits
 from .drain import Drain
-from .settings import Settings
+from .settings import SettingError, Settings
 from .startup import Startup
 
 #: seconds after the grace period in which cancelled requests send their errors; then uvicorn closes
@@ -27,9 +27,14 @@ class Server(uvicorn.Server):
         self, config: uvicorn.Config, startup: Startup, drain: Drain, grace_s: float
     ) -> None:
         super().__init__(config)
-        self.startup = startup
+        self._startup = startup
         self._drain = drain
         self._grace_s = grace_s
+
+    @property
+    def setting_error(self) -> SettingError | None:
+        """The unusable setting that ended startup."""
+        return self._startup.error
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         end = asyncio.get_running_loop().call_later(self._grace_s, self._drain.end)

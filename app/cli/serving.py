@@ -27,10 +27,10 @@ def serve(settings: Settings) -> int:
         server.run()
     except SystemExit:
         # the server's way to say that startup failed
-        if server.startup.error is None:
+        if server.setting_error is None:
             raise
-    if server.startup.error is not None:
-        raise Unusable(str(server.startup.error))
+    if server.setting_error is not None:
+        raise Unusable(str(server.setting_error))
     return 0 if server.started else 1
 
 
