@@ -5,9 +5,12 @@ from libc.stdint cimport uint32_t
 from .automata cimport BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
 from .digests cimport DigestC, Digests, bytes_of, is_none
 from .distinct cimport new_suspects
+from .ir cimport Grammar
 from .pool cimport vector
 from .prefill cimport Prefill
 from .triples cimport PLAIN_TEXT
+
+from sys import getsizeof
 
 from .errors import LimitExceeded, SpecError
 
@@ -19,6 +22,10 @@ cdef uint32_t PLACES_FOR_ONE = 32
 cdef int MOST_COSTLY = 128
 
 NO_DIGEST = bytes(16)
+
+# What the Python objects of one grammar take, measured: eleven of the engine's, and what a compiler keeps
+# beside them.
+cdef size_t OBJECT_BYTES = 6 << 10
 
 
 cdef class Generation:
@@ -58,7 +65,6 @@ cdef class Generation:
 
     cdef SizesC sizes(self) noexcept nogil:
         cdef SizesC out
-        self.arena.guard.lock()
         out.rows = self.arena.rows.size() - 2
         out.instances = self.arena.instances.size() - 2
         out.items = self.arena.items.size()
@@ -66,9 +72,14 @@ cdef class Generation:
         out.states = self.arena.automata.states.size() - 1
         out.bytes = self.arena.bytes_held()
         out.masks_made, out.masks_reused = self.masks.made, self.masks.reused
-        out.mask_bytes = self.masks.held
-        self.arena.guard.unlock()
+        out.mask_bytes = self.masks.kept_bytes()
         return out
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        cdef size_t held = self.arena.bytes_held() + self.masks.bytes_held()
+        if self.suspects is not None:
+            held += self.suspects.bytes_held()
+        return held
 
 
 cdef class Compiled:
@@ -90,7 +101,8 @@ cdef class Compiled:
             raise LimitExceeded("rule_edges", limits.rule_edges, self.ir.largest_rule)
         self.table = table
         self.automata_table = automata_table
-        self.extend = None
+        self.key = self.tag_text = self.extend = None
+        self.held = 0
         self.generation = Generation.of(self)
         self.raise_limit(self.generation.arena.take_error(), self.generation.arena.error_got)
 
@@ -168,7 +180,7 @@ cdef class Compiled:
         """
         if self.extend is None:
             raise SpecError("only a structural tag can get more tags")
-        return self.extend(tags)
+        return self.extend(self.tag_text, tags)
 
     def prepare(self, uint32_t budget=64):
         """Makes up to ``budget`` masks ahead of time, those that will cost most; returns how many.
@@ -200,12 +212,17 @@ cdef class Compiled:
         return prefill.made
 
     def held_bytes(self):
-        """About how much memory the current generation takes; it grows while matchers run."""
+        """How much memory it takes, with the current generation, which grows while matchers run; what it
+        took before, while one of them is at work.
+        """
         cdef Generation generation = self.generation
-        cdef SizesC sizes
-        with nogil:
-            sizes = generation.sizes()
-        return self.ir.bytes_held() + sizes.bytes + sizes.mask_bytes
+        if generation.arena.guard.try_lock():
+            self.held = OBJECT_BYTES + self.ir.bytes_held() + generation.bytes_held()
+            generation.arena.guard.unlock()
+            self.held += (<Grammar>self.grammar).bytes_held()
+            if self.tag_text is not None:
+                self.held += getsizeof(self.tag_text)
+        return self.held
 
     def is_satisfiable(self):
         """Whether there is any text that the grammar accepts."""
@@ -221,5 +238,7 @@ cdef class Compiled:
         cdef Generation generation = self.generation
         cdef SizesC sizes
         with nogil:
+            generation.arena.guard.lock()
             sizes = generation.sizes()
+            generation.arena.guard.unlock()
         return sizes

@@ -53,6 +53,7 @@ cdef class Suspects:
     cdef vector[vector[uint32_t]] tokens
     cdef size_t held
 
+    cdef size_t bytes_held(self) noexcept nogil
     # the number of a list in ``tokens``, good until the next call
     cdef uint32_t number(self, uint32_t instance, bint is_open, const uint32_t* mask) noexcept nogil
     cdef void sort_tokens(self) noexcept nogil

@@ -4,8 +4,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector as plain_vector
 
 from .bits cimport has_bit
-from .hashing cimport MISSING, map_clear, map_get, map_put
-from .pool cimport vector
+from .hashing cimport MISSING, map_bytes, map_clear, map_get, map_put
+from .pool cimport held_bytes, vector
 from .rows cimport DEAD, INSTANCE, MET, Arena, RowC
 from .vocabulary cimport Vocabulary
 
@@ -117,11 +117,16 @@ cdef class Suspects:
                 ids.push_back(t)
         if self.held > MOST_BYTES:
             self.drop()
-        self.held += sizeof(ids) + 4 * ids.size()
         found = <uint32_t>self.tokens.size()
         self.tokens.push_back(ids)
+        self.held += held_bytes(self.tokens.back())
         map_put(&self.numbers, key, found)
         return found
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        return (
+            self.held + held_bytes(self.tokens) + held_bytes(self.deciding) + held_bytes(self.opening)
+            + map_bytes(&self.numbers))
 
     cdef void drop(self) noexcept nogil:
         map_clear(&self.numbers)
