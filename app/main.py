@@ -19,6 +19,7 @@ from .api.chat import chat_router
 from .api.grammars import grammars_router
 from .api.middleware import RequestMiddleware
 from .api.operations import models_router, operations_router
+from .collector import frozen
 from .composition import Parts, build
 from .drain import Drain
 from .logging import Logger, make_logger
@@ -40,7 +41,8 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
             await parts.start()
             _add_routes(app, chosen, parts, metrics)
             _announce(log, chosen, parts)
-            yield
+            with frozen():
+                yield
         finally:
             await parts.aclose()
             log.info("stopped")

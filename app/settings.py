@@ -192,7 +192,8 @@ class Settings(BaseSettings):
     compiler_memory_bytes: int = Field(
         default=832 * MEBIBYTE,
         ge=1,
-        description="about what compiled grammars, and what they share, may take",
+        description="what compiled grammars, and what they share, may take; the process takes up "
+        "to 1.3 times as much",
     )
     cache_ttl_seconds: int = Field(
         default=7 * 86_400, ge=1, description="life of an entry in Redis that nobody uses"

@@ -93,12 +93,14 @@ cdef class Automata:
     cdef vector[LazyC] lazies
     cdef vector[ObjectC] objects
     cdef vector[SpotsC] texts             # TEXTS and OTHER_TEXT
+    cdef size_t lazy_held                 # by lazies, objects and texts
     cdef ClosureC scratch
     cdef vector[uint32_t] span            # by counted rule: by how much one token can bring a bound closer
     cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration
     cdef void open(
         self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, DraftTable table, Digests digests
     ) noexcept
+    cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
     cdef void visit(self, uint32_t state) noexcept nogil
     cdef void grow(self, uint32_t state) noexcept nogil

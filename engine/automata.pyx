@@ -7,7 +7,7 @@ from libcpp.memory cimport make_shared
 
 from .clock cimport nanoseconds
 from .determinise cimport (
-    copy_nfa, determinise, lazy_start, lazy_state, merge_ways, minimise, trim,
+    copy_nfa, determinise, lazy_bytes as subsets_bytes, lazy_start, lazy_state, merge_ways, minimise, trim,
 )
 from .digests cimport DigestC, Digests, is_none
 from .dispatch cimport build_dispatch
@@ -17,11 +17,11 @@ from .flat cimport (
     BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE,
     TEXTS_RULE, FlatIR,
 )
-from .names cimport read_texts, texts_state
+from .names cimport read_texts, spots_bytes, texts_state
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_emit_counted, nfa_start, nfa_state
-from .objects cimport object_start, object_state
+from .objects cimport object_bytes, object_start, object_state
 from .other_text cimport build_other_text, grow_other_text
-from .pool cimport vector
+from .pool cimport held_bytes, vector
 from .vocabulary cimport Vocabulary
 
 # A deterministic automaton may have this many states for each edge of the nondeterministic one;
@@ -54,6 +54,7 @@ cdef class Automata:
         self.states.resize(1)
         self.byte_edges.reserve(128)
         self.scratch.now = 0
+        self.lazy_held = 0
         self.first.assign(ir.rules.size(), 0)
         self.span.assign(ir.rules.size(), 0)
         self.begins.assign(4 * ir.rules.size(), 0)
@@ -68,8 +69,22 @@ cdef class Automata:
 
     cdef void visit(self, uint32_t state) noexcept nogil:
         """Makes the state's edges, if it has none yet. Moves the arrays: hold no pointer into them."""
+        cdef size_t before
+        cdef uint8_t kind
+        cdef uint32_t lazy
         if self.states[state].flags & UNBUILT_STATE:
+            kind, lazy = self.ir.rules[self.states[state].rule].kind, self.states[state].lazy
+            before = self.lazy_bytes(kind, lazy)
             self.grow(state)
+            self.lazy_held += self.lazy_bytes(kind, lazy) - before
+
+    cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil:
+        """What one of the rules that are made state by state holds beside its states."""
+        if kind == OBJECT_RULE:
+            return object_bytes(&self.objects[number])
+        if kind == TEXTS_RULE or kind == OTHER_TEXT_RULE:
+            return spots_bytes(&self.texts[number])
+        return subsets_bytes(&self.lazies[number])
 
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil:
         """The state whose edges take a byte: the state itself, or the one that it is like."""
@@ -100,17 +115,21 @@ cdef class Automata:
             return True
         if kind == OTHER_TEXT_RULE:
             build_other_text(self, rule)
+            if self.first[rule]:
+                self.lazy_held += spots_bytes(&self.texts.back())
             return self.first[rule] != 0
         if kind == TEXTS_RULE:
             self.texts.resize(self.texts.size() + 1)
             read_texts(&self.texts.back(), &self.ir.pool[self.ir.nodes[node].off], self.ir.nodes[node].n)
             self.first[rule] = self.unbuilt(&self.texts.back().states, rule, <uint32_t>self.texts.size() - 1, 0)
+            self.lazy_held += spots_bytes(&self.texts.back())
             return True
         if kind == OBJECT_RULE:
             self.objects.resize(self.objects.size() + 1)
             object_start(&self.objects.back(), self.ir, node)
             self.first[rule] = self.unbuilt(
                 &self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
+            self.lazy_held += object_bytes(&self.objects.back())
             return True
         return self.build_of_nodes(rule)
 
@@ -153,6 +172,7 @@ cdef class Automata:
             lazy_start(&self.lazies.back(), &self.scratch)
             self.first[rule] = self.unbuilt(
                 &self.lazies.back().states, rule, <uint32_t>self.lazies.size() - 1, 0)
+            self.lazy_held += subsets_bytes(&self.lazies.back())
             return True
         shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
         if determinise(&nfa, &drafts, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
@@ -381,12 +401,13 @@ cdef class Automata:
             self.empty_edges.push_back(d.empty[k] + base)
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """About how much memory it takes."""
+        """How much memory it takes."""
         return (
-            sizeof(StateC) * self.states.capacity() + sizeof(ByteEdgeC) * self.byte_edges.capacity()
-            + sizeof(SymbolEdgeC) * (self.ref_edges.capacity() + self.token_edges.capacity())
-            + 9 * self.first.size()
-        )
+            held_bytes(self.states) + held_bytes(self.byte_edges) + held_bytes(self.ref_edges)
+            + held_bytes(self.token_edges) + held_bytes(self.empty_edges) + held_bytes(self.first)
+            + held_bytes(self.tabled) + held_bytes(self.span) + held_bytes(self.begins)
+            + held_bytes(self.lazies) + held_bytes(self.objects) + held_bytes(self.texts)
+            + held_bytes(self.scratch.stamp) + self.lazy_held)
 
 
 cdef bint count_early(vector[DraftC]* drafts) noexcept nogil:

@@ -21,7 +21,7 @@ from .triples cimport TripleTable
 from .vocabulary cimport Vocabulary
 
 cdef struct SizesC:
-    # of a generation; `bytes` without its masks
+    # of a generation; `bytes` of rows and automata, `mask_bytes` of kept masks
     size_t rows, instances, items, frames, states, bytes
     size_t masks_made, masks_reused, mask_bytes
     size_t trie_nodes           # visited to make triples and unions
@@ -34,7 +34,9 @@ cdef class Generation:
     cdef Suspects suspects      # None: no words must differ
     cdef uint64_t epoch         # the table's when this began
     cdef bint is_spent(self, size_t rows, size_t most_bytes) noexcept nogil
+    # under the arena's guard
     cdef SizesC sizes(self) noexcept nogil
+    cdef size_t bytes_held(self) noexcept nogil
 
     @staticmethod
     cdef Generation of(Compiled compiled)
@@ -45,7 +47,12 @@ cdef class Compiled:
     cdef readonly object grammar
     cdef readonly object limits
     cdef readonly object features
-    cdef public object extend             # tags -> Compiled, set by the compiler; None: there are no tags
+    # set by the compiler: under what it keeps this; and of a structural tag the tag as text, and what
+    # makes another one of that and more tags (None: there are no tags)
+    cdef public bytes key
+    cdef public str tag_text
+    cdef public object extend
+    cdef size_t held                      # when it was last measured
     cdef FlatIR ir
     cdef DraftTable automata_table
     cdef TripleTable table

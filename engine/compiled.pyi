@@ -14,7 +14,9 @@ class Compiled:
     grammar: Grammar
     limits: Limits
     features: Features
-    extend: Callable[[list[dict[str, Any]]], Compiled] | None
+    key: bytes | None
+    tag_text: str | None
+    extend: Callable[[str, list[dict[str, Any]]], Compiled] | None
     def __init__(
         self,
         vocabulary: Vocabulary,

@@ -5,9 +5,12 @@ from libc.stdint cimport uint32_t
 from .automata cimport BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
 from .digests cimport DigestC, Digests, bytes_of, is_none
 from .distinct cimport new_suspects
+from .ir cimport Grammar
 from .pool cimport vector
 from .prefill cimport Prefill
 from .triples cimport PLAIN_TEXT
+
+from sys import getsizeof
 
 from .errors import LimitExceeded, SpecError
 
@@ -21,6 +24,10 @@ cdef int MOST_COSTLY = 128
 cdef int EDGES_PER_STEP = 8
 
 NO_DIGEST = bytes(16)
+
+# What the Python objects of one grammar take, measured: eleven of the engine's, and what a compiler keeps
+# beside them.
+cdef size_t OBJECT_BYTES = 6 << 10
 
 
 cdef class Generation:
@@ -60,7 +67,6 @@ cdef class Generation:
 
     cdef SizesC sizes(self) noexcept nogil:
         cdef SizesC out
-        self.arena.guard.lock()
         out.rows = self.arena.rows.size() - 2
         out.instances = self.arena.instances.size() - 2
         out.items = self.arena.items.size()
@@ -68,10 +74,15 @@ cdef class Generation:
         out.states = self.arena.automata.states.size() - 1
         out.bytes = self.arena.bytes_held()
         out.masks_made, out.masks_reused = self.masks.made, self.masks.reused
-        out.mask_bytes = self.masks.held
+        out.mask_bytes = self.masks.kept_bytes()
         out.trie_nodes = self.masks.maker.visited
-        self.arena.guard.unlock()
         return out
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        cdef size_t held = self.arena.bytes_held() + self.masks.bytes_held()
+        if self.suspects is not None:
+            held += self.suspects.bytes_held()
+        return held
 
 
 cdef class Compiled:
@@ -95,7 +106,8 @@ cdef class Compiled:
         grammar.budget.spend(self.ir.largest_rule // EDGES_PER_STEP)
         self.table = table
         self.automata_table = automata_table
-        self.extend = None
+        self.key = self.tag_text = self.extend = None
+        self.held = 0
         self.generation = Generation.of(self)
         self.raise_limit(self.generation.arena.take_error(), self.generation.arena.error_got)
 
@@ -173,7 +185,7 @@ cdef class Compiled:
         """
         if self.extend is None:
             raise SpecError("only a structural tag can get more tags")
-        return self.extend(tags)
+        return self.extend(self.tag_text, tags)
 
     def prepare(self, uint32_t budget=64):
         """Makes up to ``budget`` masks ahead of time, those that will cost most; returns how many.
@@ -205,12 +217,17 @@ cdef class Compiled:
         return prefill.made
 
     def held_bytes(self):
-        """About how much memory the current generation takes; it grows while matchers run."""
+        """How much memory it takes, with the current generation, which grows while matchers run; what it
+        took before, while one of them is at work.
+        """
         cdef Generation generation = self.generation
-        cdef SizesC sizes
-        with nogil:
-            sizes = generation.sizes()
-        return self.ir.bytes_held() + sizes.bytes + sizes.mask_bytes
+        if generation.arena.guard.try_lock():
+            self.held = OBJECT_BYTES + self.ir.bytes_held() + generation.bytes_held()
+            generation.arena.guard.unlock()
+            self.held += (<Grammar>self.grammar).bytes_held()
+            if self.tag_text is not None:
+                self.held += getsizeof(self.tag_text)
+        return self.held
 
     def is_satisfiable(self):
         """Whether there is any text that the grammar accepts."""
@@ -226,5 +243,7 @@ cdef class Compiled:
         cdef Generation generation = self.generation
         cdef SizesC sizes
         with nogil:
+            generation.arena.guard.lock()
             sizes = generation.sizes()
+            generation.arena.guard.unlock()
         return sizes

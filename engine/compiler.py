@@ -52,8 +52,8 @@ WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
 WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
 #: seconds that preparing waits for another process to make the same masks
 WAIT_SECONDS = 1.0
-#: kept grammars whose bytes are counted again at each compile
-MEASURED_AGAIN = 4
+#: kept grammars whose bytes are counted again at each compile, a few microseconds each
+MEASURED_AGAIN = 8
 
 COUNTERS = ("compiles", "grammar_hits", "grammar_evictions", "refused", "refusal_hits")
 
@@ -218,8 +218,14 @@ class Compiler:
 
         spec = self.parse(tag)
         compiled = self._compile("structural_tag", spec, build, budget)
-        compiled.extend = lambda tags: self.compile_structural_tag(_with_tags(spec, tags))
+        if compiled.tag_text is None:
+            # text takes a tenth of what the parsed spec takes, and can be counted
+            compiled.tag_text = tag if isinstance(tag, str) else json.dumps(spec)
+            compiled.extend = self._extend
         return compiled
+
+    def _extend(self, text: str, tags: list[dict[str, Any]]) -> Compiled:
+        return self.compile_structural_tag(_with_tags(json.loads(text), tags))
 
     def parse(self, spec: Any) -> Any:
         """JSON text -> value; everything else as it is.
@@ -266,9 +272,8 @@ class Compiler:
                 raise refusal
             if found is None:
                 return None
-            self._compiled.move_to_end(key)
             self._counts["grammar_hits"] += 1
-        self.note_use()
+        self.note_use(found)
         return found
 
     def _compile_anew(
@@ -312,19 +317,25 @@ class Compiler:
 
     def _keep(self, key: bytes, compiled: Compiled) -> None:
         """Into the LRU, which is bounded in bytes; grammars that are used grow, so a few of the
-        others are measured again each time.
+        others are measured again each time. A mask under way is not waited for.
         """
+        compiled.key = key
         self._compiled[key] = compiled
-        self._measured.append(key)
+        self._measure(key)
         for _ in range(min(MEASURED_AGAIN, len(self._measured))):
             known = self._measured.popleft()
-            if known not in self._compiled:
-                self._held -= self._sizes.pop(known, 0)
-                continue
-            size = self._compiled[known].held_bytes()
-            self._held += size - self._sizes.get(known, 0)
-            self._sizes[known] = size
-            self._measured.append(known)
+            if known in self._compiled:
+                self._measure(known)
+                self._measured.append(known)
+        self._measured.append(key)
+        self._evict()
+
+    def _measure(self, key: bytes) -> None:
+        size = self._compiled[key].held_bytes()
+        self._held += size - self._sizes.get(key, 0)
+        self._sizes[key] = size
+
+    def _evict(self) -> None:
         while len(self._compiled) > 1 and (
             len(self._compiled) > self.limits.kept_grammars or self._held > self.limits.kept_bytes
         ):
@@ -378,10 +389,21 @@ class Compiler:
             return 0
         return self._exchange.prefetch(seconds)
 
-    def note_use(self) -> None:
-        """A grammar that was compiled before is used again: what its decoding makes is shared, too.
-        Whoever keeps grammars himself says so.
+    def clear(self) -> None:
+        """Forget compiled grammars, and give memory back to the system. Matchers keep theirs."""
+        self._forget_grammars()
+        pool.trim()
+
+    def note_use(self, compiled: Compiled) -> None:
+        """Note that a grammar compiled before is used again: it is dropped last, its growth is
+        measured, and what its decoding makes is shared. For callers that keep grammars themselves.
         """
+        with self._guard:
+            if compiled.key is not None and self._compiled.get(compiled.key) is compiled:
+                self._compiled.move_to_end(compiled.key)
+                self._measure(compiled.key)
+                self._evict()
+        pool.keep_ready()
         if self._exchange is not None:
             self._exchange.wake()
 

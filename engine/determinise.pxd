@@ -42,5 +42,6 @@ cdef void copy_nfa(NfaC* nfa, vector[DraftC]* out) noexcept nogil
 cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil
 cdef void trim(vector[DraftC]* drafts) noexcept nogil
 cdef void minimise(vector[DraftC]* drafts) noexcept nogil
+cdef size_t lazy_bytes(const LazyC* lazy) noexcept nogil
 cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil
 cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DraftC* out) noexcept nogil

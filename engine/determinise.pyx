@@ -6,8 +6,8 @@ from libcpp.algorithm cimport sort
 from .draft cimport FINAL_STATE, LOOP_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .hashing cimport MISSING, U64MapC, map_get, map_put
 from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
-from .pool cimport vector
-from .wordtable cimport WordTableC, table_clear, table_number, table_size
+from .pool cimport held_bytes, vector
+from .wordtable cimport WordTableC, table_bytes, table_clear, table_number, table_size
 
 cdef uint32_t START = 0
 cdef uint32_t FINISH = 1
@@ -129,6 +129,12 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
         expand(nfa, &index, &work, &members, &sets, &out.back())
         at += 1
     return True
+
+
+cdef size_t lazy_bytes(const LazyC* lazy) noexcept nogil:
+    return (
+        held_bytes(lazy.nfa.edges) + held_bytes(lazy.index.off) + held_bytes(lazy.index.order)
+        + table_bytes(&lazy.sets) + held_bytes(lazy.states))
 
 
 cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:

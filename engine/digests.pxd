@@ -44,6 +44,7 @@ cdef class Digests:
     cdef vector[uint32_t] met
     cdef vector[uint8_t] text             # of the digest under construction: numbers as in varint
     cdef vector[uint32_t] todo, below     # scratch
+    cdef size_t bytes_held(self) noexcept nogil
     cdef DigestC rule(self, uint32_t number) noexcept nogil
     cdef DigestC unit(self, uint32_t number) noexcept nogil
     cdef bint is_other(self, uint32_t number, uint32_t unit) noexcept nogil

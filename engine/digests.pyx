@@ -7,7 +7,7 @@ from .flat cimport (
     OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TOKENS,
     ArmC, DispatchC, FlatIR, NodeC, RuleC, TokenSetC, dispatch_of, list_below,
 )
-from .pool cimport vector
+from .pool cimport held_bytes, vector
 from .varint cimport put
 
 from .artifact_version import ARTIFACT_VERSION
@@ -47,6 +47,12 @@ cdef class Digests:
         if number >= self.ir.rules.size():
             raise IndexError(f"rule {number} of {self.ir.rules.size()}")
         return bytes_of(self.rule(number))
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        return (
+            held_bytes(self.digests) + held_bytes(self.progress) + held_bytes(self.inner)
+            + held_bytes(self.is_hashed) + held_bytes(self.nodes) + held_bytes(self.places)
+            + held_bytes(self.met) + held_bytes(self.text) + held_bytes(self.todo) + held_bytes(self.below))
 
     cdef DigestC rule(self, uint32_t number) noexcept nogil:
         cdef RuleC* rule = &self.ir.rules[number]

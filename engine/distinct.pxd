@@ -109,6 +109,7 @@ cdef class Ways:
     cdef uint32_t nested                # calls within one another
     cdef readonly uint64_t steps        # over bytes
 
+    cdef size_t bytes_held(self) noexcept nogil
     cdef bint is_stuck(self, uint32_t instance, const Place* place) noexcept nogil
     cdef bint is_spent(self, SpotC* spot, const Cursor* used) noexcept nogil
     cdef uint32_t count(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil
@@ -147,6 +148,7 @@ cdef class Suspects:
     cdef void look(self, uint32_t instance, const Place* place, const uint32_t* mask) noexcept nogil
     cdef uint32_t number(self, uint32_t instance, const Place* place, const uint32_t* mask) noexcept nogil
     cdef uint32_t is_listed(self, uint32_t instance, uint32_t token) noexcept nogil
+    cdef size_t bytes_held(self) noexcept nogil
     cdef void drop(self) noexcept nogil
     cdef void sort_tokens(self) noexcept nogil
     cdef void add_tokens(self, vector[uint32_t]* out, uint8_t byte) noexcept nogil

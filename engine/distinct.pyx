@@ -4,8 +4,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
 from .bits cimport has_bit
-from .hashing cimport MISSING, map_clear, map_get, map_put
-from .pool cimport vector
+from .hashing cimport MISSING, map_bytes, map_clear, map_get, map_put
+from .pool cimport held_bytes, vector
 from .rows cimport DEAD, INSTANCE, MET, Arena, RowC
 from .vocabulary cimport Vocabulary
 
@@ -96,6 +96,9 @@ cdef inline bint is_digit(uint8_t byte) noexcept nogil:
 
 
 cdef class Ways:
+    cdef size_t bytes_held(self) noexcept nogil:
+        return map_bytes(&self.numbers) + held_bytes(self.least) + held_bytes(self.known)
+
     # -- questions ---------------------------------------------------------------------------------
     cdef bint is_stuck(self, uint32_t instance, const Place* place) noexcept nogil:
         """Whether the text can't go on: in some array, or object, the next item can only be a used one."""
@@ -605,11 +608,17 @@ cdef class Suspects:
                     ids.push_back(t | (found & CLOSES))
         if self.held > MOST_BYTES:
             self.drop()
-        self.held += sizeof(ids) + 4 * ids.size()
         found = <uint32_t>self.listed.size()
         self.listed.push_back(ids)
+        self.held += held_bytes(self.listed.back())
         map_put(&self.numbers, key, found)
         return found
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        return (
+            self.held + held_bytes(self.listed) + held_bytes(self.quoting) + held_bytes(self.ending)
+            + held_bytes(self.opening) + map_bytes(&self.numbers) + held_bytes(self.found)
+            + held_bytes(self.depths) + sizeof(Cursor) * self.cursors.capacity() + self.ways.bytes_held())
 
     cdef void drop(self) noexcept nogil:
         map_clear(&self.numbers)

@@ -40,6 +40,7 @@ cdef class DraftTable:
     cdef vector[AutomatonPtr] fresh       # costly ones that were built here and not handed over yet
     cdef vector[uint8_t] is_ahead         # by automaton: loaded before anything asked for it, not found since
     cdef vector[DigestC] used             # loaded ahead, and first found since the last `take_used`
+    cdef size_t bytes_held(self) noexcept nogil
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil
     # one that was built here
     cdef void add(self, AutomatonPtr automaton) noexcept nogil

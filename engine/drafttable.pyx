@@ -3,9 +3,9 @@
 from libc.stdint cimport uint32_t, uint64_t
 
 from .digests cimport DigestC, bytes_of, digest_from
-from .draft cimport LOOP_STATE, ByteEdgeC, DraftC
-from .hashing cimport MISSING, map_clear, map_get, map_put, mix
-from .pool cimport vector
+from .draft cimport LOOP_STATE, DraftC
+from .hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
+from .pool cimport held_bytes, vector
 
 # Building that takes less is not remembered as worth sharing; nor more of them than this.
 cdef uint64_t FRESH_NS = 50_000
@@ -29,6 +29,12 @@ cdef class DraftTable:
         self.held = 0
         self.hits = self.misses = self.evictions = 0
         self.made = self.made_ns = 0
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        """Under the guard."""
+        return (
+            self.held + held_bytes(self.automata) + held_bytes(self.fresh) + held_bytes(self.is_ahead)
+            + held_bytes(self.used) + map_bytes(&self.index))
 
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil:
         """The automaton, or a null pointer."""
@@ -73,7 +79,7 @@ cdef class DraftTable:
         cdef uint64_t key = key_hash(automaton.get().high, automaton.get().low)
         cdef size_t size = automaton_bytes(automaton.get())
         automaton.get().counts = has_loops(&automaton.get().drafts)
-        if self.held + size > self.max_bytes:
+        if self.bytes_held() + size > self.max_bytes:
             self.clear()
             self.evictions += 1
         if map_get(&self.index, key) == MISSING:
@@ -125,7 +131,7 @@ cdef class DraftTable:
         cdef uint64_t hits, misses, evictions, made, made_ns
         with nogil:
             self.guard.lock()
-            n, held = self.automata.size(), self.held
+            n, held = self.automata.size(), self.bytes_held()
             hits, misses, evictions = self.hits, self.misses, self.evictions
             made, made_ns = self.made, self.made_ns
             self.guard.unlock()
@@ -144,7 +150,8 @@ cdef bint has_loops(const vector[DraftC]* drafts) noexcept nogil:
 
 
 cdef size_t automaton_bytes(AutomatonC* automaton) noexcept nogil:
-    cdef size_t size = sizeof(AutomatonC) + automaton.drafts.size() * sizeof(DraftC), k
+    cdef size_t size = sizeof(AutomatonC) + held_bytes(automaton.drafts), k
     for k in range(automaton.drafts.size()):
-        size += automaton.drafts[k].bytes.size() * sizeof(ByteEdgeC)
+        size += held_bytes(automaton.drafts[k].bytes) + held_bytes(automaton.drafts[k].refs)
+        size += held_bytes(automaton.drafts[k].tokens) + held_bytes(automaton.drafts[k].empty)
     return size

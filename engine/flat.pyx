@@ -5,9 +5,9 @@ from libc.string cimport memcmp
 from libcpp.algorithm cimport binary_search, sort
 
 from .budget cimport spend
-from .hashing cimport MISSING, map_get, map_put
+from .hashing cimport MISSING, map_bytes, map_get, map_put
 from .ir cimport NO_SET, Grammar
-from .pool cimport vector
+from .pool cimport held_bytes, vector
 from .tokenset cimport TokenSet
 from .vocabulary cimport Vocabulary
 
@@ -94,11 +94,14 @@ cdef class FlatIR:
         return found
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """About how much memory it takes, with the grammar's nodes."""
-        return (
-            self.n_nodes * (sizeof(NodeC) + 9) + self.rules.capacity() * sizeof(RuleC)
-            + 4 * (<Grammar>self.grammar).pool.capacity()
-        )
+        """How much memory it takes, without the grammar that it reads."""
+        cdef size_t size = (
+            held_bytes(self.rules) + held_bytes(self.dispatches) + held_bytes(self.arms)
+            + held_bytes(self.token_sets) + held_bytes(self.made_sets) + held_bytes(self.rule_of_node)
+            + map_bytes(&self.arm_rules) + held_bytes(self.productive) + held_bytes(self.widths)), k
+        for k in range(self.made_sets.size()):
+            size += held_bytes(self.made_sets[k])
+        return size
 
     cdef void weigh_rules(self) noexcept nogil:
         """Free text and large classes weigh at least ``COSTLY_EDGES``; rules that only spell out

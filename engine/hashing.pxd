@@ -7,7 +7,7 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from .pool cimport vector
+from .pool cimport held_bytes, vector
 
 cdef enum:
     MISSING = 0xFFFFFFFF
@@ -43,6 +43,10 @@ cdef inline uint32_t map_get(U64MapC* table, uint64_t key) noexcept nogil:
             return table.values[at]
         at = (at + 1) & mask
     return MISSING
+
+cdef inline size_t map_bytes(U64MapC* table) noexcept nogil:
+    """What a table holds."""
+    return held_bytes(table.keys) + held_bytes(table.values)
 
 cdef inline void map_place(U64MapC* table, uint64_t key, uint32_t value) noexcept nogil:
     cdef size_t mask = table.keys.size() - 1

@@ -106,7 +106,11 @@ cdef class Grammar:
     cdef readonly object limits
     cdef readonly WorkBudget budget       # of the request; several grammars may share it
     cdef public object root
-    cdef list names                       # by rule; for people only, see ``rule_names``
+    # by rule; for people only, see ``rule_names``. Once sealed, one text and where each ends in it: what
+    # a front end calls a rule may hold on to the spec
+    cdef list names
+    cdef str name_text
+    cdef vector[uint32_t] name_ends
     cdef readonly list labels
     cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
     cdef readonly list sets               # TokenSet, each content once: the specials of DISPATCHes
@@ -160,6 +164,8 @@ cdef class Grammar:
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
     cdef int set_rule(self, uint32_t rule, uint32_t node) except -1
     cdef int seal(self) except -1
+    cdef int pack_names(self) except -1
+    cdef size_t bytes_held(self)
 
 # a pattern's number of letters and its letters
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1

@@ -7,10 +7,11 @@ from . cimport flat
 from .budget cimport spend
 from .flat cimport NO_MAXIMUM, NodeC
 from .hashing cimport hash_words
-from .pool cimport vector
+from .pool cimport held_bytes, vector
 from .tokenset cimport TokenSet
 
 from collections.abc import Sequence
+from sys import getsizeof
 
 from .errors import InternalError, LimitExceeded
 from .limits import Limits
@@ -539,6 +540,9 @@ cdef class Grammar:
     @property
     def rule_names(self):
         """By rule, for people only."""
+        if self.sealed:
+            ends = [0, *[end for end in self.name_ends]]
+            return [self.name_text[start:end] for start, end in zip(ends, ends[1:])]
         return ["".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
 
     @property
@@ -577,12 +581,37 @@ cdef class Grammar:
         if self.sealed:
             return 0
         self.check()
+        self.pack_names()
         self.sealed = True
         vector[uint64_t]().swap(self.hashes)
         vector[uint32_t]().swap(self.table)
         vector[uint32_t]().swap(self.marks)
+        self.node_list.shrink_to_fit()
+        self.pool.shrink_to_fit()
         self.label_ids, self.literal_rules, self.shared = {}, {}, {}
         return 0
+
+    cdef int pack_names(self) except -1:
+        cdef uint32_t end = 0
+        cdef str name
+        names = self.rule_names
+        self.name_ends.reserve(len(names))
+        for name in names:
+            end += <uint32_t>len(name)
+            self.name_ends.push_back(end)
+        self.name_text, self.names = "".join(names), []
+        return 0
+
+    cdef size_t bytes_held(self):
+        """How much memory it takes, once it is sealed."""
+        cdef size_t size = (
+            held_bytes(self.node_list) + held_bytes(self.pool) + held_bytes(self.rule_nodes)
+            + held_bytes(self.common) + held_bytes(self.name_ends)) + getsizeof(self.name_text)
+        for label in self.labels:
+            size += 8 + getsizeof(label)
+        for ids in self.sets:
+            size += 4 * <size_t>len(ids)
+        return size
 
 
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1:

@@ -57,8 +57,8 @@ class Limits:
     #: they are wanted. One takes at most V/8 bytes: about 4,000 of the largest
     mask_bytes: int = 64 << 20
     #: what one compiler keeps: compiled grammars and their bytes, of which a typical one holds some
-    #: hundred thousand. They grow while they are used, and are measured now and then: the bytes can
-    #: be half as many again
+    #: hundred thousand. They grow while they are used, and are measured when they are used again,
+    #: and now and then: the bytes can be a tenth more
     kept_grammars: int = 1024
     kept_bytes: int = 512 << 20
     #: refusals that one compiler remembers, under 10 KB each: a client that sends a refused spec

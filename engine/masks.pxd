@@ -65,7 +65,7 @@ cdef class Masks:
     cdef TripleMaker maker
     cdef bint keep
     cdef readonly size_t max_bytes
-    cdef size_t held
+    cdef size_t held                          # by what `kept` and `shared` list
     cdef readonly uint64_t made, reused
     cdef Digests digests                      # None where there is no table
     cdef U64MapC triple_ids, mask_ids, list_ids
@@ -85,6 +85,10 @@ cdef class Masks:
         self, Arena arena, Vocabulary vocabulary, TripleTable table, uint64_t epoch, Digests digests, bint keep,
         size_t max_bytes
     )
+    cdef size_t bytes_held(self) noexcept nogil
+    cdef size_t own_triples(self) noexcept nogil
+    cdef size_t kept_bytes(self) noexcept nogil
+    cdef void drop_kept(self) noexcept nogil
     cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil
     cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil
     cdef bint fill_kept(self, uint32_t instance, uint32_t* out) noexcept nogil

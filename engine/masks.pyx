@@ -17,15 +17,17 @@ from .digests cimport DigestC, Digests, is_none
 from .draft cimport FINAL_STATE
 from .flat cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, TokenSetC
 from .freetext cimport free_text_triple, plain_text_triple
-from .hashing cimport MISSING, map_get, map_put
-from .pool cimport vector
+from .hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
+from .pool cimport held_bytes, vector
 from .rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
 from .rests cimport rest_of
 from .triplemaker cimport HUB_BYTES, TripleMaker
-from .triples cimport PLAIN_TEXT, EntryC, RestC, RestNodeC, RestPtr, TripleC, TriplePtr, TripleTable, triple_bytes
+from .triples cimport (
+    PLAIN_TEXT, EntryC, RestC, RestNodeC, RestPtr, TripleC, TriplePtr, TripleTable, rest_bytes, triple_bytes,
+)
 from .unions cimport UnionC, make_union
 from .vocabulary cimport TrieNode, Vocabulary
-from .wordtable cimport WordTableC, table_clear, table_number, table_size
+from .wordtable cimport WordTableC, table_bytes, table_clear, table_number, table_size
 
 cdef uint32_t STOP = 2
 
@@ -44,6 +46,18 @@ cdef uint32_t FEW_LONG = 1 << 14
 # Items whose triples are not there are walked together from this many on. Two are not: their triples serve
 # other grammars as well, and a union only its own.
 cdef uint32_t UNION_ITEMS = 3
+
+
+cdef void map_drop(U64MapC* table) noexcept nogil:
+    """Empties a table and gives its memory back."""
+    vector[uint64_t]().swap(table.keys)
+    vector[uint32_t]().swap(table.values)
+    table.used = 0
+
+
+cdef size_t mask_bytes(const MaskC* mask) noexcept nogil:
+    return (
+        held_bytes(mask.triples) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
 
 
 cdef class Masks:
@@ -66,6 +80,37 @@ cdef class Masks:
         self.lists_made = self.nested = 0
         self.made_ns = 0
         self.digests = digests
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        """How much memory they take, with what making them takes; without the table's triples."""
+        cdef size_t digests = 0
+        if self.digests is not None:
+            digests = self.digests.bytes_held()
+        return (
+            self.held + held_bytes(self.kept) + held_bytes(self.shared) + held_bytes(self.triples)
+            + map_bytes(&self.triple_ids) + map_bytes(&self.mask_ids) + map_bytes(&self.list_ids)
+            + map_bytes(&self.outside_ids) + table_bytes(&self.union_ids) + held_bytes(self.unions)
+            + mask_bytes(&self.scratch) + held_bytes(self.walk_stack) + held_bytes(self.rest_stack) + held_bytes(self.seen_at) + held_bytes(self.closed)
+            + self.own_triples() + self.maker.bytes_held() + digests)
+
+    cdef size_t own_triples(self) noexcept nogil:
+        """What triples take that the table does not count, shared out between those who hold them."""
+        cdef size_t held = 0, k, size
+        cdef TriplePtr triple
+        if self.table is not None:
+            self.table.guard.lock()
+        for triple in self.triples:
+            if triple.get().is_kept:
+                continue
+            size = triple_bytes(triple.get())
+            for k in range(triple.get().groups.size()):
+                if triple.get().groups[k].rest.get() != NULL:
+                    size += rest_bytes(triple.get().groups[k].rest.get())
+            # one more is held by `triple`
+            held += size // max(<long>1, triple.use_count() - 1)
+        if self.table is not None:
+            self.table.guard.unlock()
+        return held
 
     cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil:
         """Room for a walk down the trie, made when it is first needed."""
@@ -172,30 +217,31 @@ cdef class Masks:
         self.arena.stop_counting()
 
     cdef void remember(self, uint32_t instance) noexcept nogil:
-        cdef size_t size
         if self.scratch.ids.size() > self.vocabulary.words:
             if self.scratch.words.size() == 0:
                 self.scratch.words.assign(self.vocabulary.words, 0)
             set_bits(self.scratch.words.data(), self.scratch.ids.data(), self.scratch.ids.size())
             self.scratch.ids.clear()
-        size = sizeof(MaskC) + 4 * (self.scratch.triples.size() + self.scratch.lists.size()
-                                    + self.scratch.ids.size() + self.scratch.words.size())
-        if self.held + size > self.max_bytes:
-            self.mask_ids.keys.clear()
-            self.mask_ids.used = 0
-            self.kept.clear()
-            self.list_ids.keys.clear()
-            self.list_ids.used = 0
-            self.shared.clear()
-            self.outside_ids.keys.clear()
-            self.outside_ids.used = 0
-            table_clear(&self.union_ids)
-            self.unions.clear()
-            self.held = 0
-            return
-        self.held += size
-        map_put(&self.mask_ids, instance, <uint32_t>self.kept.size())
         self.kept.push_back(self.scratch)
+        self.held += mask_bytes(&self.kept.back())
+        if self.kept_bytes() > self.max_bytes:
+            self.drop_kept()
+        else:
+            map_put(&self.mask_ids, instance, <uint32_t>self.kept.size() - 1)
+
+    cdef size_t kept_bytes(self) noexcept nogil:
+        """What kept masks take; their vector grows ahead of them."""
+        return self.held + sizeof(MaskC) * self.kept.size()
+
+    cdef void drop_kept(self) noexcept nogil:
+        map_drop(&self.mask_ids)
+        map_drop(&self.list_ids)
+        map_drop(&self.outside_ids)
+        vector[MaskC]().swap(self.kept)
+        vector[vector[uint32_t]]().swap(self.shared)
+        table_clear(&self.union_ids)
+        vector[UnionPtr]().swap(self.unions)
+        self.held = 0
 
     # -- items of tabled rules ---------------------------------------------------------------------
     cdef bint has_triple(self, uint32_t instance, ItemC* item, uint32_t node) noexcept nogil:
@@ -441,7 +487,7 @@ cdef class Masks:
         if not make_union(self.maker, states, node, made.get()):
             made.reset()
         else:
-            self.held += triple_bytes(&made.get().triple) + 4 * made.get().ends.words.size()
+            self.held += triple_bytes(&made.get().triple) + table_bytes(&made.get().ends)
         self.count_made(nanoseconds() - start)
         self.unions.push_back(made)
         return number
@@ -623,8 +669,8 @@ cdef class Masks:
         found = <uint32_t>self.shared.size()
         if self.arena.error == NO_ERROR:
             map_put(&self.list_ids, key, found)
-        self.held += 4 * ids.size()
         self.shared.push_back(ids)
+        self.held += held_bytes(self.shared.back())
         return found
 
     cdef void add_exits(

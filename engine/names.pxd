@@ -61,6 +61,8 @@ cdef struct StepC:
     SpotC to
     uint8_t byte
 
+cdef size_t names_bytes(const NamesC* names) noexcept nogil
+cdef size_t spots_bytes(const SpotsC* spots) noexcept nogil
 cdef void sort_names(vector[TextC]* texts, NamesC* out) noexcept nogil
 cdef SpotC start_of(NamesC* names) noexcept nogil
 cdef uint32_t name_at(NamesC* names, const SpotC* spot, const ChoiceC* choice) noexcept nogil

@@ -5,9 +5,9 @@ from libcpp.algorithm cimport sort
 
 from .bits cimport has_bit
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC
-from .pool cimport vector
+from .pool cimport held_bytes, vector
 from .spelling cimport short_escape
-from .wordtable cimport table_number
+from .wordtable cimport table_bytes, table_number
 
 cdef uint32_t NONE = 0xFFFFFFFF
 cdef uint32_t QUOTE = 0x22
@@ -24,6 +24,14 @@ cdef struct ReaderC:
     SlotC[256] slots
     uint8_t[256] bytes        # those with a slot in use, in order of appearance
     uint32_t used
+
+
+cdef size_t names_bytes(const NamesC* names) noexcept nogil:
+    return held_bytes(names.points) + held_bytes(names.off) + held_bytes(names.numbers)
+
+
+cdef size_t spots_bytes(const SpotsC* spots) noexcept nogil:
+    return names_bytes(&spots.names) + table_bytes(&spots.spots) + held_bytes(spots.states)
 
 
 cdef bint text_before(const TextC& a, const TextC& b) noexcept nogil:

@@ -36,5 +36,6 @@ cdef struct ObjectC:
     WordTableC places             # the first one is the start
     vector[uint32_t] states       # by place: its state, 0: none yet (automata)
 
+cdef size_t object_bytes(const ObjectC* obj) noexcept nogil
 cdef void object_start(ObjectC* obj, FlatIR ir, uint32_t node) noexcept nogil
 cdef void object_state(ObjectC* obj, uint32_t number, DraftC* out) noexcept nogil

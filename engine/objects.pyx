@@ -1,15 +1,16 @@
 """Objects as automata: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t
-from .pool cimport vector
+from .pool cimport held_bytes, vector
 
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .bits cimport has_bit
 from .flat cimport ANY_ORDER, EMPTY, EXTRA_LAST, FAIL, MAY_BE_EMPTY, NO_RULE, FlatIR, NodeC
 from .names cimport (
+    names_bytes,
     NO_NAME, ChoiceC, SpotC, StepC, TextC, list_steps, name_at, sort_names, start_of,
 )
-from .wordtable cimport table_number
+from .wordtable cimport table_bytes, table_number
 
 cdef enum:
     # what was read last, in the order of the picture
@@ -37,6 +38,12 @@ cdef struct PlaceC:
     # in any order, ``member`` is the one whose value is due, and ``taken`` the set of those written
     uint32_t read, member, taken
     SpotC spot
+
+
+cdef size_t object_bytes(const ObjectC* obj) noexcept nogil:
+    return (
+        names_bytes(&obj.names) + held_bytes(obj.values) + held_bytes(obj.due) + held_bytes(obj.required)
+        + table_bytes(&obj.sets) + table_bytes(&obj.places) + held_bytes(obj.states))
 
 
 cdef void object_start(ObjectC* obj, FlatIR ir, uint32_t node) noexcept nogil:

@@ -6,11 +6,13 @@
 //
 // Sizes     multiples of 16 bytes up to 64, then four to each power of two, up to LARGEST; a larger
 //           block is mapped by itself and given back to the system.
-// Bounds    free blocks are kept: memory stays at its peak, which the bounds on grammars bound.
+// Bounds    free blocks are kept, until they are much of what is mapped. `trim` then makes runs of
+//           those that lie side by side, whose pages go back to the system until they are carved anew.
 // Threads   one lock, held for a few instructions; it is free in a forked child.
 // Debug     with ENGINE_DEBUG every block comes from `operator new`, where sanitizers see it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +21,9 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace engine {
 
@@ -26,6 +31,11 @@ class Pool {
  public:
   static constexpr size_t REGION = size_t{16} << 20;
   static constexpr size_t LARGEST = size_t{2} << 20;
+  // Bytes that are free before a trim pays: one takes 200 ms of a processor for 500 MB of small
+  // blocks, and faults for pages that are taken again.
+  static constexpr size_t SPARE = size_t{32} << 20;
+  // Bytes of free blocks side by side that make a run; the first page of one stays.
+  static constexpr size_t LEAST_RUN = size_t{16} << 10;
 
   void* take(size_t bytes) {
     if (bytes > LARGEST) return map_alone(bytes);
@@ -55,7 +65,68 @@ class Pool {
     block->next = free_[kind];
     free_[kind] = block;
     taken_ -= size_of(kind);
+    given_ += size_of(kind);
     unlock();
+  }
+
+  // Bytes that a block for so many takes.
+  static size_t block_bytes(size_t bytes) {
+    if (bytes > LARGEST) return (bytes + PAGE - 1) & ~(PAGE - 1);
+    return bytes == 0 ? 0 : size_of(kind_of(bytes));
+  }
+
+  // Whether it falls to the caller to `trim`: more than SPARE and a fifth of what is mapped is free,
+  // and as much was freed since the last time.
+  bool claim_trim() {
+    lock();
+    const size_t spare = std::max(SPARE, mapped_ / 5);
+    const bool is_mine = given_ > spare && mapped_ - taken_ - left() > spare;
+    if (is_mine) given_ = 0;
+    unlock();
+    return is_mine;
+  }
+
+  // Gives free memory back to the system. Takes the lock only to take the lists away and to bring
+  // them back: what others need meanwhile is carved.
+  void trim() {
+    Block* free[KINDS];
+    lock();
+    std::copy_n(free_, KINDS, free);
+    std::fill_n(free_, KINDS, nullptr);
+    Run* runs = runs_;
+    runs_ = nullptr;
+    given_ = 0;
+    unlock();
+    std::vector<Piece> pieces;
+    size_t absent = 0;
+    for (; runs != nullptr; runs = runs->next) {
+      pieces.push_back({reinterpret_cast<uintptr_t>(runs), runs->size, KINDS});
+      absent += runs->absent;
+    }
+    for (unsigned kind = 0; kind < KINDS; ++kind) {
+      for (Block* block = free[kind]; block != nullptr; block = block->next) {
+        pieces.push_back({reinterpret_cast<uintptr_t>(block), size_of(kind), kind});
+      }
+    }
+    std::sort(pieces.begin(), pieces.end());
+    Lists lists;
+    join(pieces, &lists);
+    lock();
+    mapped_ += absent;
+    mapped_ -= lists.absent;
+    for (unsigned kind = 0; kind < KINDS; ++kind) {
+      if (lists.first[kind] == nullptr) continue;
+      lists.last[kind]->next = free_[kind];
+      free_[kind] = lists.first[kind];
+    }
+    if (lists.runs != nullptr) {
+      lists.last_run->next = runs_;
+      runs_ = lists.runs;
+    }
+    unlock();
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
   }
 
   // Whether somebody should `claim` and `prepare`: less than half a region is touched and not spent.
@@ -128,8 +199,29 @@ class Pool {
   struct Block {
     Block* next;
   };
+  // Free memory of no kind; `absent` bytes of its pages are the system's.
+  struct Run {
+    Run* next;
+    size_t size, absent;
+  };
+  // Free memory while a trim sorts it; of kind KINDS: a run.
+  struct Piece {
+    uintptr_t begin;
+    size_t size;
+    unsigned kind;
+    bool operator<(const Piece& other) const { return begin < other.begin; }
+  };
   static constexpr unsigned KINDS = 64;
   static constexpr size_t PAGE = 4096;
+  // Runs that are tried before a fresh region is taken.
+  static constexpr unsigned TRIED_RUNS = 8;
+  struct Lists {
+    Block* first[KINDS] = {};
+    Block* last[KINDS] = {};
+    Run* runs = nullptr;
+    Run* last_run = nullptr;
+    size_t absent = 0;
+  };
 
   Pool() {
     pthread_atfork([] { instance().lock(); }, [] { instance().unlock(); }, [] {
@@ -176,20 +268,12 @@ class Pool {
 
   // A fresh block, under the lock; what is left of a spent region goes to the lists.
   Block* carve(size_t size) {
-    if (left() < size) {
+    if (left() < size && !take_run(size)) {
       char* region = ready_ != nullptr ? ready_ : map_region();
       if (region == nullptr) return nullptr;
+      list_left();
       touched_ = ready_ != nullptr;
       ready_ = nullptr;
-      for (unsigned kind = KINDS; kind-- > 0;) {
-        if (size_of(kind) > LARGEST) continue;
-        while (left() >= size_of(kind)) {
-          Block* block = reinterpret_cast<Block*>(at_);
-          at_ += size_of(kind);
-          block->next = free_[kind];
-          free_[kind] = block;
-        }
-      }
       at_ = region;
       end_ = region + REGION;
       mapped_ += REGION;
@@ -200,6 +284,69 @@ class Pool {
       low_.store(true, std::memory_order_relaxed);
     }
     return block;
+  }
+
+  // Makes runs of sorted pieces that touch, and lists the blocks that make none.
+  static void join(const std::vector<Piece>& pieces, Lists* lists) {
+    for (size_t first = 0, next = 0; first < pieces.size(); first = next) {
+      const uintptr_t begin = pieces[first].begin;
+      uintptr_t end = begin;
+      while (next < pieces.size() && pieces[next].begin == end) end += pieces[next++].size;
+      if (end - begin >= LEAST_RUN) {
+        keep_run(begin, end, lists);
+        continue;
+      }
+      for (size_t k = first; k < next; ++k) {
+        Block* block = reinterpret_cast<Block*>(pieces[k].begin);
+        const unsigned kind = pieces[k].kind;
+        block->next = lists->first[kind];
+        if (block->next == nullptr) lists->last[kind] = block;
+        lists->first[kind] = block;
+      }
+    }
+  }
+
+  static void keep_run(uintptr_t begin, uintptr_t end, Lists* lists) {
+    Run* run = reinterpret_cast<Run*>(begin);
+    const uintptr_t low = (begin + sizeof(Run) + PAGE - 1) & ~uintptr_t{PAGE - 1};
+    const uintptr_t high = end & ~uintptr_t{PAGE - 1};
+    run->size = end - begin;
+    const bool is_given = madvise(reinterpret_cast<void*>(low), high - low, MADV_DONTNEED) == 0;
+    run->absent = is_given ? high - low : 0;
+    lists->absent += run->absent;
+    run->next = lists->runs;
+    if (run->next == nullptr) lists->last_run = run;
+    lists->runs = run;
+  }
+
+  // Goes on in one of the first runs that has so many bytes, under the lock; whether there is one.
+  bool take_run(size_t size) {
+    Run** at = &runs_;
+    for (unsigned k = 0; k < TRIED_RUNS && *at != nullptr; ++k, at = &(*at)->next) {
+      Run* run = *at;
+      if (run->size < size) continue;
+      *at = run->next;
+      mapped_ += run->absent;
+      list_left();
+      at_ = reinterpret_cast<char*>(run);
+      end_ = at_ + run->size;
+      touched_ = true;  // a page at a time: these are few
+      return true;
+    }
+    return false;
+  }
+
+  // Lists what is left of memory in use as the largest blocks that fit.
+  void list_left() {
+    for (unsigned kind = KINDS; kind-- > 0;) {
+      if (size_of(kind) > LARGEST) continue;
+      while (left() >= size_of(kind)) {
+        Block* block = reinterpret_cast<Block*>(at_);
+        at_ += size_of(kind);
+        block->next = free_[kind];
+        free_[kind] = block;
+      }
+    }
   }
 
   // Bytes of the region in use that no block has yet.
@@ -213,11 +360,13 @@ class Pool {
 
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   Block* free_[KINDS] = {};
+  Run* runs_ = nullptr;
   char* at_ = nullptr;
   char* end_ = nullptr;
   char* ready_ = nullptr;
   size_t taken_ = 0;
   size_t mapped_ = 0;
+  size_t given_ = 0;      // since the last trim
   std::atomic<size_t> alone_{0};  // bytes of blocks that are mapped by themselves
   bool touched_ = false;  // the region in use
   bool claimed_ = false;  // somebody prepares
@@ -261,5 +410,11 @@ struct Pooled {
 
 template <class T>
 using vector = std::vector<T, Pooled<T>>;
+
+// Bytes that a vector's own memory takes, without what its elements hold elsewhere.
+template <class T>
+size_t held_bytes(const vector<T>& of) {
+  return Pool::block_bytes(of.capacity() * sizeof(T));
+}
 
 }  // namespace engine

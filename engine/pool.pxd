@@ -45,11 +45,16 @@ cdef extern from "pool.h" namespace "engine" nogil:
         void swap(vector&)
         void clear()
 
+    # the bytes of its own memory, without what its elements hold elsewhere
+    size_t held_bytes[T](const vector[T]&)
+
     cdef cppclass Pool:
         bint is_low()
         bint claim()
         void decline()
         void prepare()
+        bint claim_trim()
+        void trim()
         size_t taken()
         size_t mapped()
 

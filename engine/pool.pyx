@@ -4,25 +4,39 @@ import threading
 
 
 def keep_ready(*, bint wait=False):
-    """Has memory touched, if there is less than half a region of it: by a thread of its own, or
-    waiting for it.
+    """Has memory touched, if there is less than half a region of it, and given back to the system, if
+    much of it is free: by a thread of its own, or waiting for it.
     """
-    if not Pool.instance().claim():
-        return
-    if wait:
-        prepare()
-        return
-    try:
-        threading.Thread(target=prepare, name="engine-memory", daemon=True).start()
-    except RuntimeError:
-        # no thread is to be had: whoever takes memory touches it
+    if Pool.instance().claim() and not run(prepare, wait):
         Pool.instance().decline()
+    if Pool.instance().claim_trim():
+        run(trim, wait)
+
+
+def run(work, bint wait):
+    """Whether the work is done, or a thread does it. Where no thread is to be had, whoever takes memory
+    touches it.
+    """
+    if wait:
+        work()
+        return True
+    try:
+        threading.Thread(target=work, name="engine-memory", daemon=True).start()
+    except RuntimeError:
+        return False
+    return True
 
 
 def prepare():
     """Touches a region of memory: the one in use, or the next."""
     with nogil:
         Pool.instance().prepare()
+
+
+def trim():
+    """Gives free memory back to the system, the C library's included."""
+    with nogil:
+        Pool.instance().trim()
 
 
 def stats():

@@ -5,7 +5,7 @@ from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
 
 from .pool cimport vector
-from .triples cimport ExitGroupC, RestC, RestNodeC, RestPtr, TripleC, TripleTable
+from .triples cimport ExitGroupC, RestC, RestNodeC, RestPtr, TripleC, TripleTable, rest_bytes
 from .vocabulary cimport TrieNode, Vocabulary
 
 # Groups with fewer exits are followed one by one.
@@ -50,6 +50,8 @@ cdef RestPtr rest_of(
     found = make_rest(triple, g, vocabulary)
     if table is not None:
         table.guard.lock()
+    if triple.is_kept and g.rest.get() == NULL:
+        table.held += rest_bytes(found.get())
     g.rest = found
     if table is not None:
         table.guard.unlock()

@@ -9,8 +9,8 @@ from .automata cimport (
 )
 from .draft cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from .flat cimport CHARACTER_BYTES, NO_MAXIMUM, RuleC, iterations, tokens, tokens_left
-from .hashing cimport MISSING, hash_words, map_clear, map_get, map_put, mix
-from .pool cimport vector
+from .hashing cimport MISSING, hash_words, map_bytes, map_clear, map_get, map_put, mix
+from .pool cimport held_bytes, vector
 
 
 # Items of a row under construction that are gone through one by one; nearly all rows have fewer.
@@ -93,16 +93,17 @@ cdef class Arena:
         return 0
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """About how much memory the arena and its automata take."""
+        """How much memory the arena and its automata take."""
         return (
-            self.rows.capacity() * sizeof(RowC) + self.items.capacity() * sizeof(ItemC)
-            + self.waiters.capacity() * sizeof(WaiterC) + 4 * self.row_keys.capacity()
-            + self.instances.capacity() * sizeof(InstanceC) + 4 * self.frame_words.capacity()
-            + 12 * (self.byte_memo.keys.size() + self.blocked_memo.keys.size() + self.token_memo.keys.size()
-                    + self.completion_memo.keys.size() + self.end_memo.keys.size()
-                    + self.text_memo.keys.size())
-            + 12 * self.instance_ids.keys.size() + self.automata.bytes_held()
-        )
+            held_bytes(self.rows) + held_bytes(self.items) + held_bytes(self.waiters)
+            + held_bytes(self.row_keys) + held_bytes(self.row_table) + held_bytes(self.instances)
+            + map_bytes(&self.instance_ids) + held_bytes(self.frame_off) + held_bytes(self.frame_words)
+            + held_bytes(self.frame_table) + map_bytes(&self.byte_memo) + map_bytes(&self.blocked_memo)
+            + map_bytes(&self.token_memo) + map_bytes(&self.completion_memo) + map_bytes(&self.end_memo)
+            + map_bytes(&self.text_memo) + held_bytes(self.seeds) + held_bytes(self.completed)
+            + map_bytes(&self.seed_places) + map_bytes(&self.completed_places)
+            + map_bytes(&self.item_places) + held_bytes(self.key) + held_bytes(self.frame)
+            + held_bytes(self.predicted_at) + held_bytes(self.seen_at) + self.automata.bytes_held())
 
     # -- questions ---------------------------------------------------------------------------------
     cdef bint accepts(self, uint32_t instance) noexcept nogil:

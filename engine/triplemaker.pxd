@@ -61,6 +61,7 @@ cdef class TripleMaker:
     cdef vector[uint32_t] gone            # subtrees that only the hub's walk enters
     cdef vector[uint32_t] hub_tables_at
     cdef uint64_t visited                 # nodes of the trie, by all walks
+    cdef size_t bytes_held(self) noexcept nogil
     cdef void prepare(self) noexcept nogil
     cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil

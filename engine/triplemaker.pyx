@@ -8,8 +8,8 @@ from libcpp.memory cimport make_shared
 from .automata cimport StateC
 from .byteclasses cimport MULTIBYTE
 from .draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
-from .hashing cimport MISSING, map_get, map_put
-from .pool cimport vector
+from .hashing cimport MISSING, map_bytes, map_get, map_put
+from .pool cimport held_bytes, vector
 from .safety cimport ANY_PHASE, SafeC, safe_loop, safe_states
 from .triples cimport TripleC, TriplePtr, group_exits
 from .vocabulary cimport TrieNode, Vocabulary
@@ -43,6 +43,15 @@ cdef class TripleMaker:
         self.differing_bits.assign(DIFFERING_WORDS, 0)
         self.tables.assign(256, 0)
         self.slots.push_back(nothing)
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        return (
+            map_bytes(&self.slot_ids) + held_bytes(self.slots) + held_bytes(self.tables)
+            + map_bytes(&self.safe_offs) + held_bytes(self.safe) + held_bytes(self.nodes_at)
+            + held_bytes(self.tables_at) + held_bytes(self.counts) + held_bytes(self.noted)
+            + held_bytes(self.is_exit) + held_bytes(self.needs) + map_bytes(&self.hubs)
+            + held_bytes(self.differing_bits) + held_bytes(self.differing) + held_bytes(self.gone)
+            + held_bytes(self.hub_tables_at))
 
     cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil:
         """The triple of a state below a node; by need (see triples) if ``filtered``."""

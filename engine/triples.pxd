@@ -76,6 +76,7 @@ cdef struct ExitGroupC:
 cdef struct TripleC:
     uint32_t node             # of the token trie
     bint shared               # between grammars
+    bint is_kept              # by the table, under whose guard this is read and set
     vector[uint32_t] words
     vector[uint32_t] ids
     vector[uint32_t] need_ends
@@ -103,10 +104,11 @@ cdef class TripleTable:
     cdef vector[uint32_t] fresh               # made here since the last `take_fresh`
     cdef vector[uint32_t] used                # loaded ahead, and first found since the last `take_used`
     cdef readonly size_t max_bytes
-    cdef size_t held
+    cdef size_t held                          # by triples, their rests and bodies
     cdef readonly uint64_t hits, misses, evictions
     cdef uint64_t epoch                       # how often all was forgotten because some was not true
     cdef uint64_t made, made_ns               # here, those that are not shared included
+    cdef size_t bytes_held(self) noexcept nogil
     cdef TriplePtr find(self, TripleKeyC key, uint64_t epoch) noexcept nogil
     cdef bint has_rule(self, uint64_t high, uint64_t low) noexcept nogil
     cdef bint add(self, EntryC* entry, uint64_t epoch, bint is_ahead, bint is_fresh) noexcept nogil
@@ -116,5 +118,7 @@ cdef class TripleTable:
     cdef void clear(self) noexcept nogil
 
 cdef bint group_exits(TripleC* triple, Vocabulary vocabulary) noexcept nogil
+# what they hold; a triple without its rests
 cdef size_t triple_bytes(TripleC* triple) noexcept nogil
+cdef size_t rest_bytes(RestC* rest) noexcept nogil
 cdef bint is_sound(TripleC* triple, Vocabulary vocabulary) noexcept nogil

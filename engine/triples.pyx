@@ -4,8 +4,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .bits cimport has_bit
 from .digests cimport DigestC, bytes_of, digest_from
-from .hashing cimport MISSING, map_clear, map_get, map_put, mix
-from .pool cimport vector
+from .hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
+from .pool cimport held_bytes, vector
 from .vocabulary cimport Vocabulary
 
 
@@ -40,6 +40,12 @@ cdef class TripleTable:
         self.hits = self.misses = self.evictions = 0
         self.made = self.made_ns = self.epoch = 0
 
+    cdef size_t bytes_held(self) noexcept nogil:
+        """Under the guard."""
+        return (
+            self.held + held_bytes(self.entries) + held_bytes(self.older) + held_bytes(self.fresh)
+            + held_bytes(self.used) + map_bytes(&self.index) + map_bytes(&self.latest))
+
     cdef TriplePtr find(self, TripleKeyC key, uint64_t epoch) noexcept nogil:
         """The triple, or a null pointer; as always for who began in another epoch."""
         cdef TriplePtr found
@@ -65,7 +71,7 @@ cdef class TripleTable:
         cdef uint32_t number
         cdef bint is_new
         self.guard.lock()
-        if epoch == self.epoch and self.held + entry.bytes > self.max_bytes:
+        if epoch == self.epoch and self.bytes_held() + entry.bytes > self.max_bytes:
             self.clear()
             self.evictions += 1
         is_new = epoch == self.epoch and map_get(&self.index, key) == MISSING
@@ -78,11 +84,15 @@ cdef class TripleTable:
             map_put(&self.latest, rule, number)
             self.entries.push_back(entry[0])
             self.entries.back().is_ahead = is_ahead
+            entry.triple.get().is_kept = True
             self.held += entry.bytes
         self.guard.unlock()
         return is_new
 
     cdef void clear(self) noexcept nogil:
+        cdef size_t k
+        for k in range(self.entries.size()):
+            self.entries[k].triple.get().is_kept = False
         map_clear(&self.index)
         map_clear(&self.latest)
         self.older.clear()
@@ -184,7 +194,7 @@ cdef class TripleTable:
         cdef uint64_t hits, misses, evictions, made, made_ns
         with nogil:
             self.guard.lock()
-            n, held = self.entries.size(), self.held
+            n, held = self.entries.size(), self.bytes_held()
             hits, misses, evictions = self.hits, self.misses, self.evictions
             made, made_ns = self.made, self.made_ns
             self.guard.unlock()
@@ -195,8 +205,15 @@ cdef class TripleTable:
 
 
 cdef size_t triple_bytes(TripleC* t) noexcept nogil:
-    return sizeof(TripleC) + sizeof(ExitGroupC) * t.groups.size() + 4 * (
-        t.words.size() + t.ids.size() + t.need_ends.size() + t.exits.size() + t.exit_counts.size() + t.triggers.size())
+    return (
+        sizeof(TripleC) + held_bytes(t.groups) + held_bytes(t.words) + held_bytes(t.ids) + held_bytes(t.need_ends)
+        + held_bytes(t.exits) + held_bytes(t.exit_counts) + held_bytes(t.triggers))
+
+
+cdef size_t rest_bytes(RestC* rest) noexcept nogil:
+    return (
+        sizeof(RestC) + held_bytes(rest.nodes) + held_bytes(rest.tokens) + held_bytes(rest.counts)
+        + held_bytes(rest.large))
 
 
 cdef bint is_sound(TripleC* t, Vocabulary vocabulary) noexcept nogil:

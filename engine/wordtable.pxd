@@ -8,13 +8,17 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcmp
 
 from .hashing cimport hash_words
-from .pool cimport vector
+from .pool cimport held_bytes, vector
 
 cdef struct WordTableC:
     vector[uint32_t] words, off, slots
 
 cdef inline uint32_t table_size(WordTableC* table) noexcept nogil:
     return <uint32_t>table.off.size() - 1 if table.off.size() else 0
+
+cdef inline size_t table_bytes(const WordTableC* table) noexcept nogil:
+    """What a table holds."""
+    return held_bytes(table.words) + held_bytes(table.off) + held_bytes(table.slots)
 
 cdef inline void table_clear(WordTableC* table) noexcept nogil:
     table.words.clear()

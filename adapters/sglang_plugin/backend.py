@@ -8,6 +8,7 @@ Thinking   SGLang says of each request whether it thinks first. Where the server
 Threads    the scheduler's; compiling has its own (compiling).
 """
 
+import gc
 import logging
 import secrets
 from collections.abc import Collection, Sequence
@@ -112,8 +113,9 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         """Nothing: what was compiled is known already, and a failure or a time-out must not be."""
 
     def reset(self) -> None:
-        """Forgets compiled grammars."""
+        """Forgets compiled grammars, and gives their memory back."""
         self.compilations.clear()
+        self.compiler.clear()
 
     def dispatch_json(self, key_string: str) -> BaseGrammarObject:
         """Compiles at once; as the other three."""
@@ -230,6 +232,10 @@ def create(
     if api.speculates_by_ngrams(server_args):
         api.add_drafts(offer)
     _here = backend
+    # What is alive now stays, and is much: SGLang, torch, the tokenizer. A full collection would
+    # walk over all of it while the scheduler waits.
+    gc.collect()
+    gc.freeze()
     _log.info("switchyard: constrains with the vocabulary %s", vocabulary.fingerprint)
     return backend
 

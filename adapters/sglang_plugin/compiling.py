@@ -20,6 +20,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import Any
 from weakref import ref
 
@@ -76,7 +77,7 @@ class Compilations:
             else:
                 self._known.move_to_end(wanted)
                 self.counts["hits"] += 1
-                self._compiler.note_use()
+                self._compiler.note_use(compiled)
             return compiled
 
     def start(self, wanted: Wanted, prompt_tokens: int, deliver: Deliver) -> Future[Any]:
@@ -161,7 +162,7 @@ class Compilations:
     def _remember(self, wanted: Wanted, compiled: Compiled) -> None:
         self._forget(wanted)
         self._known[wanted] = ref(compiled)
-        self._text_bytes += len(wanted.text)
+        self._text_bytes += getsizeof(wanted.text)
         while self._known and (
             len(self._known) > self._settings.grammars
             or self._text_bytes > self._settings.grammar_text_bytes
@@ -170,7 +171,7 @@ class Compilations:
 
     def _forget(self, wanted: Wanted) -> None:
         if self._known.pop(wanted, None) is not None:
-            self._text_bytes -= len(wanted.text)
+            self._text_bytes -= getsizeof(wanted.text)
 
 
 def _settle(future: Future[Any], deliver: Deliver, made: Compiled | Exception) -> None:

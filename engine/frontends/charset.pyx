@@ -52,8 +52,23 @@ cpdef tuple intersect(tuple a, tuple b):
     return tuple(out)
 
 
-@lru_cache(maxsize=4096)
+# Complements that are kept, and ranges of one: each takes about 250 bytes with its key, so that all take
+# 16 MB at most. People's patterns have few classes, and the largest category has 650 ranges.
+cdef enum:
+    KEPT_RANGES = 1000
+    KEPT_COMPLEMENTS = 64
+
+
 def complement(ranges):
+    return kept_complement(ranges) if len(ranges) <= KEPT_RANGES else made_complement(ranges)
+
+
+@lru_cache(maxsize=KEPT_COMPLEMENTS)
+def kept_complement(ranges):
+    return made_complement(ranges)
+
+
+cdef tuple made_complement(ranges):
     cdef list out = []
     cdef int low, high, start = 0
     for low, high in ranges:

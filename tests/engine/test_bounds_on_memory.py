@@ -1,5 +1,9 @@
 """What is kept is bounded, and dropping it changes no answer."""
 
+import gc
+import json
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -43,6 +47,87 @@ def test_compiled_grammars_are_bounded_in_bytes() -> None:
     stats = compiler.stats()
     assert stats["grammar_evictions"] > 0
     assert stats["grammars"] + stats["grammar_evictions"] == 200
+
+
+def tool_set(number: int, tools: int) -> dict[str, Any]:
+    """A structural tag with so many tools."""
+    schema = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"enum": [1, 2]}},
+    }
+    tags = [
+        {
+            "begin": f"<tool{number}x{k}>",
+            "content": {"type": "json_schema", "json_schema": schema},
+            "end": "</tool>",
+        }
+        for k in range(tools)
+    ]
+    return {"format": {"type": "triggered_tags", "triggers": ["<tool"], "tags": tags}}
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_kept_grammar_keeps_no_parsed_spec(as_text: bool) -> None:
+    """REGRESSION: a set of 1,000 tools held 8,000 Python objects, which nothing counted."""
+    compiler = engine.Compiler(small_vocabulary())
+    compiler.compile_structural_tag(tool_set(0, 100))
+    gc.collect()
+    before = len(gc.get_objects())
+    for number in range(1, 11):
+        spec = tool_set(number, 100)
+        compiler.compile_structural_tag(json.dumps(spec) if as_text else spec)
+    del spec
+    gc.collect()
+    assert len(gc.get_objects()) - before < 10 * 30
+
+
+def test_a_grammar_that_grew_is_measured_when_it_is_used_again() -> None:
+    """REGRESSION: only compiles measured, so that hits alone let memory grow past its bound."""
+    compiler = engine.Compiler(small_vocabulary())
+    schema = {"properties": {f"key{k}": {"type": "string"} for k in range(50)}}
+    compiled = compiler.compile_json_schema(schema)
+    first = compiler.stats()["grammar_bytes"]
+    compiled.prepare(100)
+    assert compiled.held_bytes() > first
+    assert compiler.compile_json_schema(schema) is compiled
+    assert compiler.stats()["grammar_bytes"] == compiled.held_bytes()
+
+
+def test_a_grammar_that_grew_makes_others_go() -> None:
+    one, other = {"enum": [f"a{k}" for k in range(99)]}, {"type": "object"}
+    alone = engine.Compiler(small_vocabulary())
+    sizes = [alone.compile_json_schema(schema).held_bytes() for schema in (other, one)]
+    limits = engine.Limits(kept_bytes=sum(sizes))
+    compiler = engine.Compiler(small_vocabulary(), limits=limits)
+    compiler.compile_json_schema(other)
+    grown = compiler.compile_json_schema(one)
+    before = compiler.stats()
+    assert before["grammars"] == 2
+    grown.prepare(10)
+    compiler.note_use(grown)
+    after = compiler.stats()
+    assert (after["grammars"], after["grammar_evictions"]) == (1, before["grammar_evictions"] + 1)
+
+
+def test_the_grammar_used_last_is_dropped_last() -> None:
+    compiler = engine.Compiler(small_vocabulary(), limits=engine.Limits(kept_grammars=2))
+    first = compiler.compile_regex("a")
+    compiler.compile_regex("b")
+    compiler.note_use(first)
+    compiler.compile_regex("c")
+    assert compiler.compile_regex("a") is first
+    assert compiler.stats()["grammar_hits"] == 1
+
+
+def test_a_cleared_compiler_has_no_grammars_and_goes_on() -> None:
+    compiler = engine.Compiler(small_vocabulary())
+    old = compiler.compile_regex("a+")
+    compiler.clear()
+    assert (compiler.stats()["grammars"], compiler.stats()["grammar_bytes"]) == (0, 0)
+    compiler.note_use(old)
+    assert compiler.stats()["grammars"] == 0
+    assert compiler.compile_regex("a+") is not old
+    assert engine.Matcher(old).accept_bytes(b"aa")
 
 
 def test_memory_is_shared_out_as_in_the_defaults() -> None:

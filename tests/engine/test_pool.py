@@ -43,6 +43,27 @@ def test_memory_is_given_back_and_taken_again(compiler: Compiler) -> None:
     assert after["taken"] <= before["taken"] + (64 << 10)
 
 
+def test_free_memory_goes_back_to_the_system_and_is_taken_again(compiler: Compiler) -> None:
+    """REGRESSION: memory stayed at its peak for the life of the process."""
+    before = pool.stats()
+    made = Compiler(compiler.vocabulary)
+    kept = [made.compile_json_schema(schema(number)) for number in range(5000, 5200)]
+    for compiled in kept:
+        compiled.prepare(20)
+    peak = pool.stats()
+    grown = peak["taken"] - before["taken"]
+    assert grown > 4 << 20, "the case takes memory"
+    del made, kept, compiled
+    gc.collect()
+    pool.trim()
+    after = pool.stats()
+    assert after["taken"] <= before["taken"] + (64 << 10)
+    assert after["mapped"] <= peak["mapped"] - grown // 2
+    again = Compiler(compiler.vocabulary).compile_json_schema(schema(5000))
+    assert again.is_satisfiable()
+    assert pool.stats()["mapped"] >= pool.stats()["taken"]
+
+
 def test_all_modules_share_one_pool(compiler: Compiler) -> None:
     before = pool.stats()["taken"]
     kept = compiler.compile_json_schema(schema(1000))

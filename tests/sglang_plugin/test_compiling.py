@@ -3,6 +3,7 @@
 import gc
 import threading
 from concurrent.futures import Future
+from sys import getsizeof
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from adapters.sglang_plugin import compiling
 from adapters.sglang_plugin.compiling import Compilations
 from adapters.sglang_plugin.requests import Wanted, compile_wanted
 from adapters.sglang_plugin.settings import Settings
-from engine import Compiled, Compiler, SpecError, WorkBudget
+from engine import Compiled, Compiler, Limits, SpecError, WorkBudget
 from tests.engine.frontends.random_schemas import byte_vocabulary
 
 GOOD, BAD = Wanted("regex", "a+"), Wanted("regex", "(")
@@ -19,7 +20,7 @@ GOOD, BAD = Wanted("regex", "a+"), Wanted("regex", "(")
 
 @pytest.fixture
 def compilations() -> Compilations:
-    return Compilations(Compiler(byte_vocabulary()), Settings(grammars=2, grammar_text_bytes=100))
+    return Compilations(Compiler(byte_vocabulary()), Settings(grammars=2, grammar_text_bytes=1000))
 
 
 def start(compilations: Compilations, wanted: Wanted) -> Future[Any]:
@@ -172,8 +173,29 @@ def test_texts_are_bounded_in_number_and_bytes(compilations: Compilations) -> No
         made.append(start(compilations, Wanted("regex", f"a{{{n},9}}")).result(60))
     known = [compilations.known(Wanted("regex", f"a{{{n},9}}")) is not None for n in range(3)]
     assert known == [False, True, True]
-    start(compilations, Wanted("regex", "b" * 101)).result(60)
-    assert compilations.known(Wanted("regex", "b" * 101)) is None
+
+
+@pytest.mark.parametrize("letter", ["b", "\N{HANGUL SYLLABLE GA}"])
+def test_a_text_counts_for_what_it_takes(compilations: Compilations, letter: str) -> None:
+    """REGRESSION: characters were counted, of which one takes up to four bytes."""
+    room = (1000 - getsizeof(letter)) // (getsizeof(letter * 2) - getsizeof(letter))
+    for count, is_known in ((room + 1, True), (room + 2, False)):
+        wanted = Wanted("regex", letter * count)
+        start(compilations, wanted).result(60)
+        assert (compilations.known(wanted) is not None) == is_known
+
+
+def test_a_grammar_that_is_found_again_is_not_the_next_to_go() -> None:
+    """REGRESSION: the compiler heard of no use, and dropped what was used most."""
+    compiler = Compiler(byte_vocabulary(), limits=Limits(kept_grammars=2))
+    compilations = Compilations(compiler, Settings())
+    start(compilations, GOOD).result(60)
+    start(compilations, Wanted("regex", "b")).result(60)
+    assert compilations.known(GOOD) is not None
+    start(compilations, Wanted("regex", "c")).result(60)
+    hits = compiler.stats()["grammar_hits"]
+    compile_wanted(compiler, GOOD)
+    assert compiler.stats()["grammar_hits"] == hits + 1
 
 
 def test_a_grammar_lives_as_long_as_the_compiler_keeps_it(compilations: Compilations) -> None:
