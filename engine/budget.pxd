@@ -4,8 +4,8 @@ A step is about a microsecond: a comparison of two alternatives, a state of an a
 Everything whose cost can grow faster than the spec counts its steps here, so that no combination of
 cheap parts is expensive. Compiles of one request may share a budget (``Grammar(limits, budget)``).
 
-Invariants   I1 the count depends on the spec and on nothing else, so replicas refuse alike. What a
-                cache saves is charged as if it had been computed.
+Invariants   I1 the count depends on the spec and on nothing else, so replicas refuse alike: a fragment
+                that the process has kept is charged as if it had been made again.
              I2 a budget that is passed or cancelled stays so: every later ``spend`` raises.
 Cost         ``spend`` takes one addition and one comparison. Each ``INTERVAL`` steps the thread lets
              others have the GIL, which takes 50 ns where none waits, and learns of a cancellation.
