@@ -123,7 +123,7 @@ cdef bint has_objects(Objects a, Objects b, Judge judge) except -1:
         return False
     if not reaches(max(a.minimum, len(a.required)), a.maximum, b.minimum, b.maximum):
         return False
-    spend(judge.budget, weight_of(a) + weight_of(b))
+    spend(judge.budget, (weight_of(a) + weight_of(b)) // 2)
     for name in dict.fromkeys([*b.properties, *a.properties]):
         if not has_place(a.place_of(name, judge), b.place_of(name, judge)):
             return False

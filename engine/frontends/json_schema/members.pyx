@@ -17,6 +17,9 @@ from ..char_automaton import Bound, intersection, without
 
 #: classes of keys of one object
 cdef Py_ssize_t MOST_CLASSES = 64
+#: automata of classes that the objects of a schema share, and the states of one: 30 MB in all
+cdef Py_ssize_t MOST_SHARED = 1_000
+cdef Py_ssize_t SMALL_STATES = 300
 #: members of one object that must be somewhere: each doubles the states
 cdef Py_ssize_t MOST_SOME = 10
 
@@ -27,6 +30,7 @@ cdef class KeyClass:
     cdef list texts
     cdef frozenset matched      # sources of patterns
     cdef tuple path             # (source, whether it matches) of each pattern that divided the class
+    cdef object automaton       # None: not needed so far
 
 
 # -- classes of keys -----------------------------------------------------------------------------
@@ -161,7 +165,7 @@ cdef list divided(Composition reader, KeyClass whole, dict patterns):
         more = []
         for each in found:
             for part in (part_of(each, named, True), part_of(each, named, False)):
-                if len(patterns) == 1 or class_automaton(reader, (<KeyClass>part).path, named).finals:
+                if len(patterns) == 1 or not is_empty(reader, <KeyClass>part, each, named):
                     more.append(part)
         found = more
         if len(found) > MOST_CLASSES:
@@ -181,21 +185,20 @@ cdef KeyClass part_of(KeyClass whole, Named named, bint is_match):
     return made
 
 
-cdef class_automaton(Composition reader, tuple path, Named named):
-    """Of a class's keys, lengths and formats aside; ``named`` is the last pattern of its path. Objects
-    with the same patterns share it.
-    """
+cdef bint is_empty(Composition reader, KeyClass part, KeyClass whole, Named named) except -1:
+    """Lengths and formats aside. Objects with the same patterns share automata."""
     if reader._classes is None:
         reader._classes = {}
-    found = reader._classes.get(path)
-    if found is None:
+    part.automaton = reader._classes.get(part.path)
+    if part.automaton is None:
         own = reader.pattern(named)
-        if not path[len(path) - 1][1]:
+        if named.text not in part.matched:
             own = without(own)
         bound = Bound(reader.limits.pattern_states, named.pointer(), reader.budget)
-        found = intersection(reader._classes.get(path[:-1], own), own, bound)
-        reader._classes[path] = found
-    return found
+        part.automaton = intersection(own if whole.automaton is None else whole.automaton, own, bound)
+        if part.automaton.size <= SMALL_STATES and len(reader._classes) < MOST_SHARED:
+            reader._classes[part.path] = part.automaton
+    return not part.automaton.finals
 
 
 cdef tuple place_of(Objects objects, KeyClass keys):
