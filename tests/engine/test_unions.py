@@ -88,3 +88,19 @@ def test_masks_are_those_of_a_compiler_that_knows_all_triples() -> None:
             allowed_behind(compiler.compile_json_schema(schema), text)
     warm = compiler.compile_json_schema({"anyOf": each, "title": "warm"})
     assert [allowed_behind(warm, text) for text in ("", "x", "b", "\u00e9", "\\u00")] == before
+
+
+def states_of(compiled: engine.Compiled) -> int:
+    """States that are built once a string was begun."""
+    assert engine.Matcher(compiled).accept_bytes(b'"')
+    return int(compiled.stats()["states"])
+
+
+def test_patterns_beside_one_another_are_not_multiplied() -> None:
+    """REGRESSION: a choice of five formats took 390 ms to compile, as one automaton."""
+    formats = ["email", "uri", "iri", "regex", "hostname"]
+    each = [{"type": "string", "format": name} for name in formats]
+    compiler = engine.Compiler(small_vocabulary())
+    alone = [states_of(compiler.compile_json_schema(schema)) for schema in each]
+    together = states_of(compiler.compile_json_schema({"anyOf": each}))
+    assert together < sum(alone) * 1.1

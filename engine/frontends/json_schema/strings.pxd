@@ -16,5 +16,5 @@ from .evaluate cimport Evaluator
 from .shapes cimport Strings
 from .text cimport Text
 
-cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF
+cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator, bint apart=*) except? 0xFFFFFFFF
 cdef uint32_t build_inside(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF

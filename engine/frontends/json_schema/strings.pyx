@@ -20,12 +20,16 @@ cdef Py_ssize_t KEPT_WORDS = 8 << 20
 cdef Fragments KEPT = Fragments("strings", KEPT_WORDS)
 
 
-cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
-    """``strings`` None: any string."""
+cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator, bint apart=False) except? 0xFFFFFFFF:
+    """``strings`` None: any string. ``apart``: patterns get a rule of their own, so that they are not
+    determinised together with what stands beside them.
+    """
     cdef uint32_t inside
     if strings is None:
         return text.any_string()
     inside = build_inside(text, strings, evaluator)
+    if apart and inside != text.fail and (strings.patterns or strings.formats or strings.without):
+        inside = text.rule_by("pattern", inside)
     return text.any_string() if inside == text.shared[STRING_BODY] else text.quoted(inside)
 
 
