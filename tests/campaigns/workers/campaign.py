@@ -61,7 +61,8 @@ class Outcome:
         allowed = AT_ONCE + EJECT_AFTER + self.ejections if self.fault.when == "mid" else 0
         if len(self.failures) > allowed:
             found.append(f"{len(self.failures)} failed, {allowed} may: {self.failures[0]}")
-        if self.seconds_to_eject is None:
+        # the load may end before the ejection is seen, but it is counted
+        if self.seconds_to_eject is None and not self.ejections:
             found.append("the worker was never marked")
         if self.seconds_to_recover is None:
             found.append("the worker did not come back")
