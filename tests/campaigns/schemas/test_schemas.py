@@ -1,5 +1,6 @@
 """A slice of the campaign of random schemas finds nothing; `make campaign` runs all of it."""
 
+import itertools
 import json
 import os
 import time
@@ -131,8 +132,7 @@ def test_the_judge_gives_up() -> None:
     with at_most(60.0):
         pass
     with pytest.raises(TimeoutError), at_most(0.01):
-        while True:
-            pass
+        all(itertools.count(1))
 
 
 # -- the watchdog ---------------------------------------------------------------------------------
