@@ -90,7 +90,8 @@ cdef class Masks:
             self.held + held_bytes(self.kept) + held_bytes(self.shared) + held_bytes(self.triples)
             + map_bytes(&self.triple_ids) + map_bytes(&self.mask_ids) + map_bytes(&self.list_ids)
             + map_bytes(&self.outside_ids) + table_bytes(&self.union_ids) + held_bytes(self.unions)
-            + mask_bytes(&self.scratch) + held_bytes(self.walk_stack) + held_bytes(self.rest_stack) + held_bytes(self.seen_at) + held_bytes(self.closed)
+            + mask_bytes(&self.scratch) + held_bytes(self.walk_stack) + held_bytes(self.rest_stack)
+            + held_bytes(self.seen_at) + held_bytes(self.closed)
             + self.own_triples() + self.maker.bytes_held() + digests)
 
     cdef size_t own_triples(self) noexcept nogil:
