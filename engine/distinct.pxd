@@ -152,6 +152,7 @@ cdef class Suspects:
     cdef void drop(self) noexcept nogil
     cdef void sort_tokens(self) noexcept nogil
     cdef void sort_raising(self, uint8_t byte) noexcept nogil
+    cdef void add_below(self, vector[uint32_t]* out, uint32_t node) noexcept nogil
     cdef void add_tokens(self, vector[uint32_t]* out, uint8_t byte) noexcept nogil
     cdef void walk(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil
     cdef void walk_inside(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil

@@ -6,7 +6,7 @@ from libcpp.algorithm cimport sort
 from .bits cimport has_bit
 from .hashing cimport MISSING, map_clear, map_get, map_put
 from .pool cimport vector
-from .rows cimport DEAD, INSTANCE, MET, Arena, RowC
+from .rows cimport DEAD, INSTANCE, MET, Arena
 from .vocabulary cimport Vocabulary
 
 #: bytes of the lists of one generation
@@ -304,7 +304,6 @@ cdef class Ways:
         cdef SpotC made
         cdef const char* choices = HEX
         cdef uint32_t k, n = 16, found = 0, at = spot.n_escape
-        cdef bint is_pair = at >= 6
         if at == 12 or (at == 6 and not is_first_surrogate(spot)) or (at == 2 and spot.escape[1] != LOWER_U):
             return self.count(spot.instance, spot.depth, STRING, want)
         if at == 1 or at == 7:
@@ -534,7 +533,6 @@ cdef class Suspects:
         cdef uint8_t byte = self.vocabulary.nodes[child].byte
         cdef uint32_t found = self.arena.step_met(spot.instance, byte)
         cdef size_t k, n = self.cursors.size()
-        cdef Mode mode = OUTSIDE
         if found == DEAD:
             return
         if found & MET or is_end(byte) or byte in b"[{:":
@@ -675,25 +673,22 @@ cdef class Suspects:
 
     cdef void sort_raising(self, uint8_t byte) noexcept nogil:
         """Tokens that begin with a letter of an exponent, or have one behind a digit or a point."""
-        cdef vector[uint32_t] tokens
-        cdef uint32_t k, t, at, end
+        cdef uint32_t k, node, parent
         cdef uint8_t before
-        self.add_tokens(&tokens, byte)
-        for k in range(<uint32_t>tokens.size()):
-            t, at, end = tokens[k], self.vocabulary.offsets[tokens[k]], self.vocabulary.offsets[tokens[k] + 1]
-            before = ZERO
-            while at < end and not (self.vocabulary.data[at] == byte and (is_digit(before) or before == POINT)):
-                before = self.vocabulary.data[at]
-                at += 1
-            if at < end:
-                self.raising.push_back(t)
+        for k in range(self.vocabulary.byte_offs[byte], self.vocabulary.byte_offs[byte + 1]):
+            node = self.vocabulary.byte_nodes[k]
+            parent = self.vocabulary.parents[node]
+            before = self.vocabulary.nodes[parent].byte
+            if parent == 0 or is_digit(before) or before == POINT:
+                self.add_below(&self.raising, node)
 
     cdef void add_tokens(self, vector[uint32_t]* out, uint8_t byte) noexcept nogil:
         """Tokens with a byte: those below the nodes of the trie that have it."""
-        cdef uint32_t k, node, at
+        cdef uint32_t k
         for k in range(self.vocabulary.byte_offs[byte], self.vocabulary.byte_offs[byte + 1]):
-            node = self.vocabulary.byte_nodes[k]
-            for at in range(
-                self.vocabulary.nodes[node].first, self.vocabulary.nodes[self.vocabulary.nodes[node].end].first
-            ):
-                out.push_back(self.vocabulary.order[at])
+            self.add_below(out, self.vocabulary.byte_nodes[k])
+
+    cdef void add_below(self, vector[uint32_t]* out, uint32_t node) noexcept nogil:
+        cdef uint32_t k, end = self.vocabulary.nodes[node].end
+        for k in range(self.vocabulary.nodes[node].first, self.vocabulary.nodes[end].first):
+            out.push_back(self.vocabulary.order[k])

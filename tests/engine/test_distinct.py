@@ -216,7 +216,7 @@ def closed(**properties: object) -> dict:
     }
 
 
-#: REGRESSION: name -> schema in which texts were stuck, or went on with spellings that change no value
+#: REGRESSION: name -> schema whose texts were stuck, or went on with spellings of one value
 FEW = {
     "all days": unique(closed(day={"enum": DAYS}), minItems=7, maxItems=7),
     "no minimum": unique(closed(role={"enum": ["admin", "member"]})),

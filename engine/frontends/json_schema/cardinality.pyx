@@ -31,7 +31,7 @@ cdef class Cardinality:
     cdef RangeC of_place(self, tuple place, int levels) except *:
         """Of values listed and of each type: types have no value in common, shapes may."""
         cdef Shape shape
-        cdef RangeC found, each
+        cdef RangeC each
         cdef int kind
         cdef set listed = set()
         cdef tuple shapes
@@ -41,7 +41,7 @@ cdef class Cardinality:
         for shape in shapes:
             if shape.values is not None:
                 listed.update([identity(value) for value in shape.values])
-        least, most, free = 0, len(listed), 0
+        least, most = 0, len(listed)
         for kind in (NULL_TYPE, BOOLEAN, INTEGER, FRACTION, STRING, ARRAY, OBJECT):
             best = 0
             for shape in shapes:
@@ -89,7 +89,8 @@ cdef class Cardinality:
         if numbers.foreign:
             return RangeC(0, LOTS)
         if not steps and not whole:
-            return INFINITE if numbers.low is None or numbers.high is None or numbers.low < numbers.high else RangeC(0, 0)
+            is_one = numbers.low is not None and numbers.high is not None and numbers.low >= numbers.high
+            return RangeC(0, 1) if is_one else INFINITE
         if numbers.low is None or numbers.high is None:
             return INFINITE if whole else RangeC(0, LOTS)
         own = multiples_between(numbers, period_of(steps)) if steps else 0
