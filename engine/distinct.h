@@ -496,7 +496,12 @@ class Place {
             return found;
         }
         found.narrow(text.substr(0, number - own.start));
-        if (now == EXPONENT) return found;
+        if (now == EXPONENT) {
+            // zero has no other value with any exponent
+            const std::string_view digits = canon.from(number);
+            found.is_minus_zero = number_text(digits.substr(0, digits.find_first_of("eE"))) == "0";
+            return found;
+        }
         Mode mode = OUTSIDE;
         for (char c : text.substr(number - own.start)) {
             found.narrow_number(mode, uint8_t(c));

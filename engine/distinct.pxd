@@ -47,6 +47,7 @@ cdef extern from "distinct.h" namespace "distinct" nogil:
         Cursor()
         Cursor(const Cursor&)
         uint32_t carried
+        bint is_minus_zero
         uint32_t total() const
         uint32_t ended(Mode mode) const
         uint32_t longer(Mode mode) const
@@ -137,6 +138,7 @@ cdef class Suspects:
     # tokens that may end an item and go on behind a comma, or end one with a bracket: from within a
     # string, from elsewhere, and from where nothing is open that must differ
     cdef vector[uint32_t] quoting, ending, opening
+    cdef vector[uint32_t] raising       # with an exponent
     cdef U64MapC numbers                # saturated instance and kind of place -> listed ones
     cdef vector[vector[uint32_t]] listed
     cdef size_t held
@@ -151,6 +153,8 @@ cdef class Suspects:
     cdef size_t bytes_held(self) noexcept nogil
     cdef void drop(self) noexcept nogil
     cdef void sort_tokens(self) noexcept nogil
+    cdef void sort_raising(self, uint8_t byte) noexcept nogil
+    cdef void add_below(self, vector[uint32_t]* out, uint32_t node) noexcept nogil
     cdef void add_tokens(self, vector[uint32_t]* out, uint8_t byte) noexcept nogil
     cdef void walk(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil
     cdef void walk_inside(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil

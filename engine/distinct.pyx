@@ -6,7 +6,7 @@ from libcpp.algorithm cimport sort
 from .bits cimport has_bit
 from .hashing cimport MISSING, map_bytes, map_clear, map_get, map_put
 from .pool cimport held_bytes, vector
-from .rows cimport DEAD, INSTANCE, MET, Arena, RowC
+from .rows cimport DEAD, INSTANCE, MET, Arena
 from .vocabulary cimport Vocabulary
 
 #: bytes of the lists of one generation
@@ -48,7 +48,7 @@ cdef enum:
     SPACE = 0x20
 
 cdef enum:
-    # an entry of Suspects.listed that ends an item with a bracket
+    # an entry of Suspects.listed that only matters once items were used
     CLOSES = 0x80000000
 
 cdef const char* ENDS = b",]}"
@@ -131,8 +131,10 @@ cdef class Ways:
         if not is_number(spot.mode):
             return more > 0 and self.count(spot.instance, spot.depth, spot.mode, more + MARGIN) <= more
         if spot.mode == EXPONENT:
-            # what it may become is written without an exponent, too
-            return more > 0 and self.count(spot.instance, spot.depth, EXPONENT, MANY) < MANY
+            # each further digit but zero makes another value; which ones were used, the digits don't say
+            n = self.count(spot.instance, spot.depth, EXPONENT, more + 1)
+            n = sum_of(n, self.ended(spot.instance, spot.depth, EXPONENT, more + 1))
+            return more > 0 and (used.is_minus_zero or n <= more)
         if spot.depth == 0 and self.leaves(spot.instance):
             return False
         same, more = used.ended(spot.mode), used.longer(spot.mode)
@@ -305,7 +307,6 @@ cdef class Ways:
         cdef SpotC made
         cdef const char* choices = HEX
         cdef uint32_t k, n = 16, found = 0, at = spot.n_escape
-        cdef bint is_pair = at >= 6
         if at == 12 or (at == 6 and not is_first_surrogate(spot)) or (at == 2 and spot.escape[1] != LOWER_U):
             return self.count(spot.instance, spot.depth, STRING, want)
         if at == 1 or at == 7:
@@ -327,14 +328,14 @@ cdef class Ways:
         """Numbers with further digits that say something."""
         cdef uint32_t found, next_
         cdef bint met
-        if mode == EXPONENT:
-            next_ = self.go(instance, ZERO + 1) & INSTANCE
-            return MANY if next_ != DEAD and self.go(next_, ZERO + 1) & INSTANCE == next_ else 0
         if mode == PENDING:
             return self.fraction(instance, depth, want)
         found = self.digits(instance, depth, mode, want)
         if mode == NEGATIVE or found >= want:
             return found
+        if mode == EXPONENT:
+            next_ = self.go(instance, MINUS) & INSTANCE
+            return sum_of(found, self.count(next_, depth, EXPONENT, left_of(want, found)))
         next_ = self.past(instance, depth, POINT if mode == WHOLE else ZERO, &met)
         return sum_of(found, self.count(next_, depth, PENDING, left_of(want, found)))
 
@@ -359,9 +360,9 @@ cdef class Ways:
         return found
 
     cdef uint32_t digits(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
-        """Numbers whose next digit is not a zero behind a point."""
+        """Numbers whose next digit is not a zero behind a point, or in an exponent."""
         cdef uint8_t[10] some
-        cdef uint8_t byte, least = ZERO + 1 if mode == FRACTION or mode == PENDING else ZERO
+        cdef uint8_t byte, least = ZERO if mode == WHOLE or mode == NEGATIVE else ZERO + 1
         cdef uint32_t k, n = 0, sure = 0, found = 0, next_, same
         cdef bint met, is_zero
         cdef Mode now
@@ -393,7 +394,7 @@ cdef class Ways:
             instance, mode = self.past(instance, depth, ZERO, &met), WHOLE
         for k in range(MOST_ZEROS):
             found = self.ends(instance, depth, want) if depth else met
-            if found or instance == DEAD:
+            if found or instance == DEAD or mode == EXPONENT:
                 return found
             instance = self.past(instance, depth, POINT if mode == WHOLE and k == 0 else ZERO, &met)
         return 0
@@ -447,7 +448,7 @@ cdef class Suspects:
         if self.cursors.size() or place.may_end():
             if spot.mode != EXPONENT:
                 self.walk(0, spot, 0, mask)
-            elif self.ways.count(instance, 0, EXPONENT, MANY) < MANY:
+            elif self.ways.count(instance, n - 1, EXPONENT, MANY) < MANY:
                 self.collect(0, True, mask)
 
     # -- along the used items ------------------------------------------------------------------------
@@ -535,7 +536,6 @@ cdef class Suspects:
         cdef uint8_t byte = self.vocabulary.nodes[child].byte
         cdef uint32_t found = self.arena.step_met(spot.instance, byte)
         cdef size_t k, n = self.cursors.size()
-        cdef Mode mode = OUTSIDE
         if found == DEAD:
             return
         if found & MET or is_end(byte) or byte in b"[{:":
@@ -606,6 +606,10 @@ cdef class Suspects:
                 found = self.is_listed(instance, t)
                 if found:
                     ids.push_back(t | (found & CLOSES))
+        if kind == 2:
+            for t in self.raising:
+                if has_bit(mask, t):
+                    ids.push_back(t | CLOSES)
         if self.held > MOST_BYTES:
             self.drop()
         found = <uint32_t>self.listed.size()
@@ -617,7 +621,7 @@ cdef class Suspects:
     cdef size_t bytes_held(self) noexcept nogil:
         return (
             self.held + held_bytes(self.listed) + held_bytes(self.quoting) + held_bytes(self.ending)
-            + held_bytes(self.opening) + map_bytes(&self.numbers) + held_bytes(self.found)
+            + held_bytes(self.opening) + held_bytes(self.raising) + map_bytes(&self.numbers) + held_bytes(self.found)
             + held_bytes(self.depths) + sizeof(Cursor) * self.cursors.capacity() + self.ways.bytes_held())
 
     cdef void drop(self) noexcept nogil:
@@ -626,7 +630,9 @@ cdef class Suspects:
         self.held = 0
 
     cdef uint32_t is_listed(self, uint32_t instance, uint32_t token) noexcept nogil:
-        """1: it ends an item and goes on behind a comma. CLOSES: it ends an item with a bracket."""
+        """1: it ends an item and goes on behind a comma. CLOSES: it ends an item with a bracket, or goes on
+        to an item behind a comma.
+        """
         cdef uint32_t k, found
         cdef uint8_t byte
         cdef bint is_met = False
@@ -638,11 +644,12 @@ cdef class Suspects:
             found = self.arena.step_met(instance, byte)
             if found == DEAD:
                 break
-            if found & MET:
-                is_met = True
-                if byte == CLOSING_BRACKET or byte == CLOSING_BRACE:
-                    listed = CLOSES
             instance = found & INSTANCE
+            is_met = is_met or found & MET
+            if found & MET and (byte == CLOSING_BRACKET or byte == CLOSING_BRACE):
+                listed = CLOSES
+            if byte == COMMA and self.arena.rows[self.arena.instances[instance].row].has_differing:
+                listed = CLOSES
         return listed
 
     cdef void sort_tokens(self) noexcept nogil:
@@ -670,12 +677,27 @@ cdef class Suspects:
             if is_opened:
                 self.opening.push_back(t)
 
-    cdef void add_tokens(self, vector[uint32_t]* out, uint8_t byte) noexcept nogil:
-        """Tokens with a byte: those below the nodes of the trie that have it."""
-        cdef uint32_t k, node, at
+        self.sort_raising(LOWER_E)
+        self.sort_raising(UPPER_E)
+
+    cdef void sort_raising(self, uint8_t byte) noexcept nogil:
+        """Tokens that begin with a letter of an exponent, or have one behind a digit or a point."""
+        cdef uint32_t k, node, parent
+        cdef uint8_t before
         for k in range(self.vocabulary.byte_offs[byte], self.vocabulary.byte_offs[byte + 1]):
             node = self.vocabulary.byte_nodes[k]
-            for at in range(
-                self.vocabulary.nodes[node].first, self.vocabulary.nodes[self.vocabulary.nodes[node].end].first
-            ):
-                out.push_back(self.vocabulary.order[at])
+            parent = self.vocabulary.parents[node]
+            before = self.vocabulary.nodes[parent].byte
+            if parent == 0 or is_digit(before) or before == POINT:
+                self.add_below(&self.raising, node)
+
+    cdef void add_tokens(self, vector[uint32_t]* out, uint8_t byte) noexcept nogil:
+        """Tokens with a byte: those below the nodes of the trie that have it."""
+        cdef uint32_t k
+        for k in range(self.vocabulary.byte_offs[byte], self.vocabulary.byte_offs[byte + 1]):
+            self.add_below(out, self.vocabulary.byte_nodes[k])
+
+    cdef void add_below(self, vector[uint32_t]* out, uint32_t node) noexcept nogil:
+        cdef uint32_t k, end = self.vocabulary.nodes[node].end
+        for k in range(self.vocabulary.nodes[node].first, self.vocabulary.nodes[end].first):
+            out.push_back(self.vocabulary.order[k])

@@ -5,6 +5,7 @@ import json
 import random
 import threading
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -199,3 +200,137 @@ def test_what_was_built_can_be_looked_at(compiler: engine.Compiler, name: str) -
     compiled = compiler.compile_json_schema(SCHEMAS[name])
     walk(compiled, random.Random(name), 20)
     assert engine.inspect(compiled, explore=50).text()
+
+
+DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+LISTED = [f"v{k}" for k in range(12)]
+ESCAPED = [f'"{k}\n' for k in range(12)]
+
+
+def closed(**properties: object) -> dict:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+#: REGRESSION: name -> schema whose texts were stuck, or went on with spellings of one value
+FEW = {
+    "all days": unique(closed(day={"enum": DAYS}), minItems=7, maxItems=7),
+    "no minimum": unique(closed(role={"enum": ["admin", "member"]})),
+    "one value": unique(closed(k={"const": 1})),
+    "numbers of a range": unique({"type": "number", "minimum": 0, "maximum": 5}, minItems=4),
+    "zeros behind a point": unique(
+        {"type": "number", "multipleOf": 0.5, "minimum": 0, "maximum": 5}, minItems=11
+    ),
+    "numbers of members": unique(closed(n={**INTEGER, "minimum": -2, "maximum": 2}), minItems=5),
+    "tens": unique({**INTEGER, "multipleOf": 10, "minimum": 0, "maximum": 200}, minItems=12),
+    "pairs": unique(closed(a={"type": "boolean"}, b={"type": "boolean"}), minItems=4),
+    "optional members": unique(
+        {**closed(a={"type": "boolean"}, b={"type": "boolean"}), "required": []}, minItems=9
+    ),
+    "words of a pattern": unique({**STRING, "pattern": "^[ab]{1,3}$"}, minItems=14),
+    "a list": unique({"enum": LISTED}, minItems=12),
+    "escaped characters": unique({"enum": ESCAPED}, minItems=12),
+    "characters outside ASCII": unique({"enum": [f"é{k}😀" for k in range(12)]}, minItems=12),
+    "of several types": unique(
+        {"anyOf": [closed(a={"enum": LISTED}), {"type": "boolean"}]}, minItems=14
+    ),
+    "arrays": unique({"type": "array", "items": {"type": "boolean"}, "maxItems": 2}, minItems=7),
+    "one character": unique({**STRING, "maxLength": 1}),
+    "places of one list": {
+        "type": "array",
+        "uniqueItems": True,
+        "prefixItems": [{"enum": LISTED}, {"enum": LISTED}],
+        "items": {"enum": LISTED},
+        "minItems": 6,
+    },
+    "keys of a pattern": {
+        "type": "object",
+        "patternProperties": {"^[ab]{1,2}$": True},
+        "additionalProperties": False,
+        "minProperties": 6,
+    },
+}
+
+
+def finished(compiled: engine.Compiled, rng: random.Random) -> str:
+    """The text of a random walk that closes what it can; empty if it takes too long."""
+    matcher, mask, text = engine.Matcher(compiled), new_mask(compiled.vocabulary), b""
+    for k in range(4000):
+        matcher.fill_bitmask(mask)
+        allowed = list(bits(mask))
+        assert allowed, f"stuck behind {text!r}"
+        if STOP in allowed:
+            return text.decode()
+        closing = [t for t in allowed if TOKENS[t] in CLOSING]
+        token = rng.choice(closing if closing and rng.random() < (k + 100) / 400 else allowed)
+        assert matcher.accept_token(int(token))
+        text += TOKENS[token]
+    return ""
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_few_values_are_never_stuck_and_all_of_them_can_be_written(
+    compiler: engine.Compiler, name: str
+) -> None:
+    compiled = compiler.compile_json_schema(FEW[name])
+    for seed in range(6):
+        walk(compiled, random.Random(f"{name} {seed}"), 60)
+        text = finished(compiled, random.Random(f"{name} {seed}"))
+        assert text
+        jsonschema.Draft202012Validator(FEW[name]).validate(json.loads(text))
+
+
+#: REGRESSION: schema, what the error says
+REFUSED = {
+    "too few values": (unique(closed(day={"enum": DAYS}), minItems=8), "nothing can satisfy"),
+    "too few numbers": (
+        unique({**INTEGER, "minimum": 1, "maximum": 30}, minItems=31),
+        "nothing can satisfy",
+    ),
+    "one value twice": (
+        unique(True, contains={"const": "x"}, minContains=2),
+        "nothing can satisfy",
+    ),
+    "too few keys": (
+        {**FEW["keys of a pattern"], "minProperties": 7},
+        "nothing can satisfy",
+    ),
+    "places with other values": (
+        {
+            "type": "array",
+            "uniqueItems": True,
+            "prefixItems": [{"enum": LISTED}, {"enum": LISTED[:1]}],
+            "items": {"enum": LISTED},
+            "minItems": 3,
+        },
+        "/uniqueItems",
+    ),
+    "alternatives that overlap": (
+        unique({"anyOf": [{**STRING, "pattern": p} for p in ("^[a-l]$", "^[h-p]$")]}, minItems=16),
+        "/uniqueItems",
+    ),
+    "few items of few": (unique(unique({"enum": LISTED}), minItems=2), "/uniqueItems"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_too_few_values_are_refused_by_name(compiler: engine.Compiler, name: str) -> None:
+    schema, message = REFUSED[name]
+    with pytest.raises(engine.SpecError) as caught:
+        compiler.compile_json_schema(schema)
+    assert message in str(caught.value) or message in caught.value.pointer
+
+
+def test_just_enough_values_are_taken(compiler: engine.Compiler) -> None:
+    """At the bound that the refusals above are one past."""
+    for schema in (
+        unique(closed(day={"enum": DAYS}), minItems=7),
+        unique({**INTEGER, "minimum": 1, "maximum": 30}, minItems=30),
+        unique({"type": "string"}, contains={"enum": ["x", "y"]}, minContains=2),
+        FEW["keys of a pattern"],
+    ):
+        compiler.compile_json_schema(schema)

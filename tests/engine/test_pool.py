@@ -39,7 +39,7 @@ def test_memory_is_given_back_and_taken_again(compiler: Compiler) -> None:
         run(first)
     gc.collect()
     after = pool.stats()
-    assert after["mapped"] == before["mapped"]
+    assert after["mapped"] <= before["mapped"]
     assert after["taken"] <= before["taken"] + (64 << 10)
 
 

@@ -18,6 +18,7 @@ places       what one kind of value asks of the builder
 objects      arrays    strings    numbers    values    formats    one kind of value each
 members      members by their keys, and counted ones
 items        items that are counted, or must differ
+cardinality  how many values fit a place
 graphs       graphs whose states are told apart by what was written
 decimals     plain decimals within bounds: multiples, and numbers left out
 productive   whether recursion has a way out

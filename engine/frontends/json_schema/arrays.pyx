@@ -2,7 +2,9 @@
 
 from libc.stdint cimport uint32_t
 
-from .items cimport build_counted_array, differ_anyway, differing, has_short_list
+from .items cimport (
+    build_counted_array, differ_anyway, differing, has_short_list, has_values_enough,
+)
 from .places cimport Places
 from .shapes cimport Arrays
 from .text cimport Text
@@ -29,6 +31,8 @@ cdef uint32_t build_array(Places places, Arrays arrays) except? 0xFFFFFFFF:
             prefix.push_back(places.place(place))
         item = places.place(arrays.rest)
         if must_differ:
+            if not has_values_enough(places, arrays):
+                return text.fail
             for n in range(prefix.size()):
                 prefix[n] = differing(places, <tuple>arrays.prefix[n])
             item = differing(places, arrays.rest)

@@ -6,7 +6,8 @@ or not, as it fits; where there may be too many of its kind, one that is not cou
 
 Items that must differ are taken from a short list of values where there is one, each of which is
 used once; all others are told by the text (engine.distinct). Arrays of at most one item, and those
-whose places have no value in common, need neither.
+whose places have no value in common, need neither. Where there might be too few values for the items that
+must be there, ``uniqueItems`` is refused.
 
 Cost   the states multiply: ``graphs.MOST_STATES``, and ``MOST_VALUES`` values that must differ.
 """
@@ -20,4 +21,6 @@ from .shapes cimport Arrays
 cdef uint32_t build_counted_array(Places places, Arrays arrays) except? 0xFFFFFFFF
 cdef bint differ_anyway(Reader reader, Arrays arrays) except -1
 cdef bint has_short_list(Reader reader, Arrays arrays) except -1
+# whether there are values enough for all items that must be there and differ; False: there are not
+cdef bint has_values_enough(Places places, Arrays arrays) except -1
 cdef uint32_t differing(Places places, tuple place) except? 0xFFFFFFFF

@@ -3,13 +3,14 @@
 from libc.stdint cimport uint32_t
 
 from ...flat cimport ROLE_DIFFERS
+from .cardinality cimport LOTS, Cardinality, RangeC, new_cardinality
 from .evaluate cimport identity, is_within
 from .graphs cimport Graph, new_graph
 from .places cimport Places
 from .reader cimport Reader
 from .shapes cimport (
-    BOOLEAN, INTEGER, NULL_TYPE, NUMBER, STRING, Arrays, Count, Located, Numbers, Shape, Strings,
-    both,
+    ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Located, Numbers, Objects,
+    Shape, Strings, both,
 )
 from .values cimport add_values
 from ...pool cimport vector
@@ -35,6 +36,8 @@ cdef uint32_t build_counted_array(Places places, Arrays arrays) except? 0xFFFFFF
     items.must_differ = items.is_listed = False
     if arrays.unique is not None and not differ_anyway(places.reader, arrays):
         items.must_differ, items.is_listed = True, has_short_list(places.reader, arrays)
+        if not items.is_listed and not has_values_enough(places, arrays):
+            return places.text.fail
     inside = items.inside()
     return places.text.bracketed(b"[", inside, b"]")
 
@@ -92,6 +95,90 @@ cdef bint has_short_list(Reader reader, Arrays arrays) except -1:
             return False
         found.update([identity(value) for value in values])
     return len(found) <= MOST_VALUES
+
+
+cdef bint has_values_enough(Places places, Arrays arrays) except -1:
+    """Whether each item that must be there finds a value that none before it has.
+
+    Raises:
+        UnsupportedSchema: perhaps it does not.
+    """
+    cdef Cardinality cardinality = new_cardinality(places.reader, places.any_order)
+    cdef RangeC found
+    cdef Py_ssize_t n, prefix = len(arrays.prefix), last
+    cdef Count each
+    for n in range(prefix + 1):
+        place = arrays.prefix[n] if n < prefix else arrays.rest
+        if not is_told_by_text(cardinality, place, 0):
+            raise too_few(arrays, "items of few values, written in several ways or orders, can't be told apart")
+        last = n if n < prefix else arrays.minimum - 1
+        if n >= arrays.minimum or last < 1:
+            continue
+        found = cardinality.of_place(place, 0)
+        if found.most <= last and prefix == 0:
+            return False
+        if found.least <= last:
+            raise too_few(arrays, f"{arrays.minimum} items that differ can't be guaranteed")
+    for each in arrays.counts:
+        if not has_counted_enough(cardinality, arrays, each):
+            return False
+    return True
+
+
+cdef bint is_told_by_text(Cardinality cardinality, tuple place, int levels) except -1:
+    """Whether values are counted as they are written: members of few objects in one order, no arrays of few
+    values that must differ in turn, but listed ones.
+    """
+    cdef Reader reader = cardinality.reader
+    cdef Shape shape
+    cdef Arrays arrays
+    cdef Objects objects
+    cdef RangeC found
+    for shape in reader.shapes_at(place) if levels <= DISTANCE else ():
+        arrays, objects = shape.arrays, shape.objects
+        if shape.values is not None:
+            continue
+        if shape.types & ARRAY and arrays is not None:
+            is_free = arrays.unique is None or differ_anyway(reader, arrays) or has_short_list(reader, arrays)
+            for inner in (*arrays.prefix, arrays.rest):
+                found = cardinality.of_place(inner, levels + 1)
+                if found.most and not is_free and found.least < LOTS:
+                    return False
+                if not is_told_by_text(cardinality, inner, levels + 1):
+                    return False
+        if shape.types & OBJECT and objects is not None:
+            if cardinality.any_order and len(objects.properties) > 1 and (
+                    cardinality.of_object(objects, levels).least < LOTS):
+                return False
+            for name in objects.properties:
+                if not is_told_by_text(cardinality, objects.place_of(name, reader), levels + 1):
+                    return False
+    return True
+
+
+cdef bint has_counted_enough(Cardinality cardinality, Arrays arrays, Count count) except -1:
+    """As ``has_values_enough``, of the items that one ``contains`` counts."""
+    cdef RangeC found
+    cdef Py_ssize_t before = max(len(arrays.prefix), count.first)
+    cdef tuple place
+    if count.maximum is not None and arrays.minimum > 1:
+        found = cardinality.of_place(both(arrays.rest, cardinality.reader.negated(count.place)), 0)
+        if found.least < arrays.minimum:
+            raise too_few(arrays, f"{arrays.minimum} items that differ can't be guaranteed beside maxContains")
+    if not count.minimum:
+        return True
+    for place in (*arrays.prefix, arrays.rest):
+        found = cardinality.of_place(both(place, count.place), 0)
+        if found.most < count.minimum and not before:
+            return False
+        # an item may be one of several counts
+        if found.most and found.least < (count.minimum + before if len(arrays.counts) == 1 else LOTS):
+            raise too_few(arrays, f"{count.minimum} items that differ can't be guaranteed for contains")
+    return True
+
+
+cdef too_few(Arrays arrays, str message):
+    return UnsupportedSchema(arrays.unique.at("uniqueItems"), "uniqueItems", message)
 
 
 cdef uint32_t differing(Places places, tuple place) except? 0xFFFFFFFF:

@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from ...flat cimport ROLE_DIFFERS
+from .cardinality cimport LOTS, Cardinality, new_cardinality
 from .composition cimport Composition
 from .graphs cimport Graph, new_graph
 from .places cimport Places
@@ -64,6 +65,9 @@ cdef list other_members(Places places, Objects objects, list names):
         if key == text.fail:
             continue
         if differ:
+            if objects.some and keys_of(new_cardinality(places.reader, places.any_order), each, names) < LOTS:
+                message = "a member that must be somewhere, under one of few keys, can't be guaranteed"
+                raise UnsupportedSchema(objects.where.pointer(), "not", message)
             is_any = each.texts is None and not (
                 each.strings.patterns or each.strings.formats or each.strings.without
                 or each.strings.maximum is not None)
@@ -79,13 +83,27 @@ cdef list other_members(Places places, Objects objects, list names):
 
 cdef most_others(Places places, Objects objects, list names):
     cdef KeyClass each
+    cdef Cardinality cardinality = new_cardinality(places.reader, places.any_order)
+    cdef bint differ = must_differ(objects)
     cdef Py_ssize_t found = 0
-    if not objects.names:
+    if not objects.names and not (differ and objects.keyed):
         return None
     for each in classes_of(places, objects, names):
-        if each.texts is None:
+        if each.texts is None and not differ:
             return None
-        found += len(each.texts)
+        if not differ or cardinality.of_place(place_of(objects, each), 0).most:
+            found = min(found + keys_of(cardinality, each, names), LOTS)
+    return None if found == LOTS else found
+
+
+cdef Py_ssize_t keys_of(Cardinality cardinality, KeyClass each, list names) except -1:
+    """How many keys of a class there are at most, but those listed."""
+    cdef Py_ssize_t found
+    if each.texts is not None:
+        return len(each.texts)
+    found = cardinality.of_strings(each.strings).most
+    if found < LOTS:
+        found -= sum([cardinality.reader.string(each.strings, name) for name in names])
     return found
 
 

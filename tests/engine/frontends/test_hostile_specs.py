@@ -207,10 +207,11 @@ def test_the_work_of_a_compile_is_bounded() -> None:
 def test_a_costly_compile_is_cancelled() -> None:
     """REGRESSION: the compile ran on for hours, with the GIL."""
     budget = engine.WorkBudget(Limits(compile_steps=1 << 60))
+    spec = {"properties": {f"p{n}": dependent(8) for n in range(200)}}
     timer = threading.Timer(0.01, budget.cancel)
     timer.start()
     with pytest.raises(engine.Cancelled):
-        build_json_schema(Grammar(budget=budget), dependent(8))
+        build_json_schema(Grammar(budget=budget), spec)
     timer.join()
 
 

@@ -1,0 +1,176 @@
+"""Numbers of values: see the header file."""
+
+from .evaluate cimport identity
+from .reader cimport Reader
+from .shapes cimport (
+    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, Named, Numbers, Objects, Shape,
+    Strings,
+)
+
+from fractions import Fraction
+from math import ceil, floor, gcd, lcm
+
+#: levels of arrays and objects that are looked into
+cdef int LEVELS = 4
+#: items of a prefix, or up to a bound, that are multiplied
+cdef int MOST_ITEMS = 1_000
+cdef RangeC INFINITE = RangeC(LOTS, LOTS)
+
+
+cdef Cardinality new_cardinality(Reader reader, bint any_order):
+    cdef Cardinality made = Cardinality.__new__(Cardinality)
+    made.reader, made.any_order = reader, any_order
+    return made
+
+
+cdef RangeC between(least, most):
+    return RangeC(<long long>min(max(least, 0), LOTS), <long long>min(max(most, 0), LOTS))
+
+
+cdef class Cardinality:
+    cdef RangeC of_place(self, tuple place, int levels) except *:
+        """Of values listed and of each type: types have no value in common, shapes may."""
+        cdef Shape shape
+        cdef RangeC each
+        cdef int kind
+        cdef set listed = set()
+        cdef tuple shapes
+        if levels > LEVELS:
+            return RangeC(0, LOTS)
+        shapes = self.reader.shapes_at(place)
+        for shape in shapes:
+            if shape.values is not None:
+                listed.update([identity(value) for value in shape.values])
+        least, most = 0, len(listed)
+        for kind in (NULL_TYPE, BOOLEAN, INTEGER, FRACTION, STRING, ARRAY, OBJECT):
+            best = 0
+            for shape in shapes:
+                if shape.values is None and shape.types & kind:
+                    each = self.of_type(shape, kind, levels)
+                    best = max(best, each.least)
+                    most += each.most
+            least += best
+        return between(max(least, <long long>len(listed)), most)
+
+    cdef RangeC of_type(self, shape_, int kind, int levels) except *:
+        cdef Shape shape = shape_
+        if kind == NULL_TYPE:
+            return RangeC(1, 1)
+        if kind == BOOLEAN:
+            return RangeC(2, 2)
+        if kind == STRING:
+            return self.of_strings(shape.strings)
+        if kind == ARRAY:
+            return self.of_array(shape.arrays, levels)
+        if kind == OBJECT:
+            return self.of_object(shape.objects, levels)
+        return self.of_numbers(shape.numbers, kind == INTEGER)
+
+    cdef RangeC of_strings(self, Strings strings) except *:
+        if strings is None:
+            return INFINITE
+        if strings.without or len(strings.patterns) + len(strings.formats) > 1:
+            return RangeC(0, LOTS)
+        if strings.patterns or strings.formats:
+            some = words_of(
+                self.reader.pattern(<Named>strings.patterns[0]) if strings.patterns
+                else self.reader.format(<Named>strings.formats[0], False),
+                strings.minimum, strings.maximum)
+        else:
+            some = LOTS if strings.maximum is None or strings.maximum > 0 else 1
+        return between(some - len(strings.barred), some)
+
+    cdef RangeC of_numbers(self, numbers_, bint whole) except *:
+        """Whole numbers, or all others."""
+        cdef Numbers numbers = numbers_
+        if numbers is None:
+            return INFINITE
+        steps = [Fraction((<Named>each).text) for each in numbers.multiples]
+        if numbers.foreign:
+            return RangeC(0, LOTS)
+        if not steps and not whole:
+            is_one = numbers.low is not None and numbers.high is not None and numbers.low >= numbers.high
+            return RangeC(0, 1) if is_one else INFINITE
+        if numbers.low is None or numbers.high is None:
+            return INFINITE if whole else RangeC(0, LOTS)
+        own = multiples_between(numbers, period_of(steps)) if steps else 0
+        units = multiples_between(numbers, period_of(steps + [Fraction(1)]))
+        found = units if whole else own - units
+        return between(found - len(numbers.barred), found)
+
+    cdef RangeC of_array(self, Arrays arrays, int levels) except *:
+        cdef RangeC each
+        cdef Py_ssize_t n = 0
+        if arrays is None:
+            return INFINITE
+        if arrays.counts:
+            return RangeC(0, LOTS)
+        least = most = 0
+        some = many = 1
+        while n <= MOST_ITEMS:
+            if n >= arrays.minimum:
+                least, most = least + some, most + many
+            if n == arrays.maximum or least >= LOTS or many == 0:
+                return between(least, most)
+            each = self.of_place(arrays.prefix[n] if n < len(arrays.prefix) else arrays.rest, levels + 1)
+            if n >= len(arrays.prefix) and arrays.maximum is None and (arrays.unique is None or each.least == LOTS):
+                # any number of them
+                return between(LOTS if each.least and some else least, LOTS if each.most and many else most)
+            left = each.least if arrays.unique is None or each.least == LOTS else max(each.least - n, 0)
+            some, many = min(some * left, LOTS), min(many * each.most, LOTS)
+            n += 1
+        return between(least, LOTS)
+
+    cdef RangeC of_object(self, Objects objects, int levels) except *:
+        cdef RangeC each
+        if objects is None:
+            return INFINITE
+        if objects.keyed or objects.names or objects.some or objects.maximum is not None:
+            return RangeC(0, LOTS)
+        least = most = 1
+        for name in dict.fromkeys([*objects.properties, *objects.required]):
+            each = self.of_place(objects.place_of(name, self.reader), levels + 1)
+            optional = 0 if objects.wanted is not None and name in objects.wanted else 1
+            least, most = min(least * (each.least + optional), LOTS), min(most * (each.most + optional), LOTS)
+        if self.of_place(objects.rest, levels + 1).most:
+            return between(LOTS if least and self.of_place(objects.rest, levels + 1).least else 0, LOTS if most else 0)
+        if objects.minimum > len(objects.required):
+            return between(0, most)
+        return between(least, most)
+
+cdef period_of(list steps):
+    """The distance between numbers that are multiples of all."""
+    found = steps[0]
+    for step in steps[1:]:
+        found = Fraction(lcm(found.numerator, step.numerator), gcd(found.denominator, step.denominator))
+    return found
+
+
+cdef multiples_between(Numbers numbers, step):
+    low, high = ceil(Fraction(numbers.low) / step), floor(Fraction(numbers.high) / step)
+    low += low * step == numbers.low and numbers.low_open
+    high -= high * step == numbers.high and numbers.high_open
+    return max(high - low + 1, 0)
+
+
+cdef words_of(automaton, minimum, maximum):
+    """How many texts of such lengths an automaton takes, LOTS at most. Without bound there are LOTS if there
+    is a longer one than it has states.
+    """
+    automaton = automaton.trimmed()
+    edges, finals = automaton.edges, automaton.finals
+    cdef dict ways = {0: 1} if edges else {}, more
+    found, length = 0, 0
+    while ways and found < LOTS and (maximum is None or length <= maximum):
+        if length >= minimum:
+            found += sum([n for state, n in ways.items() if state in finals])
+        if length > len(edges) and maximum is None:
+            return LOTS
+        more = {}
+        for state, n in ways.items():
+            for ranges, target in edges[state]:
+                some = n * sum([high - low + 1 for low, high in ranges])
+                more[target] = min(more.get(target, 0) + some, LOTS)
+        ways = more
+        length += 1
+    return min(found, LOTS)
