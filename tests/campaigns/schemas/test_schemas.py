@@ -30,11 +30,6 @@ SLICE, SEED = 300, 0
 PATIENCE = 120.0
 #: found in the clock, which is no matter of a test
 TIMED = frozenset({"slow compile"})
-#: schemas in which walks get stuck; remove a name when it is fixed
-KNOWN_STUCK = frozenset({
-    "unique: weekday objects", "unique: role objects, two of them", "unique: role and state",
-    "unique: steps of a half", "unique: small pairs",
-})  # fmt: skip
 
 
 def found(cases: Iterable[Case]) -> tuple[list[tuple[str, str, str]], Counter[str]]:
@@ -58,7 +53,7 @@ def test_random_compositions_compile_walk_and_take_their_instances() -> None:
 
 
 def test_ordinary_unique_items_are_never_stuck() -> None:
-    cases = [case for case in unique_cases() if case.name not in KNOWN_STUCK]
+    cases = list(unique_cases())
     findings, counts = found(cases)
     assert findings == []
     assert counts["compiled"] == len(cases)
