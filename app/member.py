@@ -41,7 +41,7 @@ class Member:
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
-        self.health = Health(True, "not asked yet")
+        self.health = Health(True)  # until a check says otherwise
         self.state: State = "closed"
         self.running = 0
         self.answers = 0
