@@ -133,7 +133,7 @@ class Pool:
                 return
             except Exception as error:
                 reason = reason_of(error)
-                if isinstance(error, WorkerError) and reason == "refused":
+                if isinstance(error, WorkerError) and reason == "refused" and not begun:
                     refusals.append((member, error))
                 elif reason is not None:
                     self._failed(member, reason, error, answers)

@@ -227,7 +227,13 @@ async def test_a_stream_without_a_finish_reason_is_no_answer():
         assert made.failures == [("bad", "truncated")]
 
 
-LATER: list[Step] = [BROKEN, Chunk((), "abort"), RuntimeError("bug"), ParseDivergence("x")]
+LATER: list[Step] = [
+    BROKEN,
+    WorkerError(400, "no"),
+    Chunk((), "abort"),
+    RuntimeError("bug"),
+    ParseDivergence("x"),
+]
 
 
 @pytest.mark.parametrize("step", LATER)
