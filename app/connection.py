@@ -6,7 +6,8 @@
     body             must arrive within a time, which the app watches and answers with 408; here the
                      connection closes soon after. Once a request is answered, the rest of its body
                      may take LINGER_S.
-    answer           a client that reads nothing of what waits for it for WRITE_S is cut off
+    answer           a client that reads nothing of what waits for it for WRITE_S is cut off, also
+                     where the connection is closed and waits for the last of it to be read
 
 Every refusal is an error object. Behind it the client's bytes are read and dropped for a moment: a
 connection that closes with unread bytes is reset, and the client may never see its answer.
@@ -85,6 +86,10 @@ class Connection(H11Protocol):
         super().on_response_complete()
         self._set_deadline()
 
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._set_deadline()
+
     def pause_writing(self) -> None:
         super().pause_writing()
         self._writing = self.loop.call_later(WRITE_S, self.transport.abort)
@@ -106,14 +111,19 @@ class Connection(H11Protocol):
     # -- deadlines ---------------------------------------------------------------------------------
     def _set_deadline(self) -> None:
         state = self.conn.their_state
-        if self._refused or self.transport.is_closing():
+        if self._refused:
             return
-        if state is h11.SEND_BODY:
+        if self.transport.is_closing():
+            self._await("close", WRITE_S)
+        elif state is h11.SEND_BODY:
             if self.cycle.response_complete:
                 self._await("rest", LINGER_S)
             else:
                 self._await("body", self._limits.body_s + LINGER_S)
-        elif state is h11.IDLE and (self.cycle is None or self.conn.trailing_data[0]):
+        elif state is h11.IDLE and (
+            # uvicorn waits for a request behind an answer, but not behind a body's late rest
+            self.timeout_keep_alive_task is None or self.conn.trailing_data[0]
+        ):
             self._await("headers", self._limits.header_s)
         else:
             self._await_nothing()
@@ -132,12 +142,15 @@ class Connection(H11Protocol):
         self._timer = self._awaited = None
 
     def _on_deadline(self) -> None:
-        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+        if self.transport.is_closing():
+            self.transport.abort()
+        elif self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
             seconds = self._limits.header_s
             message = f"The request's headers did not arrive within {seconds:g} seconds."
             self._refuse(ApiError(408, message, code="request_timeout"))
         else:
             self.transport.close()
+            self._set_deadline()
 
     # -- refusals ----------------------------------------------------------------------------------
     def _refuse(self, error: ApiError) -> None:

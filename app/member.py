@@ -34,8 +34,6 @@ BACKOFF_S = 1.0
 BACKOFF_MAX_S = 30.0
 #: the part of a backoff that is random, so that gateways do not probe in step
 JITTER = 0.5
-#: the health of a worker before its first check
-UNCHECKED = Health(True, "not asked yet")
 
 
 class Member:
@@ -43,7 +41,7 @@ class Member:
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
-        self.health = UNCHECKED
+        self.health = Health(True)  # until a check says otherwise
         self.state: State = "closed"
         self.running = 0
         self.answers = 0

@@ -27,7 +27,7 @@ from adapters.workers import Chunk, FailureReason, Generation, Health, Worker, W
 from engine import EngineError, ParseDivergence
 
 from .logging import Logger
-from .member import UNCHECKED, Member
+from .member import Member
 
 Item = TypeVar("Item")
 #: ok: every worker is available; degraded: some are ejected or unhealthy; unready: none is healthy
@@ -133,7 +133,7 @@ class Pool:
                 return
             except Exception as error:
                 reason = reason_of(error)
-                if isinstance(error, WorkerError) and reason == "refused":
+                if isinstance(error, WorkerError) and reason == "refused" and not begun:
                     refusals.append((member, error))
                 elif reason is not None:
                     self._failed(member, reason, error, answers)
@@ -259,10 +259,8 @@ class Pool:
         before, member.health = member.health, health
         if (before.ready, before.reason) == (health.ready, health.reason):
             return
-        if not health.ready:
-            self._log("worker unready", name=member.worker.name, reason=health.reason)
-        elif before is not UNCHECKED:
-            self._log("worker ready", name=member.worker.name)
+        event = "worker ready" if health.ready else "worker unready"
+        self._log(event, name=member.worker.name, reason=health.reason)
         if health.ready and member.recovery is not None:  # back from the dead: probe it soon
             member.ejections = 0
             self._keep_out(member)

@@ -16,7 +16,7 @@ Not here         retries, balancing and deadlines of answers (the app's), JSON a
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,8 @@ KEEPALIVE_S = 2.0
 WRITE_S = 30.0
 #: seconds for each step of a health check or an abort
 SHORT_S = 5.0
+#: seconds for an abort as a whole: a server that drips its answer would hold one for ever
+ABORT_S = 10.0
 #: bytes of an event, beside TOKEN_BYTES for each token that was asked for: ids, text and escapes
 EVENT_BYTES, TOKEN_BYTES = 1 << 20, 256
 #: bytes of an answer that is no stream; /server_info has some 20 KB
@@ -172,15 +174,19 @@ class SGLangWorker:
         task.add_done_callback(self._aborts.discard)
 
     async def _post_abort(self, rid: str) -> None:
-        try:
-            await self._client.post(
-                f"{self._base}/abort_request",
-                json={"rid": rid},
-                headers=self._headers,
-                timeout=SHORT_S,
-            )
-        except (httpx.HTTPError, RuntimeError):
-            return  # a server that can't be reached notices the closed connection by itself
+        """A server that can't be reached notices the closed connection by itself."""
+        with suppress(httpx.HTTPError, RuntimeError, TimeoutError, WorkerError):
+            async with (
+                asyncio.timeout(ABORT_S),
+                self._client.stream(
+                    "POST",
+                    f"{self._base}/abort_request",
+                    json={"rid": rid},
+                    headers=self._headers,
+                    timeout=SHORT_S,
+                ) as response,
+            ):
+                await _read(response)
 
     async def health(self) -> Health:
         status, _ = await self._get("/ready")

@@ -8,6 +8,8 @@ Invariants   I1 ``start`` returns when every choice has shown its first item, or
              first failed one raised: nothing was sent by then, so an ordinary error answer is still
              possible.
              I2 after ``aclose`` no task is left, and every worker's generator is closed.
+             I3 a choice's Ended is handed on when its generator is through: whoever has all that
+                he waits for closes the Merge, and would cut off what comes behind an answer.
 """
 
 import asyncio
@@ -63,12 +65,18 @@ class Merge:
     async def _run(
         self, number: int, choice: AsyncGenerator[Item, None], begun: "asyncio.Future[None]"
     ) -> None:
+        ended: Ended | None = None
         try:
             async with asyncio.timeout(self._timeout), aclosing(choice):
                 async for item in choice:
                     if not begun.done():
                         begun.set_result(None)
-                    await self._queue.put((number, item))
+                    if isinstance(item, Ended):
+                        ended = item
+                    else:
+                        await self._queue.put((number, item))
+                if ended is not None:
+                    await self._queue.put((number, ended))
         except Exception as error:  # handed to whoever waits for the choice
             if not begun.done():
                 begun.set_exception(error)

@@ -53,6 +53,8 @@ class ScriptedWorker:
                 else:
                     yield step
         finally:
+            for _ in range(3):  # a connection does not close at once
+                await asyncio.sleep(0)
             self.open -= 1
 
     async def health(self) -> Health:
@@ -72,12 +74,13 @@ class Service:
         compiler = Compiler(self.tokenizer.vocabulary)
         wire, special = self.tokenizer.wire, self.tokenizer.special_texts
         logger = make_logger("info", self.log)
+        self.pool = Pool([self.worker])
         self.chat = ChatService(
             settings=Settings(**{"reasoning": "on", **settings}),
             offload=Offload(),
             planner=Planner(compiler, wire, special, self.metrics, logger),
             tokenizer=self.tokenizer,
-            pool=Pool([self.worker]),
+            pool=self.pool,
             metrics=self.metrics,
             faults=Faults(self.metrics, logger),
             system_fingerprint="fp_test",

@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.connection import Connection
 from tests.app.examples import body, json_schema
 from tests.app.gateway import PATIENCE, Gateway
 
@@ -143,6 +144,16 @@ def test_the_rest_of_a_body_is_not_waited_for_once_it_is_answered():
         assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["code"] == "invalid_api_key"
 
 
+def test_a_connection_that_is_idle_behind_a_late_body_is_closed(strict: Gateway):
+    """REGRESSION: the body's rest, which came after the answer, ended the wait for a request."""
+    with connection(strict) as made:
+        made.settimeout(PATIENCE)
+        made.sendall(b"POST /nowhere HTTP/1.1\r\nhost: gateway\r\ncontent-length: 2\r\n\r\n")
+        assert read_answer(made).startswith(b"HTTP/1.1 404")
+        made.sendall(b"{}")
+        assert read_all(made) == b""
+
+
 TOO_LARGE: dict[str, list[bytes]] = {
     "announced, nothing sent": [CHAT + b"content-length: 2049\r\n\r\n"],
     "announced, half sent": [CHAT + b"content-length: 20480000\r\n\r\n", b"x" * 1_000_000],
@@ -199,6 +210,26 @@ def test_a_client_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch)
         made.sendall(CHAT + b"content-length: %d\r\n\r\n" % len(asked) + asked)
         gateway.eventually(lambda: gateway.metric("switchyard_client_disconnects_total") == 1)
         assert gateway.metric("switchyard_workers_running", what="0:noise") == 0
+
+
+def test_a_client_that_does_not_read_the_end_of_its_answers_is_cut_off(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """REGRESSION: what did not fill the buffer held a connection that was closed, for ever."""
+    made_by_uvicorn = Connection.connection_made
+
+    def never_full(self: Connection, transport: Any) -> None:
+        made_by_uvicorn(self, transport)
+        transport.set_write_buffer_limits(1 << 30)
+
+    monkeypatch.setattr("app.connection.WRITE_S", 0.2)
+    monkeypatch.setattr(Connection, "connection_made", never_full)
+    with Gateway(max_connections=1) as gateway, socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        address = httpx.URL(gateway.url)
+        made.connect((address.host, address.port))
+        made.sendall(b"GET /metrics HTTP/1.1\r\nhost: gateway\r\n\r\n" * 500 + get(200))
+        gateway.eventually(lambda: exchange(gateway, get(200)).startswith(b"HTTP/1.1 200"))
 
 
 def test_requests_are_served_within_all_limits(strict: Gateway):

@@ -227,7 +227,13 @@ async def test_a_stream_without_a_finish_reason_is_no_answer():
         assert made.failures == [("bad", "truncated")]
 
 
-LATER: list[Step] = [BROKEN, Chunk((), "abort"), RuntimeError("bug"), ParseDivergence("x")]
+LATER: list[Step] = [
+    BROKEN,
+    WorkerError(400, "no"),
+    Chunk((), "abort"),
+    RuntimeError("bug"),
+    ParseDivergence("x"),
+]
 
 
 @pytest.mark.parametrize("step", LATER)
@@ -495,6 +501,7 @@ async def test_a_check_that_raises_is_a_failed_check_and_is_logged_once():
     bad, good = Fake("bad"), Fake("good")
     async with counted(bad, good, health_seconds=0.001) as made:
         await made.pool.start()
+        assert made.log.events == []  # a start at which all is well is worth no warning
         bad.state = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
         await eventually(lambda: not made.pool.members[0].health.ready)
         checks = bad.checks + 5

@@ -234,6 +234,17 @@ async def test_one_choice_that_fails_at_once_ends_the_others():
     assert service.worker.open == 0
 
 
+@pytest.mark.parametrize("stop", [None, "b"])
+@pytest.mark.parametrize("streams", [False, True])
+async def test_a_complete_answer_closes_its_generation_and_counts(streams: bool, stop: str | None):
+    """REGRESSION: the end of an answer cancelled what closed the worker's connection, so that the
+    client of the worker kept the request for ever, and the pool did not count the answer.
+    """
+    service = Service(script(f"abc{END}"))
+    await (service.stream if streams else service.complete)(stop=stop)
+    assert (service.worker.open, service.pool.members[0].answers) == (0, 1)
+
+
 async def test_a_cancelled_answer_ends_the_workers_generations():
     service = Service([Chunk(tokens("a"), None, 5), None])
     task = asyncio.create_task(service.complete(n=3))

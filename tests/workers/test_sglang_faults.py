@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import httpx
@@ -171,6 +171,48 @@ def test_nobody_listens() -> None:
 
     error = run(work())
     assert (error.status, error.reason) == (502, "connection")
+
+
+@pytest.mark.parametrize("size", [1, 1 << 16])
+def test_an_abort_whose_answer_has_no_end_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    """REGRESSION: its answer was read for ever, and kept."""
+    monkeypatch.setattr("adapters.workers.sglang.ABORT_S", 0.2 if size == 1 else 30.0)
+    endless = Endless(size)
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/abort_request":
+            return httpx.Response(200, stream=endless)
+        raise httpx.ReadError("cut")
+
+    async def work() -> None:
+        client = httpx.AsyncClient(transport=httpx.MockTransport(answer))
+        worker = SGLangWorker("http://worker", tokens=TOKENS, client=client)
+        with pytest.raises(WorkerError):
+            await collect(worker, ask())
+        async with asyncio.timeout(30):
+            await worker.aclose()
+
+    run(work())
+    assert endless.closed
+    assert endless.sent <= MAX_ANSWER_BYTES + size
+
+
+class Endless(httpx.AsyncByteStream):
+    """A body without end: small pieces drip, large ones come as fast as they are read."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.sent, self.closed = size, 0, False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            await asyncio.sleep(0.01 if self.size == 1 else 0)
+            self.sent += self.size
+            yield b"x" * self.size
+
+    async def aclose(self) -> None:
+        self.closed = True
 
 
 INFO = json.loads((RECORDED / "server_info.json").read_text())
