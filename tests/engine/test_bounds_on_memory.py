@@ -81,6 +81,17 @@ def test_a_kept_grammar_keeps_no_parsed_spec(as_text: bool) -> None:
     assert len(gc.get_objects()) - before < 10 * 30
 
 
+def test_long_names_are_not_kept_for_each_rule_below_them() -> None:
+    """REGRESSION: a rule has the name of its place, in which all keys above it occur."""
+    below = {f"k{n}": {"type": "object", "properties": {"a": {}}} for n in range(300)}
+    schema = {"properties": {"k" * 100_000: {"type": "object", "properties": below}}}
+    compiled = engine.Compiler(small_vocabulary()).compile_json_schema(schema)
+    names = compiled.grammar.rule_names
+    assert len(names) == len(compiled.grammar.rules) > 300
+    assert 4 << 20 <= sum(map(len, names)) < (4 << 20) + 110_000
+    assert compiled.held_bytes() < 6 << 20
+
+
 def test_a_grammar_that_grew_is_measured_when_it_is_used_again() -> None:
     """REGRESSION: only compiles measured, so that hits alone let memory grow past its bound."""
     compiler = engine.Compiler(small_vocabulary())
