@@ -22,6 +22,15 @@ cdef class WorkBudget:
         """
         spend(self, steps)
 
+    def refund(self, int64_t steps):
+        """Take steps back, of work that comes to nothing through no fault of the spec.
+
+        Raises:
+            as ``spend``.
+        """
+        self.charged -= steps
+        self.pause()
+
     def cancel(self):
         """End the compile within ``INTERVAL`` steps; any thread may call this, at any time."""
         self.cancelled = True

@@ -13,8 +13,9 @@ Not here  front ends (frontends), digests (digests), bytes (artifact).
 
 import json
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 from . import pool
@@ -109,8 +110,8 @@ class Compiler:
         self._tags = TagVocabulary.of(vocabulary)
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
         self._refusals = Refusals(self.limits.kept_refusals)
-        self._measured: deque[bytes] = deque()
-        self._sizes: dict[bytes, int] = {}
+        # bytes of each of them, the one that was measured last at the end
+        self._sizes: OrderedDict[bytes, int] = OrderedDict()
         self._held = 0
         #: rises when what was compiled until then must not be used by new requests
         self.epoch = 0
@@ -142,7 +143,6 @@ class Compiler:
             self.epoch += 1
             self._compiled.clear()
             self._refusals.clear()
-            self._measured.clear()
             self._sizes.clear()
             self._held = 0
 
@@ -280,8 +280,9 @@ class Compiler:
         self, key: bytes, spec: Any, build: Build, budget: WorkBudget, is_whole: bool
     ) -> Compiled:
         """A grammar that is kept has nothing of a store that is not trusted any more: one that was
-        begun before all of that was gone is built again.
+        begun before all of that was gone is built again, and the first time costs nothing.
         """
+        begun = budget.spent
         while True:
             epoch = self.epoch
             try:
@@ -294,6 +295,7 @@ class Compiler:
                     self._counts["compiles"] += 1
                     self._keep(key, compiled)
                     break
+            budget.refund(budget.spent - begun)
         pool.keep_ready()
         return compiled
 
@@ -322,17 +324,13 @@ class Compiler:
         compiled.key = key
         self._compiled[key] = compiled
         self._measure(key)
-        for _ in range(min(MEASURED_AGAIN, len(self._measured))):
-            known = self._measured.popleft()
-            if known in self._compiled:
-                self._measure(known)
-                self._measured.append(known)
-        self._measured.append(key)
+        for known in list(islice(self._sizes, MEASURED_AGAIN)):
+            self._measure(known)
         self._evict()
 
     def _measure(self, key: bytes) -> None:
         size = self._compiled[key].held_bytes()
-        self._held += size - self._sizes.get(key, 0)
+        self._held += size - self._sizes.pop(key, 0)
         self._sizes[key] = size
 
     def _evict(self) -> None:

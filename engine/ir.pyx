@@ -40,6 +40,10 @@ cdef size_t FIRST_NODES = 128
 # operands that are copied and hashed in about a microsecond
 cdef uint32_t WORDS_PER_STEP = 256
 
+# Characters of the names of a grammar's rules; those of a large schema take some hundred thousand. A name is
+# the place of a schema, and may be as long as the whole spec: later ones are left empty.
+cdef Py_ssize_t MOST_NAME_CHARS = 4 << 20
+
 cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT,
                    "differs": flat.ROLE_DIFFERS}
 cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
@@ -543,7 +547,7 @@ cdef class Grammar:
         if self.sealed:
             ends = [0, *[end for end in self.name_ends]]
             return [self.name_text[start:end] for start, end in zip(ends, ends[1:])]
-        return ["".join(map(str, name)) if isinstance(name, tuple) else name for name in self.names]
+        return [name_of(name) for name in self.names]
 
     @property
     def rules(self):
@@ -594,9 +598,11 @@ cdef class Grammar:
     cdef int pack_names(self) except -1:
         cdef uint32_t end = 0
         cdef str name
-        names = self.rule_names
-        self.name_ends.reserve(len(names))
-        for name in names:
+        cdef list names = []
+        self.name_ends.reserve(len(self.names))
+        for parts in self.names:
+            name = name_of(parts) if end < MOST_NAME_CHARS else ""
+            names.append(name)
             end += <uint32_t>len(name)
             self.name_ends.push_back(end)
         self.name_text, self.names = "".join(names), []
@@ -612,6 +618,10 @@ cdef class Grammar:
         for ids in self.sets:
             size += 4 * <size_t>len(ids)
         return size
+
+
+cdef str name_of(name):
+    return "".join(map(str, name)) if isinstance(name, tuple) else name
 
 
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1:

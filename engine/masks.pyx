@@ -194,6 +194,9 @@ cdef class Masks:
         cdef ItemC item
         cdef vector[uint32_t] items
         self.made += 1
+        # what masks share is kept even where they are not: where they passed a limit, or nobody wants it
+        if self.kept_bytes() > self.max_bytes:
+            self.drop_kept()
         self.arena.count_work(self.arena.mask_items)
         self.scratch.triples.clear()
         self.scratch.lists.clear()

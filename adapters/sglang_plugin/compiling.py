@@ -109,15 +109,17 @@ class Compilations:
 
     # -- in the pool -------------------------------------------------------------------------------
     def _run(self, wanted: Wanted, work: _UnderWay, prompt_tokens: int) -> None:
-        if not work.is_wanted():
-            return
+        with self._guard:
+            if not work.is_wanted():
+                self._end(wanted, work)
+                return
         epoch = self._compiler.epoch
         made = self._compile(wanted, work.budget)
         with self._guard:
-            self._end(wanted, work)
+            waiting = self._end(wanted, work)
             if isinstance(made, Compiled) and epoch == self._compiler.epoch:
                 self._remember(wanted, made)
-        for future, deliver in work.waiting:
+        for future, deliver in waiting:
             if future.set_running_or_notify_cancel():
                 _settle(future, deliver, made)
         if isinstance(made, Compiled):
@@ -149,10 +151,14 @@ class Compilations:
             made = compiled.prepare(look)
 
     # -- under the guard ---------------------------------------------------------------------------
-    def _end(self, wanted: Wanted, work: _UnderWay) -> None:
-        """Whoever wants it from now on starts it anew."""
+    def _end(self, wanted: Wanted, work: _UnderWay) -> list[tuple[Future[Any], Deliver]]:
+        """Those who wait; whoever wants it from now on starts it anew. A future knows the work, and
+        the work forgets the future: what is delivered lives as long as whoever asked for it.
+        """
         if self._under_way.get(wanted) is work:
             del self._under_way[wanted]
+        waiting, work.waiting = work.waiting, []
+        return waiting
 
     def _clear(self) -> None:
         self._known.clear()

@@ -26,6 +26,7 @@ from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
 from ..ir import Grammar
 from ..limits import Limits
+from ..refusals import again
 from ..specdigest import SpecDigest
 from .document import count_values, path_of, pointer_of
 from .weaken import Weakening
@@ -192,7 +193,8 @@ def refusal(
         budget.spend(weighed)
         build_json_schema(Grammar(limits, budget), schema, extra_keys=extra_keys)
     except (SpecError, LimitExceeded) as error:
-        return error
+        # its traceback would hold the schema, for as long as the relaxation is remembered
+        return again(error)
     return None
 
 

@@ -81,6 +81,64 @@ def test_a_kept_grammar_keeps_no_parsed_spec(as_text: bool) -> None:
     assert len(gc.get_objects()) - before < 10 * 30
 
 
+def test_a_compiler_lists_each_grammar_once() -> None:
+    """REGRESSION: the list of those to be measured again grew with each compile."""
+    compiler = engine.Compiler(small_vocabulary(), limits=engine.Limits(kept_grammars=20))
+    for n in range(210):
+        compiler.compile_regex("a" * (1 + n % 21))
+    assert compiler.stats()["grammar_evictions"] == 190
+    assert list(compiler._sizes) and set(compiler._sizes) == set(compiler._compiled)
+
+
+def test_what_masks_share_is_bounded_where_none_is_kept() -> None:
+    """REGRESSION."""
+    vocabulary = small_vocabulary()
+    compiler = engine.Compiler(
+        vocabulary,
+        limits=engine.Limits(mask_bytes=1_000),
+        features=engine.Features(mask_memo=False),
+    )
+    schema = {"properties": {f"key{n}": {"type": "string"} for n in range(20)}}
+    compiled = compiler.compile_json_schema(schema)
+    matcher = engine.Matcher(compiled)
+    mask, most = new_mask(vocabulary), 0
+    for byte in b"{" + b", ".join(b'"key%d": "a"' % n for n in range(20)):
+        matcher.fill_bitmask(mask)
+        assert matcher.accept_bytes(bytes((byte,)))
+        most = max(most, compiled.stats()["mask_bytes"])
+    assert 0 < most < 2_000
+
+
+@pytest.mark.parametrize("first", range(4))
+def test_bytes_are_counted_however_instances_are_made(first: int) -> None:
+    """REGRESSION: in a counted array they come in twos; bytes were counted at even numbers only."""
+    limits = engine.Limits(most_generation_bytes=200_000, generation_bytes=150_000)
+    texts = ["".join(chr(97 + (i * j + j * j) % 26) for j in range(300)) for i in range(1, 6)]
+    schema = {"type": "array", "maxItems": 500, "items": {"enum": ["a" * first, "b", *texts]}}
+    compiled = engine.Compiler(small_vocabulary(), limits=limits).compile_json_schema(schema)
+    matcher = engine.Matcher(compiled)
+    items = ",".join(f'"{text}"' for text in ["a" * first, "b", "b", *texts])
+    with pytest.raises(engine.LimitExceeded, match="most_generation_bytes"):
+        follow(matcher, f"[{items}".encode())
+    assert compiled.stats()["bytes"] < 300_000
+
+
+def follow(matcher: engine.Matcher, text: bytes) -> None:
+    for byte in text:
+        assert matcher.accept_bytes(bytes((byte,)))
+
+
+def test_long_names_are_not_kept_for_each_rule_below_them() -> None:
+    """REGRESSION: a rule has the name of its place, in which all keys above it occur."""
+    below = {f"k{n}": {"type": "object", "properties": {"a": {}}} for n in range(300)}
+    schema = {"properties": {"k" * 100_000: {"type": "object", "properties": below}}}
+    compiled = engine.Compiler(small_vocabulary()).compile_json_schema(schema)
+    names = compiled.grammar.rule_names
+    assert len(names) == len(compiled.grammar.rules) > 300
+    assert 4 << 20 <= sum(map(len, names)) < (4 << 20) + 110_000
+    assert compiled.held_bytes() < 6 << 20
+
+
 def test_a_grammar_that_grew_is_measured_when_it_is_used_again() -> None:
     """REGRESSION: only compiles measured, so that hits alone let memory grow past its bound."""
     compiler = engine.Compiler(small_vocabulary())

@@ -174,3 +174,32 @@ def test_where_the_leader_gives_up_the_next_one_takes_over(
 
     assert sorted(in_threads(work)) == [False] + [True] * (THREADS - 1)
     assert len(built) == 2 and counted(one, "compiles") == [1]
+
+
+def test_what_is_built_again_is_paid_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """REGRESSION: a compiler that is cleared meanwhile made the compile pass its budget."""
+    one = compiler(compile_steps=steps_of(GOOD))
+    build, budget = one._build, engine.WorkBudget(one.limits)
+
+    def cleared(*arguments: Any) -> Any:
+        made = build(*arguments)
+        monkeypatch.undo()
+        one._forget_grammars()
+        return made
+
+    monkeypatch.setattr(one, "_build", cleared)
+    one.compile_json_schema(GOOD, budget=budget)
+    assert budget.spent == steps_of(GOOD)
+    assert counted(one, "compiles", "refused", "refusals") == [1, 0, 0]
+
+
+def test_a_schema_costs_the_same_where_its_strings_are_kept() -> None:
+    """REGRESSION: one pattern is asked for by a string, and judges a value elsewhere."""
+    pattern = {"type": "string", "pattern": "^(a|b)*a(a|b){6}z?$"}
+    schema = {
+        "properties": {
+            "s": {"allOf": [pattern, {"pattern": "^[abz]{3,40}$"}]},
+            "o": {"properties": {"e": {"allOf": [{"enum": ["aaaaaaaa", "c"]}, pattern]}}},
+        }
+    }
+    assert len({steps_of(schema) for _ in range(2)}) == 1

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import weakref
 from concurrent.futures import Future
 from sys import getsizeof
 from typing import Any
@@ -135,6 +136,50 @@ def test_what_nobody_waits_for_any_more_is_not_compiled(
     after = start(compilations, Wanted("regex", "z"))
     assert isinstance(after.result(60)[0], Compiled)
     assert gate.entered == 3
+
+
+def test_who_joins_what_is_being_left_is_served(
+    compilations: Compilations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """REGRESSION: the last future is cancelled, and the pool saw that before it was left."""
+    begun: list[Any] = []
+    monkeypatch.setattr(compilations._pool, "submit", lambda *call: begun.append(call))
+    monkeypatch.setattr(compilations, "_leave", lambda *_: None)
+    first = start(compilations, GOOD)
+    assert first.cancel()
+    run, *arguments = begun.pop()
+    run(*arguments)
+    second = start(compilations, GOOD)
+    for run, *arguments in begun:
+        run(*arguments)
+    assert isinstance(second.result(0)[0], Compiled)
+
+
+@pytest.mark.parametrize("is_cancelled", [False, True])
+def test_what_was_delivered_lives_as_long_as_its_future(
+    compilations: Compilations, is_cancelled: bool
+) -> None:
+    """REGRESSION: without waiting for a garbage collection."""
+
+    class Delivered:
+        def __init__(self, _: Any = None) -> None:
+            pass
+
+    held = Delivered()
+    known = weakref.ref(held)
+    gc.disable()
+    try:
+        future = compilations.start(GOOD, 100, lambda _, held=held: held)
+        del held
+        if is_cancelled:
+            future.cancel()
+        else:
+            future.result(60)
+        compilations._pool.shutdown()
+        del future
+        assert known() is None
+    finally:
+        gc.enable()
 
 
 def test_a_failure_is_told_and_not_remembered(compilations: Compilations) -> None:

@@ -150,3 +150,13 @@ def test_what_the_budget_decided_is_remembered_only_if_it_was_whole() -> None:
     with pytest.raises(Cancelled):
         kept.of({"items": AWAY, "enum": list(range(2_000))}, budget=cancelled)
     assert kept.stats()["relaxations"] == 1
+
+
+def test_an_error_that_is_remembered_holds_no_traceback() -> None:
+    """REGRESSION: its frames hold the schema."""
+    relaxations = Relaxations(Limits())
+    schema = {"minLength": 2, "maxLength": 1, "type": "string"}
+    for _ in range(2):
+        error = relaxations.of(schema, budget=WorkBudget()).error
+        assert isinstance(error, SpecError)
+        assert (error.__traceback__, error.__context__, error.__cause__) == (None, None, None)
