@@ -13,10 +13,11 @@ cdef uint32_t START = 0
 cdef uint32_t FINISH = 1
 cdef uint32_t DEAD = 0xFFFFFFFF
 
-# Members of all subsets together, for each edge of the nondeterministic automaton. Tries and patterns stay
-# below 4; a search for a text of 20,000 letters would take 600 and 18 GB.
-cdef uint32_t MEMBERS = 16
-cdef uint32_t MEMBERS_FREE = 1 << 20
+# Members of all subsets together: so many for each edge of the nondeterministic automaton, and more where
+# those are few. Tries and patterns stay below 1; a member takes up to a microsecond. Two multiples side by
+# side would have millions, and a search for a text of 20,000 letters 18 GB.
+cdef uint32_t MEMBERS = 2
+cdef uint32_t MEMBERS_FREE = 1 << 18
 
 # Symbols that leave a state and are compared one by one; beyond, they are looked up.
 cdef uint32_t FEW = 16
@@ -106,7 +107,7 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
     cdef WordTableC sets
     cdef Set members
     cdef uint32_t at = 0
-    cdef size_t seen = 0, most = MEMBERS * <size_t>nfa.edges.size() + MEMBERS_FREE
+    cdef size_t most = MEMBERS * <size_t>nfa.edges.size() + MEMBERS_FREE
     work.scratch = &scratch
     work.single.assign(nfa.size, DEAD)
     build_index(nfa, &index)
@@ -118,8 +119,7 @@ cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept n
     number_of(&sets, &members)
     while at < table_size(&sets):
         read_members(&sets, at, &members)
-        seen += members.size()
-        if table_size(&sets) > limit or seen > most:
+        if table_size(&sets) > limit or sets.words.size() > most:
             out.clear()
             return False
         out.resize(out.size() + 1)
@@ -368,14 +368,13 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
     cdef ByteEdgeC byte_edge
     cdef uint32_t s, at = 0
     cdef uint8_t counting, flags
-    cdef size_t seen = 0, most = MEMBERS * drafts.size() + MEMBERS_FREE
+    cdef size_t most = MEMBERS * drafts.size() + MEMBERS_FREE
     work.scratch = NULL
     members.push_back(START)
     number_of(&sets, &members)
     while at < table_size(&sets):
         read_members(&sets, at, &members)
-        seen += members.size()
-        if table_size(&sets) > limit or seen > most:
+        if table_size(&sets) > limit or sets.words.size() > most:
             return False
         at += 1
         out.resize(at)

@@ -17,7 +17,7 @@ from .shapes cimport (
     Arrays, Located, Numbers, Objects, Shape, located, meet_numbers, named, new_numbers, root_place,
 )
 from .strings cimport build_string
-from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, INDENT, NO_NODE, text_of
+from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, INDENT, NO_NODE, Text, text_of
 from .values cimport add_values, once
 from ...budget cimport spend
 from ...hashing cimport map_get, map_put
@@ -271,22 +271,32 @@ cdef class Builder(Places):
     cdef int add_numbers(self, list shapes, vector[uint32_t]* nodes) except -1:
         cdef list numbers, fractions, integers
         cdef Shape shape
+        cdef bint apart
         numbers = facets_of([shape for shape in shapes if (<Shape>shape).types & NUMBER == NUMBER], NUMBER)
         fractions = facets_of([shape for shape in shapes if (<Shape>shape).types & NUMBER == FRACTION], NUMBER)
         integers = facets_of([shape for shape in shapes if (<Shape>shape).types & NUMBER == INTEGER], NUMBER)
         if None in numbers:
             nodes.push_back(any_number(self.text))
             return 0
+        apart = len(numbers) + len(fractions) + len(integers) > 1
         for facet in numbers:
-            nodes.push_back(build_number(self.text, facet))
+            nodes.push_back(beside(self.text, facet, build_number(self.text, facet), apart))
         for facet in fractions:
-            nodes.push_back(build_number(self.text, meet_numbers(facet, NO_INTEGER)))
+            facet = meet_numbers(facet, NO_INTEGER)
+            nodes.push_back(beside(self.text, facet, build_number(self.text, facet), apart))
         if None in integers:
             nodes.push_back(any_integer(self.text))
             return 0
         for facet in integers:
-            nodes.push_back(build_integer(self.text, facet))
+            nodes.push_back(beside(self.text, facet, build_integer(self.text, facet), apart))
         return 0
+
+
+cdef uint32_t beside(Text text, Numbers facet, uint32_t node, bint apart) except? 0xFFFFFFFF:
+    """``apart``: multiples get a rule of their own, so that they are not determinised together."""
+    if apart and node != text.fail and (facet.multiples or facet.foreign):
+        return text.rule_by("multiple", node)
+    return node
 
 
 cdef Numbers NO_INTEGER = new_numbers(

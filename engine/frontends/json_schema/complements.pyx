@@ -298,6 +298,8 @@ cdef list key_patterns(list shapes, Located where):
         return []
     if strings.formats or (<Shape>shapes[0]).refused or len(strings.barred) > MOST_NAMES:
         return None
+    if strings.maximum is not None and strings.maximum < strings.minimum:
+        return [(named("", where, "propertyNames"), True)]
     if strings.minimum or strings.maximum is not None:
         found.append((length_pattern(where, strings.minimum, strings.maximum), False))
     for each in strings.patterns:

@@ -213,14 +213,16 @@ EXACT = frozenset(("date", "ipv4", "ipv6", "json-pointer"))
 WIDE = {
     **{name: PATTERNS[name] for name in EXACT},
     "time": "^[^]{2}:[^]{2}:",
-    "date-time": "^[^]{4}-[^]{2}-[^]{2}",
+    # no date alone
+    "date-time": "^[^]{4}-[^]{2}-[^]{2}[^]",
     "duration": "P",
     "uuid": "^[^]{8}-[^]{4}-[^]{4}-[^]{4}-",
     "email": "@",
     "idn-email": "@",
     "hostname": r"^[^\u0000-,/:-@\[-`{-\u007f]*$",
-    "uri": ":",
-    "iri": ":",
+    # no time, and no IP address
+    "uri": "^[A-Za-z][A-Za-z0-9+.-]*:",
+    "iri": "^[A-Za-z][A-Za-z0-9+.-]*:",
 }
 
 #: the most characters of formats whose patterns do not say so: states would be multiplied by them

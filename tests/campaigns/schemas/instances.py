@@ -45,7 +45,7 @@ OPPOSING = frozenset((
     "dependentSchemas", "dependentRequired",
 ))  # fmt: skip
 #: characters of texts of the other formats, and texts that each of them must take
-FORMAT_CHARACTERS = frozenset(":@P.-")
+FORMAT_CHARACTERS = frozenset(":@P.-é")
 ORDINARY = frozenset(text for texts in FORMATS.values() for text in texts)
 #: drawn formats with an exact opposite
 EXACT_FORMATS = frozenset(("date", "ipv4", "something-unknown"))

@@ -12,7 +12,7 @@ import pytest
 import engine
 from engine.errors import UnsupportedSchema
 from engine.frontends.char_automaton import Bound, CharAutomaton
-from engine.frontends.json_schema.formats import EXACT, MOST, PATTERNS, SHORT
+from engine.frontends.json_schema.formats import EXACT, MOST, PATTERNS, SHORT, WIDE
 from engine.frontends.regex import search_automaton
 from engine.frontends.regex_syntax import parse
 from engine.limits import Limits
@@ -101,6 +101,25 @@ def test_beside_a_length_a_format_is_narrower_never_wider(name: str) -> None:
             assert accepts(whole, quoted(text)) and len(text) <= 40
         elif "[" not in text and len(text) <= 40:
             assert not accepts(whole, quoted(text)), text
+
+
+@pytest.mark.parametrize("name", sorted(WIDE))
+def test_no_text_of_a_format_is_taken_for_another(name: str) -> None:
+    others = schema_language({"type": "string", "not": {"format": name}})
+    for text in TEXTS[name][0]:
+        assert not accepts(others, quoted(text)), text
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("date", "date-time"), ("time", "uri"), ("date-time", "iri"), ("ipv6", "uri")],
+)
+def test_a_choice_of_two_formats_takes_the_texts_of_both(name: str, other: str) -> None:
+    """REGRESSION: a date was taken for what may be a date-time, a time for what may be a URI."""
+    found = schema_language({"type": "string", "oneOf": [{"format": name}, {"format": other}]})
+    for text in TEXTS[name][0] + TEXTS[other][0]:
+        if CHECKER.conforms(text, name) != CHECKER.conforms(text, other):
+            assert accepts(found, quoted(text)), text
 
 
 @cache

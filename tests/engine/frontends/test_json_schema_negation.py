@@ -86,6 +86,8 @@ MEMBERS = [
     ({**CLOSED, "not": {"patternProperties": {"^a": STRING}}}, '{"a":1}', '{} {"a":"x"} {"b":1}'),
     (among("object", {"propertyNames": {"pattern": "^a"}}), '{"b":1} {"a":1,"b":1}', '{} {"a":1} {"ab":1}'),
     (among("object", {"propertyNames": {"maxLength": 1}}), '{"ab":1} {"a":1,"ab":1}', '{} {"a":1}'),
+    # REGRESSION: called ill-formed
+    (among("object", {"propertyNames": {"minLength": 3, "maxLength": 1}}), '{"":1} {"a":1,"bcd":1}', "{}"),
     (among("object", {"propertyNames": {"enum": ["a", "b"]}}), '{"c":1}', '{} {"a":1} {"a":1,"b":2}'),
     (among("object", {"propertyNames": {"const": "a"}}), '{"c":1} {"":1}', '{} {"a":1}'),
     (among("object", {"dependentRequired": {"a": ["b"]}}), '{"a":1} {"a":1,"c":1}', '{} {"b":1} {"a":1,"b":1}'),
