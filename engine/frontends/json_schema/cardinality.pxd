@@ -3,7 +3,8 @@
 Items that must differ can always be found if each place has more values than items stand before it.
 
 Bounds   LOTS: more than any text holds items. Where a schema says too much to count: from 0 or 1 to LOTS.
-Cost     linear in the schema down to ``LEVELS`` levels, below which nothing is known.
+         A place within itself, and one below ``LEVELS`` levels, may have any number.
+Cost     linear in the schema: a place is counted once. Counted steps (budget).
 """
 
 from .reader cimport Reader
@@ -20,6 +21,8 @@ cdef class Cardinality:
     cdef bint any_order
 
     cdef RangeC of_place(self, tuple place, int levels) except *
+    cdef RangeC counted(self, tuple place, int levels) except *
+    cdef tuple key_of(self, tuple place)
     cdef RangeC of_strings(self, Strings strings) except *
     cdef RangeC of_type(self, shape, int kind, int levels) except *
     cdef RangeC of_numbers(self, numbers, bint whole) except *

@@ -1,17 +1,20 @@
 """Numbers of values: see the header file."""
 
+from ...budget cimport WorkBudget, spend
 from .evaluate cimport identity
+from .meetings cimport place_key
 from .reader cimport Reader
 from .shapes cimport (
-    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, Named, Numbers, Objects, Shape,
-    Strings,
+    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, Located, Named, Numbers, Objects,
+    Shape, Strings,
 )
 
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
-#: levels of arrays and objects that are looked into
-cdef int LEVELS = 4
+#: levels of arrays and objects that are looked into, far beyond what people write; each takes four
+#: frames of the stack
+cdef int LEVELS = 32
 #: items of a prefix, or up to a bound, that are multiplied
 cdef int MOST_ITEMS = 1_000
 cdef RangeC INFINITE = RangeC(LOTS, LOTS)
@@ -20,6 +23,8 @@ cdef RangeC INFINITE = RangeC(LOTS, LOTS)
 cdef Cardinality new_cardinality(Reader reader, bint any_order):
     cdef Cardinality made = Cardinality.__new__(Cardinality)
     made.reader, made.any_order = reader, any_order
+    if reader._ranges is None:
+        reader._ranges, reader._told = {}, {}
     return made
 
 
@@ -28,16 +33,34 @@ cdef RangeC between(least, most):
 
 
 cdef class Cardinality:
+    cdef tuple key_of(self, tuple place):
+        cdef Located each
+        return place_key(tuple([self.reader.target(each) for each in place]))
+
     cdef RangeC of_place(self, tuple place, int levels) except *:
+        cdef RangeC found
+        key = self.key_of(place)
+        spend(self.reader.budget, 1)
+        known = self.reader._ranges.get(key)
+        if known is not None:
+            return RangeC(known[0], known[1])
+        if levels > LEVELS:
+            return RangeC(0, LOTS)
+        # what is known of it while it is counted; the place keeps its schemas alive
+        self.reader._ranges[key] = 0, LOTS, place
+        found = self.counted(place, levels)
+        self.reader._ranges[key] = found.least, found.most, place
+        return found
+
+    cdef RangeC counted(self, tuple place, int levels) except *:
         """Of values listed and of each type: types have no value in common, shapes may."""
         cdef Shape shape
         cdef RangeC each
         cdef int kind
         cdef set listed = set()
         cdef tuple shapes
-        if levels > LEVELS:
-            return RangeC(0, LOTS)
         shapes = self.reader.shapes_at(place)
+        spend(self.reader.budget, len(shapes))
         for shape in shapes:
             if shape.values is not None:
                 listed.update([identity(value) for value in shape.values])
@@ -75,7 +98,7 @@ cdef class Cardinality:
             some = words_of(
                 self.reader.pattern(<Named>strings.patterns[0]) if strings.patterns
                 else self.reader.format(<Named>strings.formats[0], False),
-                strings.minimum, strings.maximum)
+                strings.minimum, strings.maximum, self.reader.budget)
         else:
             some = LOTS if strings.maximum is None or strings.maximum > 0 else 1
         return between(some - len(strings.barred), some)
@@ -132,8 +155,9 @@ cdef class Cardinality:
             each = self.of_place(objects.place_of(name, self.reader), levels + 1)
             optional = 0 if objects.wanted is not None and name in objects.wanted else 1
             least, most = min(least * (each.least + optional), LOTS), min(most * (each.most + optional), LOTS)
-        if self.of_place(objects.rest, levels + 1).most:
-            return between(LOTS if least and self.of_place(objects.rest, levels + 1).least else 0, LOTS if most else 0)
+        each = self.of_place(objects.rest, levels + 1)
+        if each.most:
+            return between(LOTS if least and each.least else 0, LOTS if most else 0)
         if objects.minimum > len(objects.required):
             return between(0, most)
         return between(least, most)
@@ -153,7 +177,7 @@ cdef multiples_between(Numbers numbers, step):
     return max(high - low + 1, 0)
 
 
-cdef words_of(automaton, minimum, maximum):
+cdef words_of(automaton, minimum, maximum, WorkBudget budget):
     """How many texts of such lengths an automaton takes, LOTS at most. Without bound there are LOTS if there
     is a longer one than it has states.
     """
@@ -162,6 +186,7 @@ cdef words_of(automaton, minimum, maximum):
     cdef dict ways = {0: 1} if edges else {}, more
     found, length = 0, 0
     while ways and found < LOTS and (maximum is None or length <= maximum):
+        spend(budget, 1 + len(ways))
         if length >= minimum:
             found += sum([n for state, n in ways.items() if state in finals])
         if length > len(edges) and maximum is None:

@@ -129,6 +129,15 @@ cdef bint is_told_by_text(Cardinality cardinality, tuple place, int levels) exce
     """Whether values are counted as they are written: members of few objects in one order, no arrays of few
     values that must differ in turn, but listed ones.
     """
+    cdef dict known = cardinality.reader._told
+    key = cardinality.key_of(place), levels
+    if key not in known:
+        known[key] = place, is_written_once(cardinality, place, levels)
+    return known[key][1]
+
+
+cdef bint is_written_once(Cardinality cardinality, tuple place, int levels) except -1:
+    """As ``is_told_by_text``, for the first time."""
     cdef Reader reader = cardinality.reader
     cdef Shape shape
     cdef Arrays arrays

@@ -37,6 +37,8 @@ cdef class Reader(Opposites):
     cdef dict _targets
     # places are remembered by identity: what merging made must live as long
     cdef dict _places
+    # of Cardinality, by the identities of places
+    cdef dict _ranges, _told
 
     cdef Located end_of_chain(self, Located where)
     cdef tuple place_shapes(self, tuple place)

@@ -195,6 +195,34 @@ def test_a_recursion_without_an_end_is_found_within_the_budget(branches: int) ->
     assert 0 < grammar.budget.spent < grammar.budget.limit // 4
 
 
+def test_the_values_of_a_place_are_counted_once() -> None:
+    """REGRESSION: they were counted along each way to it, 40 to the fourth, uncounted."""
+    members = {f"p{n}": {"$ref": "#/$defs/o"} for n in range(40)}
+    closed = {"type": "object", "additionalProperties": False}
+    defs = {"o": {**closed, "properties": {**members, "name": {"type": "string"}}}}
+    items = {"$ref": "#/$defs/o"}
+    grammar = Grammar()
+    build_json_schema(
+        grammar,
+        {"type": "array", "uniqueItems": True, "minItems": 2, "items": items, "$defs": defs},
+    )
+    assert 0 < grammar.budget.spent < 2_000
+
+
+def test_unique_items_are_counted_as_deep_as_they_are_nested() -> None:
+    def array(items: Any) -> dict[str, Any]:
+        return {"type": "array", "uniqueItems": True, "minItems": 1, "items": items}
+
+    build_json_schema(Grammar(), nested(12, lambda x: array({"properties": {"a": x}}), STRING))
+    long = chain(
+        4_000, lambda ref: {"type": "object", "required": ["a"], "properties": {"a": ref}}, {}
+    )
+    with pytest.raises(UnsupportedSchema, match="can't be guaranteed"):
+        build_json_schema(
+            Grammar(), {**array({"$ref": "#/$defs/d0"}), "minItems": 2, "$defs": long["$defs"]}
+        )
+
+
 def test_the_work_of_a_compile_is_bounded() -> None:
     limits = Limits(compile_steps=5_000)
     with pytest.raises(LimitExceeded) as caught:
