@@ -275,6 +275,16 @@ class Cursor {
         return found;
     }
 
+    // What is left of the k-th of them.
+    std::string_view rest(uint32_t k) const {
+        for (uint32_t i = 0; i < n; i++) {
+            const uint32_t size = parts[i].hi - parts[i].lo;
+            if (k < size) return std::string_view(*parts[i].run->texts[parts[i].lo + k]).substr(depth);
+            k -= size;
+        }
+        return {};
+    }
+
     // Of a number: those with its value here.
     uint32_t ended(Mode mode) const { return mode == PENDING || is_minus_zero ? carried : total() - count('.', 'E'); }
     // Those that begin with it otherwise.

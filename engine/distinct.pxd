@@ -49,6 +49,7 @@ cdef extern from "distinct.h" namespace "distinct" nogil:
         uint32_t carried
         bint is_minus_zero
         uint32_t total() const
+        string_view rest(uint32_t k) const
         uint32_t ended(Mode mode) const
         uint32_t longer(Mode mode) const
         uint32_t begun(string_view) const
@@ -124,6 +125,8 @@ cdef class Ways:
     cdef uint32_t digits(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil
     cdef uint32_t ended(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil
     cdef uint32_t ends(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil
+    cdef bint has_used(self, SpotC* spot, const Cursor* used, uint32_t n) noexcept nogil
+    cdef bint is_open_to(self, uint32_t instance, string_view rest) noexcept nogil
     cdef bint leaves(self, uint32_t instance) noexcept nogil
     cdef uint32_t go(self, uint32_t instance, uint8_t byte) noexcept nogil
     cdef uint32_t past(self, uint32_t instance, uint32_t depth, uint8_t byte, bint* met) noexcept nogil

@@ -129,7 +129,10 @@ cdef class Ways:
             more = used.begun(string_view(spot.escape, spot.n_escape))
             return more > 0 and self.escaped(spot, more + 1) <= more
         if not is_number(spot.mode):
-            return more > 0 and self.count(spot.instance, spot.depth, spot.mode, more + MARGIN) <= more
+            if more == 0:
+                return False
+            n = self.count(spot.instance, spot.depth, spot.mode, more + MARGIN)
+            return n <= more and self.has_used(spot, used, n)
         if spot.mode == EXPONENT:
             # each further digit but zero makes another value; which ones were used, the digits don't say
             n = self.count(spot.instance, spot.depth, EXPONENT, more + 1)
@@ -145,6 +148,28 @@ cdef class Ways:
             return False
         own = self.ended(spot.instance, spot.depth, spot.mode, more + same + 1)
         return sum_of(n, own) <= more + (same if own else 0)
+
+    cdef bint has_used(self, SpotC* spot, const Cursor* used, uint32_t n) noexcept nogil:
+        """Whether ``n`` of the used items that begin like this one may come here: where items differ in what
+        they may be, some may not.
+        """
+        cdef uint32_t k, found = 0, total = used.total()
+        for k in range(total):
+            if found == n:
+                break
+            found += self.is_open_to(spot.instance, used.rest(k))
+        return found >= n
+
+    cdef bint is_open_to(self, uint32_t instance, string_view rest) noexcept nogil:
+        """Whether an item may end behind the rest of a canonical text."""
+        cdef size_t k
+        cdef uint32_t found = instance
+        for k in range(rest.size()):
+            found = self.go(found & INSTANCE, <uint8_t>rest.data()[k])
+            if found == DEAD:
+                return False
+        return found & MET != 0 if rest.size() and not is_digit(<uint8_t>rest.data()[rest.size() - 1]) else (
+            self.leaves(found & INSTANCE))
 
     cdef bint leaves(self, uint32_t instance) noexcept nogil:
         """Whether the item may end here: something follows that is no part of it."""

@@ -325,6 +325,38 @@ def test_too_few_values_are_refused_by_name(compiler: engine.Compiler, name: str
     assert message in str(caught.value) or message in caught.value.pointer
 
 
+#: REGRESSION: schema, arrays that it takes; used items of other languages counted as if one of them
+#: could come again
+OTHERS = {
+    "one listed, at most two": (
+        unique(True, contains={"enum": [True]}, maxItems=2),
+        ["[false,true]", '["}",true]', "[1,true]"],
+    ),
+    "a word among others": (
+        unique({"type": "string"}, contains={"enum": ["ab"]}, maxItems=3), ['["abc","aba","ab"]']
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_used_items_count_only_where_they_may_come_again(
+    compiler: engine.Compiler, name: str
+) -> None:
+    schema, texts = OTHERS[name]
+    compiled = compiler.compile_json_schema(schema)
+    for text in texts:
+        jsonschema.Draft202012Validator(schema).validate(json.loads(text))
+        matcher, mask = engine.Matcher(compiled), new_mask(compiled.vocabulary)
+        for byte in text.encode():
+            matcher.fill_bitmask(mask)
+            assert byte in bits(mask), text
+            assert matcher.accept_token(byte)
+        assert matcher.can_stop()
+    for seed in range(6):
+        walk(compiled, random.Random(f"{name} {seed}"), 60)
+        finished(compiled, random.Random(f"{name} {seed}"))
+
+
 def test_just_enough_values_are_taken(compiler: engine.Compiler) -> None:
     """At the bound that the refusals above are one past."""
     for schema in (
