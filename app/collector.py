@@ -2,9 +2,9 @@
 
 A full collection walks over every tracked object while all threads wait. After the imports and the
 start these are some 400,000, and none of them is garbage: a walk takes 220 ms, every few seconds
-under load. Frozen objects are in no collection. What comes later and stays is little: a compiled
-grammar is some fifteen objects. So the thresholds stay what they are: later full collections walk
-over what requests left, which takes milliseconds.
+under load. Collections skip frozen objects. Few later objects stay: a compiled grammar has some
+fifteen. So the thresholds keep their defaults: later full collections walk over what requests
+left, which takes milliseconds.
 """
 
 import gc

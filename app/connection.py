@@ -43,7 +43,7 @@ class ConnectionLimits:
 
 
 class Connection(H11Protocol):
-    """See the file's header. ``on_refused`` is told the code of each refusal."""
+    """See the file's header. ``on_refused`` gets the code of each refusal."""
 
     def __init__(
         self, *, limits: ConnectionLimits, on_refused: Callable[[str], None], **uvicorns: Any
@@ -100,7 +100,7 @@ class Connection(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """What uvicorn does about bytes that are no HTTP, or too many of them."""
+        """Answer bytes that are not HTTP, or too many of them; uvicorn calls this."""
         most = self._limits.header_bytes
         if len(self.conn.trailing_data[0]) >= most:
             message = f"Request headers too large: at most {most:,} bytes are allowed."

@@ -5,7 +5,7 @@ the same without it stands in ``IGNORED``; what would change the output and is n
 in ``UNSUPPORTED`` with the values that mean "off"; any other parameter is refused as unknown.
 Messages are lenient about fields we don't know, since clients send back what a server sent them.
 The first mistake ends the validation of an array: a body of 4 MiB could have a million of them, and
-clients are told of one.
+an error names one.
 Not here         rules that span several fields (service), words for mistakes (api/errors).
 """
 
@@ -60,7 +60,7 @@ IGNORED = (
 
 
 Item = TypeVar("Item")
-#: an array of which the first mistake is told
+#: an array whose validation ends at the first mistake
 Items = Annotated[list[Item], Field(max_length=MOST_ITEMS, fail_fast=True)]
 
 

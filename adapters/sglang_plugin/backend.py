@@ -232,8 +232,8 @@ def create(
     if api.speculates_by_ngrams(server_args):
         api.add_drafts(offer)
     _here = backend
-    # What is alive now stays, and is much: SGLang, torch, the tokenizer. A full collection would
-    # walk over all of it while the scheduler waits.
+    # The objects of SGLang, torch and the tokenizer stay alive. A full collection would walk over
+    # all of them while the scheduler waits.
     gc.collect()
     gc.freeze()
     _log.info("switchyard: constrains with the vocabulary %s", vocabulary.fingerprint)

@@ -152,8 +152,8 @@ class Compilations:
 
     # -- under the guard ---------------------------------------------------------------------------
     def _end(self, wanted: Wanted, work: _UnderWay) -> list[tuple[Future[Any], Deliver]]:
-        """Those who wait; whoever wants it from now on starts it anew. A future knows the work, and
-        the work forgets the future: what is delivered lives as long as whoever asked for it.
+        """Take the waiting futures; a later request starts the work anew. The work drops its
+        futures, so a delivered grammar lives as long as its requests.
         """
         if self._under_way.get(wanted) is work:
             del self._under_way[wanted]

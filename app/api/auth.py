@@ -24,7 +24,7 @@ class Keys:
         self._digests = [sha256(key.encode()).digest() for key in keys]
 
     def client(self, authorization: str | None, address: str) -> str:
-        """Who sent a request that was checked: by key, or without keys by the peer's address."""
+        """Identify the client of a checked request by its key, or without keys by its address."""
         if not self._digests:
             return address
         return sha256((authorization or "").partition(" ")[2].strip().encode()).hexdigest()

@@ -76,7 +76,7 @@ def operations_router(
 
 
 def _details(member: Member) -> dict[str, Any]:
-    """What operators see of a worker; its own details never hide ours."""
+    """Describe a worker for operators; its own details never hide ours."""
     return member.health.details | {
         "name": member.worker.name,
         "ready": member.health.ready,
