@@ -1,10 +1,9 @@
 """The garbage collector, told which objects live as long as the process.
 
-A full collection walks over every tracked object while all threads wait. After the imports and the
-start these are some 400,000, and none of them is garbage: a walk takes 220 ms, every few seconds
-under load. Collections skip frozen objects. Few later objects stay: a compiled grammar has some
-fifteen. So the thresholds keep their defaults: later full collections walk over what requests
-left, which takes milliseconds.
+A full collection walks over every tracked object while all threads wait. A gateway's start leaves
+some 81,000 that are no garbage: under 1,200 requests with different tools the longest collection
+took 74 ms of CPU, and 16 ms once they were frozen, since collections skip frozen objects. Few later
+objects stay: a compiled grammar has some fifteen. So the thresholds keep their defaults.
 """
 
 import gc

@@ -1,7 +1,7 @@
 """Threads for the slow steps of requests, so that the event loop stays free.
 
-A small request takes asyncio's own threads, a large one takes one of few threads of its own: small
-requests never wait behind large ones.
+A small request takes asyncio's own threads, a large one takes one of few threads of its own, so
+these steps of small requests never wait behind those of large ones.
 
 Bounds           THREADS at once and MOST_WAITING in all; one more is refused with 503.
 Threads          the event loop only.

@@ -18,7 +18,7 @@ class Limits:
     #: levels of nesting in a spec; people write fewer than 30, Python's own stack holds about 1,000
     spec_depth: int = 128
     #: steps of all compiles of one request, less than a microsecond each, so that a slow or busy
-    #: core ends within about a second; the costliest of MaskBench takes 350,000; see ``budget``
+    #: core ends within about a second; the costliest of MaskBench takes 375,000; see ``budget``
     compile_steps: int = 1_000_000
     #: IR nodes of one grammar; a 50,000-value enum takes about 150,000
     ir_nodes: int = 2_000_000

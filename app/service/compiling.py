@@ -7,7 +7,7 @@ is kept is found beforehand, in other threads (planning), and never waits here.
 
 Invariants   I1 a request that nobody waits for any more ends its compile: cancelling ``run``
                 cancels the budget. Its thread counts as taken until it has ended.
-             I2 nobody waits while a thread is free that he may have.
+             I2 no request waits while a thread is free that its client may have.
 Threads      the event loop; the work runs in threads of its own.
 """
 
@@ -82,7 +82,7 @@ class Compiles:
 
     # -- turns -------------------------------------------------------------------------------------
     async def _take(self, client: str) -> None:
-        """A thread for the client, when it is his turn."""
+        """Wait for the client's turn, and take a thread."""
         if self._may_run(client):
             self._start(client)
             return
