@@ -144,7 +144,7 @@ def without_work() -> WorkBudget:
 def _too_many() -> ApiError:
     return ApiError(
         429,
-        "Too many of your requests wait for their schemas to be compiled. Try again later.",
+        "Too many requests wait for their schemas to be compiled. Try again later.",
         code="rate_limit_exceeded",
         headers={"Retry-After": str(RETRY_AFTER)},
     )
