@@ -1,9 +1,9 @@
 """Threads for the slow steps of requests, so that the event loop stays free.
 
-A small request takes asyncio's own threads, a large one takes one of few threads of its own, so
-these steps of small requests never wait behind those of large ones.
+A small request takes asyncio's own threads, large ones share a thread of their own, so these steps
+of small requests never wait behind those of large ones.
 
-Bounds           THREADS at once and MOST_WAITING in all; one more is refused with 503.
+Bounds           one large request at once and MOST_WAITING in all; one more is refused with 503.
 Threads          the event loop only.
 Not here         how long a step may hold the GIL: a step that is one call of C code stops every
                  thread. The bounds on bodies (api/body, request) keep such calls short.
@@ -21,8 +21,6 @@ Result = TypeVar("Result")
 #: bytes of a body from which a request is large: parsing 64 KiB takes at most some milliseconds, a
 #: change of threads about 0.1 ms
 LARGE_BYTES = 64 << 10
-#: large requests that are worked on at once: they share the GIL with the event loop
-THREADS = 2
 #: large requests that may wait or run; each holds a body, and its client waits for seconds already
 MOST_WAITING = 64
 
@@ -31,7 +29,8 @@ class Offload:
     """One for an app."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(THREADS, "large-requests")
+        # two threads would pass the GIL to each other, past the event loop
+        self._threads = ThreadPoolExecutor(1, "large-requests")
         self._waiting = 0
 
     async def run(self, size: int, step: Callable[[], Result]) -> Result:

@@ -53,6 +53,7 @@ def make_server(app: FastAPI, settings: Settings) -> Server:
     startup = Startup(app)
     config = uvicorn.Config(
         startup,
+        loop="uvloop",
         host=settings.host,
         port=settings.port,
         http=partial(Connection, limits=limits, on_refused=app.state.metrics.connection_refused),  # type: ignore[arg-type]

@@ -147,7 +147,12 @@ cdef class Ways:
         if n > more + same:
             return False
         own = self.ended(spot.instance, spot.depth, spot.mode, more + same + 1)
-        return sum_of(n, own) <= more + (same if own else 0)
+        n = sum_of(n, own)
+        if n > more + (same if own else 0):
+            return False
+        # of those that end here, or were carried, nothing is left to look at
+        same = same if own and (spot.depth == 0 or used.carried) else 0
+        return n <= same or self.has_used(spot, used, n - same)
 
     cdef bint has_used(self, SpotC* spot, const Cursor* used, uint32_t n) noexcept nogil:
         """Whether ``n`` of the used items that begin like this one may come here: where items differ in what
@@ -167,7 +172,8 @@ cdef class Ways:
         for k in range(rest.size()):
             found = self.go(found & INSTANCE, <uint8_t>rest.data()[k])
             if found == DEAD:
-                return False
+                # only a number that may be written without its exponent might still come
+                return rest.data()[k] == UPPER_E
         return found & MET != 0 if rest.size() and not is_digit(<uint8_t>rest.data()[rest.size() - 1]) else (
             self.leaves(found & INSTANCE))
 

@@ -17,6 +17,9 @@ class Limits:
     spec_bytes: int = 8 << 20
     #: levels of nesting in a spec; people write fewer than 30, Python's own stack holds about 1,000
     spec_depth: int = 128
+    #: characters of the JSON pointers of all values of a schema: what is read names its place, and
+    #: a long key stands in the pointers of all below it. Schemas of people stay below a million
+    pointer_characters: int = 64 << 20
     #: steps of all compiles of one request, less than a microsecond each, so that a slow or busy
     #: core ends within about a second; the costliest of MaskBench takes 375,000; see ``budget``
     compile_steps: int = 1_000_000

@@ -27,6 +27,19 @@ def unique(items: object, **more: object) -> dict:
     return {"type": "array", "uniqueItems": True, "items": items, **more}
 
 
+def closed(**properties: object) -> dict:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def between(least: int, most: int) -> dict:
+    return {**INTEGER, "minimum": least, "maximum": most}
+
+
 #: name -> schema
 SCHEMAS = {
     "strings": unique(STRING),
@@ -207,15 +220,6 @@ LISTED = [f"v{k}" for k in range(12)]
 ESCAPED = [f'"{k}\n' for k in range(12)]
 
 
-def closed(**properties: object) -> dict:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
 #: REGRESSION: name -> schema whose texts were stuck, or went on with spellings of one value
 FEW = {
     "all days": unique(closed(day={"enum": DAYS}), minItems=7, maxItems=7),
@@ -334,6 +338,29 @@ OTHERS = {
     ),
     "a word among others": (
         unique({"type": "string"}, contains={"enum": ["ab"]}, maxItems=3), ['["abc","aba","ab"]']
+    ),
+    "integers of other bounds": (
+        unique(between(10, 12), prefixItems=[between(12, 19)] * 4, minItems=2),
+        ["[13,14,15,16,10]", "[16,13,14,15,12,11,10]"],
+    ),
+    "integers after fractions": (
+        unique(between(1, 1), prefixItems=[{"type": "number", "minimum": 1}] * 3),
+        ["[1.5,1.25,1.125,1]", "[1.00625,10.5,1.50,1]"],
+    ),
+    "negative ones": (
+        unique(between(-2, 0), prefixItems=[between(-29, -2)] * 3),
+        ["[-3,-4,-5,-2]", "[-23,-24,-25,0,-1,-2]", "[-29,-8,-27,-1]"],
+    ),
+    "numbers of members": (
+        unique(closed(n=between(10, 12)), prefixItems=[closed(n=between(12, 19))] * 4),
+        ['[{"n":13},{"n":14},{"n":15},{"n":16},{"n":10}]'],
+    ),
+    "beside the members of others": (
+        unique(
+            closed(n=between(1, 1), k=between(3, 5)),
+            prefixItems=[closed(n=between(1, 1), k=between(5, 9))] * 3,
+        ),
+        ['[{"n":1,"k":9},{"n":1,"k":6},{"n":1,"k":7},{"n":1,"k":3}]'],
     ),
 }  # fmt: skip
 

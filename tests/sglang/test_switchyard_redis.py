@@ -56,7 +56,14 @@ def learn(folder: Path, url: str) -> None:
 
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     vocabulary = Vocabulary.from_huggingface(tokenizer)
-    store = open_store(memory_bytes=1 << 24, redis_url=url, key=KEY.encode(), ttl_s=1000)
+    store = open_store(
+        memory_bytes=1 << 24,
+        redis_url=url,
+        key=KEY.encode(),
+        ttl_s=1000,
+        # a busy machine fails no test
+        read_seconds=20,
+    )
     compiler = Compiler(vocabulary, store=store)
     matcher = Matcher(compiler.compile_json_schema(schema_of("gateway")))
     mask = new_mask(vocabulary)

@@ -9,7 +9,7 @@ VOCABULARY = load()
 
 
 def test_shape() -> None:
-    tokens, special, _ = VOCABULARY
+    tokens, special = VOCABULARY.tokens, VOCABULARY.special
     assert len(tokens) == 512
     assert tokens[:256] == [bytes([byte]) for byte in range(256)]
     assert len(set(tokens)) == len(tokens)

@@ -49,7 +49,7 @@ def build_json_schema(
         raise ValueError(f"unknown_formats must be 'annotate' or 'refuse', not {unknown_formats!r}")
     if extra_keys not in ("anywhere", "last"):
         raise ValueError(f"extra_keys must be 'anywhere' or 'last', not {extra_keys!r}")
-    schema = check_document(schema, grammar.limits.spec_depth, pointer)
+    schema = check_document(schema, grammar.limits, pointer)
     builder = Builder.__new__(Builder)
     builder.reader = new_reader(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")

@@ -1,3 +1,4 @@
-"""Whether something is JSON at all, and not too deep: looked at before anything else reads it."""
+"""Whether something is JSON at all, and neither too deep nor too long in its pointers: looked at before
+anything else reads it."""
 
-cdef check_document(root, Py_ssize_t maximum, str pointer)
+cdef check_document(root, limits, str pointer)

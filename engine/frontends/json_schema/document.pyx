@@ -15,24 +15,46 @@ cdef extern from "Python.h":
     bint is_dict "PyDict_CheckExact"(PyObject*) noexcept
     bint is_list "PyList_CheckExact"(PyObject*) noexcept
     bint next_item "PyDict_Next"(PyObject*, Py_ssize_t*, PyObject**, PyObject**) noexcept
+    Py_ssize_t str_size "PyUnicode_GET_LENGTH"(PyObject*) noexcept
     Py_ssize_t list_size "PyList_GET_SIZE"(PyObject*) noexcept
     PyObject* list_item "PyList_GET_ITEM"(PyObject*, Py_ssize_t) noexcept
 
 # levels that the quick look takes C's stack down to
 cdef Py_ssize_t QUICK_LEVELS = 500
+# of a place in a list, as many as those of most lists take
+cdef Py_ssize_t INDEX_CHARACTERS = 3
 
 
-cdef check_document(root, Py_ssize_t maximum, str pointer):
+cdef check_document(root, limits, str pointer):
     """The document, made of plain dicts, lists, strings and numbers.
 
     Raises:
-        LimitExceeded: nested deeper than ``maximum`` (``spec_depth``).
+        LimitExceeded: nested deeper than ``spec_depth``, or ``pointer_characters``.
         SpecError: a value that JSON does not have, or a key that is no string.
     """
+    cdef Py_ssize_t maximum = limits.spec_depth, n
     if not is_plain(<PyObject*>root, min(maximum, QUICK_LEVELS)):
         check_by_levels(root, maximum, pointer)
-        return plain(root)
+        root = plain(root)
+    n = pointer_characters(<PyObject*>root, len(pointer), limits.pointer_characters)
+    if n > limits.pointer_characters:
+        raise LimitExceeded("pointer_characters", limits.pointer_characters, n, pointer)
     return root
+
+
+cdef Py_ssize_t pointer_characters(PyObject* item, Py_ssize_t above, Py_ssize_t most) noexcept:
+    """Characters of the pointers of a value and all that lies below it, or a number above ``most``."""
+    cdef PyObject *key
+    cdef PyObject *value
+    cdef Py_ssize_t at = 0, found = above
+    if is_dict(item):
+        while found <= most and next_item(item, &at, &key, &value):
+            found += pointer_characters(value, above + 1 + str_size(key), most - found)
+    elif is_list(item):
+        for at in range(list_size(item)):
+            if found <= most:
+                found += pointer_characters(list_item(item, at), above + INDEX_CHARACTERS, most - found)
+    return found
 
 
 cdef bint is_plain(PyObject* item, Py_ssize_t levels) noexcept:

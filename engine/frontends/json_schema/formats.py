@@ -219,7 +219,7 @@ WIDE = {
     "uuid": "^[^]{8}-[^]{4}-[^]{4}-[^]{4}-",
     "email": "@",
     "idn-email": "@",
-    "hostname": r"^[^\u0000-,/:-@\[-`{-\u007f]*$",
+    "hostname": r"^[^\u0000-,/:-@\[-`{-\u007f]+$",
     # no time, and no IP address
     "uri": "^[A-Za-z][A-Za-z0-9+.-]*:",
     "iri": "^[A-Za-z][A-Za-z0-9+.-]*:",

@@ -1,6 +1,7 @@
 """A gateway in a process of its own, hostile clients, and plain requests beside them.
 
     python -m tests.campaigns.loop_lag [--times 2] [--seconds 60] [--idle 500] [--limit 0.1]
+        [--traces FILE]
 
 First every kind of body is sent alone, ``--times`` times; then all of them come at once, with heavy
 schemas and ``--idle`` slow connections. Prints the answers, the latency of the plain requests, and
@@ -115,7 +116,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seconds", type=float, default=60, help="of all at once")
     parser.add_argument("--idle", type=int, default=500, help="slow connections")
     parser.add_argument("--limit", type=float, default=0.1, help="seconds of a stall")
+    parser.add_argument("--traces", help="file for the stacks of all threads during a stall")
     given = parser.parse_args(arguments)
+    if given.traces:
+        os.environ["LAG_TRACES"] = given.traces
     with TemporaryDirectory() as folder:
         file = Path(folder) / "stalls"
         os.environ["LAG_FILE"] = str(file)

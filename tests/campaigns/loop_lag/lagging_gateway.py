@@ -2,14 +2,19 @@
 
 Every stall is a line of the file LAG_FILE: when it ended (monotonic seconds), how long the loop was
 late, and the processor time that the process used meanwhile. A stall of the process's own making
-uses processor time; on a busy machine the other ones only wait for a turn.
+uses processor time; on a busy machine the other ones only wait for a turn. While a stall lasts, the
+stacks of all threads are written to LAG_TRACES, where that names a file.
 """
 
 import asyncio
+import faulthandler
 import os
 import sys
 import time
+from contextlib import ExitStack
 from typing import TextIO
+
+import uvloop
 
 from app.cli.serving import SWITCH_S
 from app.logging import make_logger
@@ -20,11 +25,15 @@ from app.settings import Settings
 TICK_S = 0.01
 #: stalls that are noted
 LEAST_S = 0.01
+#: how long the loop is late before stacks are written
+TRACED_S = 0.08
 
 
-async def watch(stalls: TextIO) -> None:
+async def watch(stalls: TextIO, traces: TextIO | None) -> None:
     """Writes down every stall."""
     while True:
+        if traces is not None:
+            faulthandler.dump_traceback_later(TICK_S + TRACED_S, file=traces)
         start, used = time.monotonic(), time.process_time()
         await asyncio.sleep(TICK_S)
         now = time.monotonic()
@@ -34,15 +43,22 @@ async def watch(stalls: TextIO) -> None:
             stalls.flush()
 
 
-async def serve(stalls: TextIO) -> None:
+async def serve(stalls: TextIO, traces: TextIO | None) -> None:
     settings = Settings()
     app = create_app(settings, logger=make_logger(settings.log_level, sys.stdout))
-    watching = asyncio.create_task(watch(stalls))
-    await make_server(app, settings).serve()
-    watching.cancel()
+    # a watch that fails ends the gateway
+    async with asyncio.TaskGroup() as tasks:
+        watching = tasks.create_task(watch(stalls, traces))
+        await make_server(app, settings).serve()
+        watching.cancel()
 
 
 if __name__ == "__main__":
-    with open(os.environ["LAG_FILE"], "w", encoding="ascii") as file:
+    with ExitStack() as files:
+        file = files.enter_context(open(os.environ["LAG_FILE"], "w", encoding="ascii"))
+        stacks = None
+        if "LAG_TRACES" in os.environ:
+            stacks = files.enter_context(open(os.environ["LAG_TRACES"], "w", encoding="utf-8"))
         sys.setswitchinterval(SWITCH_S)
-        asyncio.run(serve(file))
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(serve(file, stacks))

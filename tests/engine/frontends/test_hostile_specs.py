@@ -174,6 +174,7 @@ BOUNDED = [
     ("REGRESSION values times schemas", {"enum": list(range(10_000)), "anyOf": [{"minimum": n, "maximum": n} for n in range(900)]}, "value_checks"),
     ("a long constant", {"const": "k" * 3_000_000}, "rule_edges"),
     ("REGRESSION rules that become productive one by one", backwards(3_000), "compile_steps"),
+    ("REGRESSION a long key above many values", {"properties": {"k" * 10**6: {"properties": {f"p{n}": searched(f"a{n}") for n in range(40)}}}}, "pointer_characters"),
     ("8 MB", {"title": "x" * (8 << 20)}, "spec_bytes"),
 ]  # fmt: skip
 

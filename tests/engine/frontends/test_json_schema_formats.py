@@ -122,6 +122,13 @@ def test_a_choice_of_two_formats_takes_the_texts_of_both(name: str, other: str) 
             assert accepts(found, quoted(text)), text
 
 
+@pytest.mark.parametrize("name", sorted(WIDE))
+def test_the_empty_text_is_of_no_format_that_refuses_it(name: str) -> None:
+    """REGRESSION: beside `hostname`, `oneOf` with anything else refused the empty text."""
+    others = schema_language({"oneOf": [{}, {"type": "string", "format": name}]})
+    assert accepts(others, '""') == (not CHECKER.conforms("", name))
+
+
 @cache
 def automaton(name: str) -> CharAutomaton:
     tree = parse(PATTERNS[name], pointer="", limits=Limits())
