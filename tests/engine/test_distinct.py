@@ -257,6 +257,19 @@ FEW = {
         "additionalProperties": False,
         "minProperties": 6,
     },
+    "keys of two patterns": {
+        "type": "object",
+        "patternProperties": {"^[ab]$": True},
+        "propertyNames": {"pattern": "^[bc]?$"},
+        "minProperties": 3,
+    },
+    "listed keys among few names": {
+        "type": "object",
+        "propertyNames": {"enum": ["listed", "name", "b", "other"]},
+        "properties": {"listed": True, "other": True},
+        "required": ["name"],
+        "minProperties": 3,
+    },
 }
 
 
@@ -302,6 +315,23 @@ REFUSED = {
     "too few keys": (
         {**FEW["keys of a pattern"], "minProperties": 7},
         "nothing can satisfy",
+    ),
+    "too few keys of several patterns": (
+        {
+            "type": "object",
+            "patternProperties": {"^a$": True, "^b$": False},
+            "additionalProperties": False,
+            "minProperties": 2,
+        },
+        "nothing can satisfy",
+    ),
+    "too few keys, the same in two schemas": (
+        {
+            "type": "object",
+            "propertyNames": {"anyOf": [{"pattern": "^[ab]$"}, {"pattern": "^[bc]$"}]},
+            "minProperties": 4,
+        },
+        "/minProperties",
     ),
     "places with other values": (
         {

@@ -24,6 +24,7 @@ cdef class Cardinality:
     cdef RangeC counted(self, tuple place, int levels) except *
     cdef tuple key_of(self, tuple place)
     cdef RangeC of_strings(self, Strings strings) except *
+    cdef automaton_of(self, Strings strings)
     cdef RangeC of_type(self, shape, int kind, int levels) except *
     cdef RangeC of_numbers(self, numbers, bint whole) except *
     cdef RangeC of_array(self, Arrays arrays, int levels) except *

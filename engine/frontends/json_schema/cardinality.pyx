@@ -12,6 +12,9 @@ from .shapes cimport (
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
+from ...errors import LimitExceeded
+from ..char_automaton import Bound, intersection, without
+
 #: levels of arrays and objects that are looked into, far beyond what people write; each takes four
 #: frames of the stack
 cdef int LEVELS = 32
@@ -92,16 +95,31 @@ cdef class Cardinality:
     cdef RangeC of_strings(self, Strings strings) except *:
         if strings is None:
             return INFINITE
-        if strings.without or len(strings.patterns) + len(strings.formats) > 1:
-            return RangeC(0, LOTS)
-        if strings.patterns or strings.formats:
-            some = words_of(
-                self.reader.pattern(<Named>strings.patterns[0]) if strings.patterns
-                else self.reader.format(<Named>strings.formats[0], False),
-                strings.minimum, strings.maximum, self.reader.budget)
+        if strings.patterns or strings.formats or strings.without:
+            found = self.automaton_of(strings)
+            if found is None:
+                return RangeC(0, LOTS)
+            some = words_of(found, strings.minimum, strings.maximum, self.reader.budget)
         else:
             some = LOTS if strings.maximum is None or strings.maximum > 0 else 1
         return between(some - len(strings.barred), some)
+
+    cdef automaton_of(self, Strings strings):
+        """Of patterns and formats together; None: it has too many states."""
+        cdef Named each
+        cdef list parts = [self.reader.pattern(each) for each in strings.patterns]
+        parts += [self.reader.format(each, strings.minimum > 0) for each in strings.formats]
+        parts += [without(self.reader.pattern(each)) for each in strings.without]
+        bound = Bound(self.reader.limits.pattern_states, "", self.reader.budget)
+        found = parts[0]
+        try:
+            for other in parts[1:]:
+                found = intersection(found, other, bound)
+        except LimitExceeded as error:
+            if error.limit != "pattern_states":
+                raise
+            return None
+        return found
 
     cdef RangeC of_numbers(self, numbers_, bint whole) except *:
         """Whole numbers, or all others."""

@@ -5,7 +5,8 @@ class have one place, made of what each pattern asks and of what is asked of key
 
 An object whose members are counted, or in which some member must fit a place, is a graph. Its
 states: the listed members passed (in order a number, in any order their set), how many members
-were written, and which of the members that must be somewhere were found.
+were written, which of the members that must be somewhere were found, and where keys are few, how many
+listed members were left out.
 
 Keys that are not listed may repeat: each of their values fits, and whether a key was there before takes
 the whole text to tell. Where it matters, since a reader takes the last of them, keys must differ
@@ -15,6 +16,7 @@ the whole text to tell. Where it matters, since a reader takes the last of them,
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from .cardinality cimport RangeC
 from .places cimport Places
 from .shapes cimport Objects
 from .text cimport Text
@@ -28,9 +30,10 @@ cdef struct MembersC:
 
 
 cdef bint must_differ(Objects objects) noexcept
-# how many such members there may be, if they differ; None: no bound
-cdef most_others(Places places, Objects objects, list names)
+# how many such members there can surely be, and at most; differing ones, where they must
+cdef RangeC count_others(Places places, Objects objects, list names) except *
 cdef list other_members(Places places, Objects objects, list names)
 cdef uint32_t differing_key(Text text, uint32_t key, bint is_any) except? 0xFFFFFFFF
 cdef uint32_t counted_members(
-    Places places, Objects objects, MembersC* members, list names, list others) except? 0xFFFFFFFF
+    Places places, Objects objects, MembersC* members, list names, list others, Py_ssize_t keys
+) except? 0xFFFFFFFF

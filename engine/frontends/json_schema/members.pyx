@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from ...flat cimport ROLE_DIFFERS
-from .cardinality cimport LOTS, Cardinality, new_cardinality
+from .cardinality cimport LOTS, Cardinality, RangeC, new_cardinality
 from .composition cimport Composition
 from .graphs cimport Graph, new_graph
 from .places cimport Places
@@ -30,6 +30,7 @@ cdef class KeyClass:
     cdef Strings strings
     cdef list texts
     cdef frozenset matched      # sources of patterns
+    cdef int shape              # number of the shape of keys that it is a part of
     cdef tuple path             # (source, whether it matches) of each pattern that divided the class
     cdef object automaton       # None: not needed so far
 
@@ -65,7 +66,7 @@ cdef list other_members(Places places, Objects objects, list names):
         if key == text.fail:
             continue
         if differ:
-            if objects.some and keys_of(new_cardinality(places.reader, places.any_order), each, names) < LOTS:
+            if objects.some and keys_of(new_cardinality(places.reader, places.any_order), each, names).most < LOTS:
                 message = "a member that must be somewhere, under one of few keys, can't be guaranteed"
                 raise UnsupportedSchema(objects.where.pointer(), "not", message)
             is_any = each.texts is None and not (
@@ -81,30 +82,36 @@ cdef list other_members(Places places, Objects objects, list names):
     return found
 
 
-cdef most_others(Places places, Objects objects, list names):
+cdef RangeC count_others(Places places, Objects objects, list names) except *:
+    """How many members with other keys there can surely be, and at most."""
     cdef KeyClass each
+    cdef RangeC some, found = RangeC(0, 0)
     cdef Cardinality cardinality = new_cardinality(places.reader, places.any_order)
     cdef bint differ = must_differ(objects)
-    cdef Py_ssize_t found = 0
+    cdef dict sure = {}
     if not objects.names and not (differ and objects.keyed):
-        return None
+        return RangeC(LOTS, LOTS)
     for each in classes_of(places, objects, names):
         if each.texts is None and not differ:
-            return None
-        if not differ or cardinality.of_place(place_of(objects, each), 0).most:
-            found = min(found + keys_of(cardinality, each, names), LOTS)
-    return None if found == LOTS else found
-
-
-cdef Py_ssize_t keys_of(Cardinality cardinality, KeyClass each, list names) except -1:
-    """How many keys of a class there are at most, but those listed."""
-    cdef Py_ssize_t found
-    if each.texts is not None:
-        return len(each.texts)
-    found = cardinality.of_strings(each.strings).most
-    if found < LOTS:
-        found -= sum([cardinality.reader.string(each.strings, name) for name in names])
+            return RangeC(LOTS, LOTS)
+        if not differ or places.place(place_of(objects, each)) != places.text.fail:
+            some = keys_of(cardinality, each, names)
+            found.most = min(found.most + some.most, LOTS)
+            sure[each.shape] = min(sure.get(each.shape, 0) + some.least, LOTS)
+    # keys of two shapes may be the same
+    found.least = max(sure.values(), default=0)
     return found
+
+
+cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *:
+    """How many keys of a class there are, but those listed."""
+    cdef RangeC found
+    cdef Py_ssize_t n
+    if each.texts is not None:
+        return RangeC(len(each.texts), len(each.texts))
+    found = cardinality.of_strings(each.strings)
+    n = sum([cardinality.reader.string(each.strings, name) for name in names])
+    return RangeC(max(found.least - n, 0), found.most if found.most == LOTS else found.most - n)
 
 
 cdef list choices_of(Objects objects, KeyClass keys):
@@ -141,7 +148,8 @@ cdef list classes_of(Places places, Objects objects, list names):
     cdef KeyClass made
     cdef dict patterns = {}
     cdef Keyed keyed
-    cdef list found = []
+    cdef list found = [], some
+    cdef int number = 0
     for keyed in objects.keyed + objects.some:
         for named in keyed.patterns:
             patterns.setdefault((<Named>named).text, named)
@@ -150,12 +158,16 @@ cdef list classes_of(Places places, Objects objects, list names):
             shape.check(STRING)
             if shape.values is not None:
                 listed = [value for value in shape.values if isinstance(value, str) and value not in names]
-                found += classes_of_texts(reader, listed, patterns)
+                some = classes_of_texts(reader, listed, patterns)
             else:
                 made = KeyClass.__new__(KeyClass)
                 made.strings = shape.strings or new_strings(0, None, (), (), (), ())
                 made.matched, made.path = frozenset(), ()
-                found += divided(reader, made, patterns)
+                some = divided(reader, made, patterns)
+            for made in some:
+                made.shape = number
+            found += some
+            number += 1
     return found
 
 
@@ -251,10 +263,10 @@ cdef uint32_t key_node(Places places, KeyClass keys, list names) except? 0xFFFFF
 
 # -- counted members -----------------------------------------------------------------------------
 cdef uint32_t counted_members(
-    Places places, Objects objects, MembersC* members, list names, list others
+    Places places, Objects objects, MembersC* members, list names, list others, Py_ssize_t keys
 ) except? 0xFFFFFFFF:
     """What stands between the brackets, white space before the closing one included. ``others`` as of
-    ``other_members``.
+    ``other_members``, with so many different ``keys``.
 
     Raises:
         UnsupportedSchema: too many numbers of members.
@@ -264,6 +276,7 @@ cdef uint32_t counted_members(
     check_some(objects)
     counting.places, counting.objects, counting.members, counting.names = places, objects, members, names
     counting.others, counting.required = others, 0
+    counting.spare = members.nodes.size() + keys - objects.minimum
     if places.any_order:
         for k in range(members.required.size()):
             counting.required |= bit_of(k) if members.required[k] else 0
@@ -278,10 +291,11 @@ cdef class Counting:
     cdef list others
     cdef object required    # the set of required members, as bits; for any order only
     cdef object cap         # numbers of members from here on are one
+    cdef Py_ssize_t spare   # listed members that may be left out, so that there are keys for ``minProperties``
 
     cdef uint32_t inside(self) except? 0xFFFFFFFF:
         cdef Objects objects = self.objects
-        cdef Graph graph = new_graph(self.places.text, (0, 0, 0))
+        cdef Graph graph = new_graph(self.places.text, (0, 0, 0, 0))
         cdef Py_ssize_t at = 0
         cdef tuple state
         self.cap = max(objects.minimum, 1) if objects.maximum is None else objects.maximum
@@ -317,9 +331,13 @@ cdef class Counting:
         return 0
 
     cdef int add_passing(self, Graph graph, tuple state) except -1:
-        """The next listed member may be left out."""
+        """The next listed member may be left out, if enough others are left."""
+        cdef Py_ssize_t left_out = state[3]
         if state[0] < self.members.nodes.size() and not self.members.required[state[0]]:
-            graph.add(state, self.places.text.empty, (state[0] + 1, state[1], state[2]))
+            if self.others and self.spare < <Py_ssize_t>self.members.nodes.size():
+                left_out += 1
+            if left_out <= max(self.spare, 0) or not self.others:
+                graph.add(state, self.places.text.empty, (state[0] + 1, state[1], state[2], left_out))
         return 0
 
     cdef int add_members(self, Graph graph, tuple state) except -1:
@@ -351,7 +369,7 @@ cdef class Counting:
     cdef int add_member(self, Graph graph, tuple state, uint32_t node, after, bits) except -1:
         if state[1]:
             node = self.places.text.after_comma(node)
-        return graph.add(state, node, (after, min(state[1] + 1, self.cap), state[2] | bits))
+        return graph.add(state, node, (after, min(state[1] + 1, self.cap), state[2] | bits, state[3]))
 
 
 cdef object bit_of(Py_ssize_t k):

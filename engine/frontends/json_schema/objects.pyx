@@ -3,14 +3,17 @@
 from libc.stdint cimport uint32_t
 
 from ...flat cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY
+from .cardinality cimport LOTS, RangeC
 from .evaluate cimport has_surrogate
 from .members cimport (
-    MembersC, counted_members, differing_key, most_others, must_differ, other_members,
+    MembersC, count_others, counted_members, differing_key, must_differ, other_members,
 )
 from .places cimport Places
 from .shapes cimport Keyed, Objects
 from .text cimport Text
 from ...pool cimport vector
+
+from ...errors import UnsupportedSchema
 
 
 cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
@@ -24,6 +27,7 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     cdef list names = [], listed = names, others = None
     cdef uint32_t extra = text.fail
     cdef bint is_empty = True, only_required = False, is_counted = False
+    cdef RangeC some = RangeC(0, 0)
     if objects is None:
         extra = additional_member(text, names, places.place(()), False)
     else:
@@ -38,17 +42,21 @@ cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
             others = other_members(places, objects, names)
             extra = one_of_nodes(text, others)
         if objects.minimum or objects.maximum is not None or objects.some:
-            most = 0 if extra == text.fail else most_others(places, objects, names)
-            most = None if most is None else most + count_members(text, &members)
-            bounds = member_bounds(objects, most)
+            if extra != text.fail:
+                some = count_others(places, objects, names)
+            n = count_members(text, &members)
+            bounds = member_bounds(objects, None if some.most == LOTS else some.most + n)
             if bounds is None:
                 return text.fail
+            if must_differ(objects) and some.least + n < objects.minimum:
+                message = f"{objects.minimum} members with different keys can't be guaranteed"
+                raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
             is_empty, only_required, is_counted = bounds
     if is_counted:
         drop_void(text, &members, names)
         if others is None:
             others = [] if extra == text.fail else [(extra, 0)]
-        return text.bracketed(b"{", counted_members(places, objects, &members, names, others), b"}")
+        return text.bracketed(b"{", counted_members(places, objects, &members, names, others, some.least), b"}")
     if only_required:
         listed = drop_optional(&members, names)
         extra = text.fail
