@@ -7,7 +7,9 @@
 // Sizes     multiples of 16 bytes up to 64, then four to each power of two, up to LARGEST; a larger
 //           block is mapped by itself and given back to the system.
 // Bounds    free blocks are kept, until they are much of what is mapped. `trim` then makes runs of
-//           those that lie side by side, whose pages go back to the system until they are carved anew.
+//           those that lie side by side, whose pages go back to the system until they are carved anew;
+//           long ones go back whole.
+// Failure   ends the process: most of the engine could not go on from a vector that did not grow.
 // Threads   one lock, held for a few instructions; it is free in a forked child.
 // Debug     with ENGINE_DEBUG every block comes from `operator new`, where sanitizers see it.
 #pragma once
@@ -16,6 +18,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <vector>
 
@@ -36,6 +40,8 @@ class Pool {
   static constexpr size_t SPARE = size_t{32} << 20;
   // Bytes of free blocks side by side that make a run; the first page of one stays.
   static constexpr size_t LEAST_RUN = size_t{16} << 10;
+  // Bytes of those that are unmapped, so that no process runs out of addresses and their tables.
+  static constexpr size_t LEAST_UNMAPPED = size_t{4} << 20;
 
   void* take(size_t bytes) {
     if (bytes > LARGEST) return map_alone(bytes);
@@ -49,7 +55,7 @@ class Pool {
     }
     if (block != nullptr) taken_ += size_of(kind);
     unlock();
-    if (block == nullptr) throw std::bad_alloc();
+    if (block == nullptr) fail(REGION);
     return block;
   }
 
@@ -93,15 +99,21 @@ class Pool {
     lock();
     std::copy_n(free_, KINDS, free);
     std::fill_n(free_, KINDS, nullptr);
-    Run* runs = runs_;
-    runs_ = nullptr;
+    Run* runs[RUN_KINDS];
+    std::copy_n(runs_, RUN_KINDS, runs);
+    std::fill_n(runs_, RUN_KINDS, nullptr);
     given_ = 0;
+    Lists lists;
+    // who prepares touches memory that may have been carved and freed since
+    lists.unmaps = !claimed_;
     unlock();
     std::vector<Piece> pieces;
     size_t absent = 0;
-    for (; runs != nullptr; runs = runs->next) {
-      pieces.push_back({reinterpret_cast<uintptr_t>(runs), runs->size, KINDS});
-      absent += runs->absent;
+    for (Run* run : runs) {
+      for (; run != nullptr; run = run->next) {
+        pieces.push_back({reinterpret_cast<uintptr_t>(run), run->size, KINDS});
+        absent += run->absent;
+      }
     }
     for (unsigned kind = 0; kind < KINDS; ++kind) {
       for (Block* block = free[kind]; block != nullptr; block = block->next) {
@@ -109,7 +121,6 @@ class Pool {
       }
     }
     std::sort(pieces.begin(), pieces.end());
-    Lists lists;
     join(pieces, &lists);
     lock();
     mapped_ += absent;
@@ -119,9 +130,10 @@ class Pool {
       lists.last[kind]->next = free_[kind];
       free_[kind] = lists.first[kind];
     }
-    if (lists.runs != nullptr) {
-      lists.last_run->next = runs_;
-      runs_ = lists.runs;
+    for (unsigned kind = 0; kind < RUN_KINDS; ++kind) {
+      if (lists.runs[kind] == nullptr) continue;
+      lists.last_run[kind]->next = runs_[kind];
+      runs_[kind] = lists.runs[kind];
     }
     unlock();
 #ifdef __GLIBC__
@@ -213,14 +225,31 @@ class Pool {
   };
   static constexpr unsigned KINDS = 64;
   static constexpr size_t PAGE = 4096;
-  // Runs that are tried before a fresh region is taken.
+  // Kinds of runs, each twice as long as the one before it.
+  static constexpr unsigned RUN_KINDS = 9;
+  // Runs of a kind that are tried: only in the first kind some are too short.
   static constexpr unsigned TRIED_RUNS = 8;
   struct Lists {
     Block* first[KINDS] = {};
     Block* last[KINDS] = {};
-    Run* runs = nullptr;
-    Run* last_run = nullptr;
+    Run* runs[RUN_KINDS] = {};
+    Run* last_run[RUN_KINDS] = {};
     size_t absent = 0;
+    bool unmaps = false;
+
+    void add(uintptr_t begin, unsigned kind) {
+      Block* block = reinterpret_cast<Block*>(begin);
+      block->next = first[kind];
+      if (block->next == nullptr) last[kind] = block;
+      first[kind] = block;
+    }
+
+    // The largest blocks that fit.
+    void add_all(uintptr_t begin, uintptr_t end) {
+      for (unsigned kind = KINDS; kind-- > 0;) {
+        for (; begin + size_of(kind) <= end; begin += size_of(kind)) add(begin, kind);
+      }
+    }
   };
 
   Pool() {
@@ -242,6 +271,17 @@ class Pool {
     return (size_t{1} << power) + ((size_t{kind} & 3) + 1) * (size_t{1} << (power - 2));
   }
 
+  static unsigned run_kind(size_t bytes) {
+    unsigned kind = 0;
+    while (kind + 1 < RUN_KINDS && bytes >= LEAST_RUN << (kind + 1)) ++kind;
+    return kind;
+  }
+
+  [[noreturn]] static void fail(size_t bytes) {
+    std::fprintf(stderr, "switchyard: out of memory: the system gave no %zu bytes\n", bytes);
+    std::abort();
+  }
+
   static char* map_region() {
     void* region = mmap(nullptr, REGION, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return region == MAP_FAILED ? nullptr : static_cast<char*>(region);
@@ -261,7 +301,7 @@ class Pool {
 
   void* map_alone(size_t bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
+    if (memory == MAP_FAILED) fail(bytes);
     alone_ += bytes;
     return memory;
   }
@@ -296,42 +336,47 @@ class Pool {
         keep_run(begin, end, lists);
         continue;
       }
-      for (size_t k = first; k < next; ++k) {
-        Block* block = reinterpret_cast<Block*>(pieces[k].begin);
-        const unsigned kind = pieces[k].kind;
-        block->next = lists->first[kind];
-        if (block->next == nullptr) lists->last[kind] = block;
-        lists->first[kind] = block;
-      }
+      for (size_t k = first; k < next; ++k) lists->add(pieces[k].begin, pieces[k].kind);
     }
   }
 
   static void keep_run(uintptr_t begin, uintptr_t end, Lists* lists) {
-    Run* run = reinterpret_cast<Run*>(begin);
-    const uintptr_t low = (begin + sizeof(Run) + PAGE - 1) & ~uintptr_t{PAGE - 1};
+    uintptr_t low = (begin + PAGE - 1) & ~uintptr_t{PAGE - 1};
     const uintptr_t high = end & ~uintptr_t{PAGE - 1};
+    const bool is_long = lists->unmaps && end - begin >= LEAST_UNMAPPED;
+    if (is_long && munmap(reinterpret_cast<void*>(low), high - low) == 0) {
+      lists->absent += high - low;
+      lists->add_all(begin, low);
+      lists->add_all(high, end);
+      return;
+    }
+    low = (begin + sizeof(Run) + PAGE - 1) & ~uintptr_t{PAGE - 1};
+    Run* run = reinterpret_cast<Run*>(begin);
     run->size = end - begin;
     const bool is_given = madvise(reinterpret_cast<void*>(low), high - low, MADV_DONTNEED) == 0;
     run->absent = is_given ? high - low : 0;
     lists->absent += run->absent;
-    run->next = lists->runs;
-    if (run->next == nullptr) lists->last_run = run;
-    lists->runs = run;
+    const unsigned kind = run_kind(run->size);
+    run->next = lists->runs[kind];
+    if (run->next == nullptr) lists->last_run[kind] = run;
+    lists->runs[kind] = run;
   }
 
-  // Goes on in one of the first runs that has so many bytes, under the lock; whether there is one.
+  // Goes on in one of the shortest runs that have so many bytes, under the lock; whether there is one.
   bool take_run(size_t size) {
-    Run** at = &runs_;
-    for (unsigned k = 0; k < TRIED_RUNS && *at != nullptr; ++k, at = &(*at)->next) {
-      Run* run = *at;
-      if (run->size < size) continue;
-      *at = run->next;
-      mapped_ += run->absent;
-      list_left();
-      at_ = reinterpret_cast<char*>(run);
-      end_ = at_ + run->size;
-      touched_ = true;  // a page at a time: these are few
-      return true;
+    for (unsigned kind = run_kind(size); kind < RUN_KINDS; ++kind) {
+      Run** at = &runs_[kind];
+      for (unsigned k = 0; k < TRIED_RUNS && *at != nullptr; ++k, at = &(*at)->next) {
+        Run* run = *at;
+        if (run->size < size) continue;
+        *at = run->next;
+        mapped_ += run->absent;
+        list_left();
+        at_ = reinterpret_cast<char*>(run);
+        end_ = at_ + run->size;
+        touched_ = true;  // a page at a time: these are few
+        return true;
+      }
     }
     return false;
   }
@@ -360,7 +405,7 @@ class Pool {
 
   std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
   Block* free_[KINDS] = {};
-  Run* runs_ = nullptr;
+  Run* runs_[RUN_KINDS] = {};
   char* at_ = nullptr;
   char* end_ = nullptr;
   char* ready_ = nullptr;

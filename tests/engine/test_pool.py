@@ -64,6 +64,57 @@ def test_free_memory_goes_back_to_the_system_and_is_taken_again(compiler: Compil
     assert pool.stats()["mapped"] >= pool.stats()["taken"]
 
 
+def test_addresses_are_given_back(compiler: Compiler) -> None:
+    """REGRESSION: a process that compiled on and on reserved ever more addresses."""
+    script = """if True:
+        import gc, random, sys
+        from engine import Compiler, pool
+        from tests.engine.test_pool import schema
+        from tests.vocabularies import small_vocabulary
+
+        def reserved():
+            with open("/proc/self/status") as file:
+                return next(int(line.split()[1]) for line in file if line.startswith("VmSize"))
+
+        rng, vocabulary, kept = random.Random(1), small_vocabulary(), []
+        for number in range(60):
+            made = Compiler(vocabulary)
+            for each in range(20):
+                made.compile_json_schema(schema(number * 20 + each)).prepare(20)
+            # some live on among what is dropped
+            kept = kept[-5:] + [made] if number % 3 == 0 else kept
+            del made
+            gc.collect()
+            pool.trim()
+            if number == 20:
+                before = reserved()
+        assert reserved() - before < 32 << 10, reserved() - before
+    """
+    done = subprocess.run([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_process_without_memory_ends(compiler: Compiler) -> None:
+    """It can't go on: a vector that did not grow is a mask that is wrong."""
+    script = """if True:
+        import resource
+        from engine import Compiler
+        from tests.engine.test_pool import schema
+        from tests.vocabularies import small_vocabulary
+
+        made = Compiler(small_vocabulary())
+        with open("/proc/self/statm") as file:
+            reserved = int(file.read().split()[0]) * 4096
+        resource.setrlimit(resource.RLIMIT_AS, (reserved + (40 << 20),) * 2)
+        kept = [made.compile_json_schema(schema(number)) for number in range(2000)]
+        for compiled in kept:
+            compiled.prepare(20)
+    """
+    done = subprocess.run([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    assert done.returncode != 0
+    assert "out of memory" in done.stderr or "MemoryError" in done.stderr, done.stderr
+
+
 def test_all_modules_share_one_pool(compiler: Compiler) -> None:
     before = pool.stats()["taken"]
     kept = compiler.compile_json_schema(schema(1000))

@@ -14,6 +14,7 @@ from .keywords cimport (
 from .references cimport References
 from .shapes cimport (
     ALL, ANYTHING, ANYTHING_ONLY, Located, Numbers, Shape, listed, new_numbers, new_shape, with_evaluated,
+    without_evaluated,
 )
 
 from ...errors import LimitExceeded, SpecError
@@ -160,7 +161,10 @@ cdef class Reader(Opposites):
                 evaluated = evaluated_by(&found, where, by_contains)
                 own = own if evaluated is None else with_evaluated(own, evaluated)
             shapes = self.composition(&found, where, (own,))
-            return self.unevaluated(&found, where, shapes) if self.tracking else shapes
+            if self.tracking:
+                shapes = self.unevaluated(&found, where, shapes)
+            # what is evaluated is nobody's where nobody asks, such as below a not
+            return shapes if tracking else without_evaluated(shapes)
         finally:
             self.tracking = tracking
             del self._open[key]

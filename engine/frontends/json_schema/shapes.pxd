@@ -190,6 +190,7 @@ cdef Evaluated new_evaluated(
 cdef Shape new_shape(
     int types, tuple values, Strings strings, Numbers numbers, Arrays arrays, Objects objects, tuple refused)
 cdef Shape with_evaluated(Shape shape, Evaluated evaluated)
+cdef tuple without_evaluated(tuple shapes)
 cdef Shape listed(tuple values)
 cdef Shape meet(Shape a, Shape b, Judge judge)
 cdef Numbers meet_numbers(Numbers a, Numbers b)

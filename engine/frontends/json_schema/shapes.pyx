@@ -264,6 +264,14 @@ cdef Shape with_evaluated(Shape shape, Evaluated evaluated):
     return made
 
 
+cdef tuple without_evaluated(tuple shapes):
+    cdef Shape shape
+    for shape in shapes:
+        if shape.evaluated is not None:
+            return tuple([each if (<Shape>each).evaluated is None else with_evaluated(each, None) for each in shapes])
+    return shapes
+
+
 cdef Shape listed(tuple values):
     return new_shape(ALL, values, None, None, None, None, ())
 

@@ -89,6 +89,20 @@ def test_what_is_not_evaluated_is_what_no_other_keyword_looked_at(
     check_table(schema, good, bad)
 
 
+#: REGRESSION: what a schema below two negations evaluated counted as evaluated
+NEGATED = [
+    ({"unevaluatedItems": STRING, "not": {"not": {"unevaluatedItems": True}}}, '["a"] 1', "[1]"),
+    ({"unevaluatedProperties": STRING, "not": {"not": {"unevaluatedProperties": INTEGER}}}, "{}", '{"a":1} {"a":"x"}'),
+    ({"unevaluatedItems": STRING, "oneOf": [True, {"not": {"unevaluatedItems": True, "minItems": 1}}]}, '["a"]', "[1]"),
+    ({"unevaluatedProperties": STRING, "if": {"not": {"unevaluatedProperties": INTEGER}}, "else": {}}, '{"a":"x"}', '{"a":1}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "good", "bad"), NEGATED, ids=str)
+def test_what_is_evaluated_below_a_negation_is_nobodys(schema: Any, good: str, bad: str) -> None:
+    check_table(schema, good, bad)
+
+
 # 2019-09: contains evaluates nothing, additionalProperties and additionalItems all that is left
 OLDER = [
     ({"type": "array", "contains": {"const": 1}, "unevaluatedItems": INTEGER}, "[1] [1,2]", '[2] [1,"a"]'),
