@@ -18,6 +18,7 @@ WALKS ?= 10000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 BFCL := bfcl-eval==2026.3.23
+CHAT_TEMPLATES := llama-cpp-python==0.3.36
 
 help: ## what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,13 +117,23 @@ pictures: $(VENV)/.dev build ## draw the pictures of engine/DESIGN.md again; nee
 serve: build ## run the gateway on 127.0.0.1:8000
 	$(VENV)/bin/switchyard serve
 
-data: .data/.bfcl ## fetch the tool-calling cases that tests and benchmarks use
+data: .data/.bfcl .data/.chat_templates ## fetch the tool-calling cases and chat templates that tests and benchmarks use
 
 # Only the package's data are wanted; what it depends on would be gigabytes.
 .data/.bfcl: | $(VENV)/pyvenv.cfg
 	mkdir -p .data/wheels
 	$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --dest .data/wheels $(BFCL)
 	$(PY) -m zipfile -e .data/wheels/bfcl_eval-*.whl .data
+	@touch $@
+
+# Chat templates of many models lie in the sources of a package; the package itself is never built.
+.data/.chat_templates: | $(VENV)/pyvenv.cfg
+	mkdir -p .data/sources .data/chat_templates
+	$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --no-binary llama-cpp-python \
+	    --dest .data/sources $(CHAT_TEMPLATES)
+	tar -xzf .data/sources/llama_cpp_python-*.tar.gz -C .data/chat_templates --strip-components=5 \
+	    --wildcards '*/vendor/llama.cpp/models/templates/*.jinja'
+	rm -r .data/sources
 	@touch $@
 
 clean: ## remove what was built

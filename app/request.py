@@ -22,6 +22,8 @@ MOST_STOPS, STOP_CHARS = 4, 1000
 #: OpenAI's bound on ``messages``; here also the bound on the parts and the calls of a message, and
 #: on the tools that a choice allows. The steps that follow take time in proportion to them.
 MOST_ITEMS = 2048
+#: entries of ``chat_template_kwargs``, and characters of a name or a text in it
+MOST_VARIABLES, VARIABLE_CHARS = 32, 256
 #: names in an object whose names are all known; OpenAI has about 40 parameters
 MOST_NAMES = 100
 #: how tools may be chosen, as the service sees it
@@ -40,7 +42,6 @@ UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "modalities": (None, ["text"]),
     "moderation": (None,),
     "presence_penalty": (None, 0),
-    "reasoning_effort": (None,),
     "top_logprobs": (None, 0),
     "verbosity": (None, "medium"),
     "web_search_options": (None,),
@@ -165,6 +166,7 @@ class FromAssistant(_Lenient):
     content: Content | None = None
     refusal: str | None = None
     reasoning_content: str | None = None
+    reasoning: str | None = None
     tool_calls: Items[PastCall] | None = None
     name: str | None = None
 
@@ -284,6 +286,17 @@ Stop = Annotated[
 ]
 
 
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+#: what a chat template may be told: names and short values
+TemplateVariables = Annotated[
+    dict[
+        Annotated[str, Field(max_length=VARIABLE_CHARS)],
+        bool | int | float | Annotated[str, Field(max_length=VARIABLE_CHARS)] | None,
+    ],
+    Field(max_length=MOST_VARIABLES),
+]
+
+
 class ChatRequest(Exact):
     """One request; only fields that this server acts on, besides the two tables above."""
 
@@ -300,6 +313,8 @@ class ChatRequest(Exact):
     max_completion_tokens: int | None = Field(None, ge=1)
     max_tokens: int | None = Field(None, ge=1)
     n: int | None = Field(None, ge=1)
+    reasoning_effort: ReasoningEffort | None = None
+    chat_template_kwargs: TemplateVariables | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None
 

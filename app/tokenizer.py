@@ -10,15 +10,28 @@ Threads          ``render`` may be called from several threads at once.
 Not here         the wire syntax of tool calls (adapters.formats).
 """
 
+import inspect
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from adapters.formats import Ask, Format, FormatError, Tool, get_format
+from adapters.formats import Ask, Format, FormatError, Thought, Tool, get_format, with_thinking
 from engine import Store, Vocabulary
 
-from .errors import bad_request
+from .conversation import (
+    INSTRUCTING,
+    Messages,
+    TemplateError,
+    TemplateProfile,
+    Variables,
+    fitted,
+    marks_of,
+    profile_of,
+    thought_at_end,
+)
+from .errors import ApiError, bad_request
 
 #: one of these in a chat template tells the model family; the first that is found decides
 FAMILIES = (
@@ -33,18 +46,38 @@ FAMILIES = (
 BUILTIN_FAMILY = "hermes"
 
 Prompt = str | list[int]
-Messages = Sequence[Mapping[str, Any]]
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class Rendered(NamedTuple):
+    """A prompt, and where its end leaves the model."""
+
+    prompt: Prompt
+    thought: Thought = "free"
 
 
 class Tokenizer(Protocol):
-    """``special_texts``: of all special tokens; ``wire``: the model family's format."""
+    """``special_texts``: of all special tokens; ``wire``: the model family's format; ``profile``:
+    what its chat template shows, None without one.
+    """
 
     vocabulary: Vocabulary
     special_texts: tuple[str, ...]
     wire: Format
+    profile: TemplateProfile | None
 
-    def render(self, messages: Messages, tools: Sequence[Tool], ask: Ask) -> Prompt:
-        """The prompt, up to where the model begins to write; ``tools`` are those it is told of."""
+    def render(
+        self,
+        messages: Messages,
+        tools: Sequence[Tool],
+        ask: Ask,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Rendered:
+        """The prompt, up to where the model begins to write; ``tools`` are those it is told of.
+
+        ``variables``: what the request sets for the chat template, such as ``enable_thinking``;
+        those that it does not read are left out.
+        """
         ...
 
 
@@ -66,6 +99,8 @@ def load_tokenizer(source: str | None, family: str, store: Store | None = None) 
 class BuiltinTokenizer:
     """The noise worker's own vocabulary."""
 
+    profile: TemplateProfile | None = None
+
     def __init__(self, family: str = "auto") -> None:
         from adapters.workers import noise_vocabulary
 
@@ -80,8 +115,14 @@ class BuiltinTokenizer:
         self.special_texts = tuple(built_in.special)
         check_fit(self.wire, self.special_texts)
 
-    def render(self, messages: Messages, tools: Sequence[Tool], ask: Ask) -> Prompt:
-        return render_plain(self.wire, messages, tools, ask)
+    def render(
+        self,
+        messages: Messages,
+        tools: Sequence[Tool],
+        ask: Ask,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Rendered:
+        return Rendered(render_plain(self.wire, messages, tools, ask))
 
 
 class HuggingFaceTokenizer:
@@ -89,41 +130,103 @@ class HuggingFaceTokenizer:
 
     def __init__(self, source: str, family: str = "auto", store: Store | None = None) -> None:
         tokenizer = _pretrained(source)
-        template = getattr(tokenizer, "chat_template", None)
-        self.wire = get_format(guess_family(template) if family == "auto" else family)
+        template = template_text(getattr(tokenizer, "chat_template", None))
+        if family == "auto":
+            family = guess_family(template, tokenizer.get_added_vocab())
+        self.wire = get_format(family)
         stops = stop_ids(tokenizer, self.wire.stop_texts)
         self.vocabulary = Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops, store=store)
         tokens = self.vocabulary.tokens
         texts = (tokens[number].decode() for number in self.vocabulary.special_token_ids)
         self.special_texts = tuple(text for text in texts if text)
         self._tokenizer: Any = tokenizer
-        self._has_template = bool(template)
+        self._template = ChatTemplate(tokenizer, template) if template else None
+        self.profile = profile_of(self._template) if self._template else None
+        self._marks = marks_of(template, self.special_texts)
+        if self._marks is not None:
+            self.wire = with_thinking(self.wire, self._marks)
         check_fit(self.wire, self.special_texts)
 
-    def render(self, messages: Messages, tools: Sequence[Tool], ask: Ask) -> Prompt:
-        if self._has_template:
-            text = self._templated(messages, tools)
-        else:
+    def render(
+        self,
+        messages: Messages,
+        tools: Sequence[Tool],
+        ask: Ask,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Rendered:
+        if self._template is None or self.profile is None:
             text = render_plain(self.wire, messages, tools, ask)
+        else:
+            text = self._templated(self._template, self.profile, messages, tools, ask, variables)
         # the text already holds every special token, the one at the start included
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
-        return ids
+        return Rendered(ids, thought_at_end(text, self._marks))
 
-    def _templated(self, messages: Messages, tools: Sequence[Tool]) -> str:
-        from jinja2 import TemplateError
+    def _templated(
+        self,
+        template: "ChatTemplate",
+        profile: TemplateProfile,
+        messages: Messages,
+        tools: Sequence[Tool],
+        ask: Ask,
+        variables: Mapping[str, Any] | None,
+    ) -> str:
+        instructions = self.wire.instructions(() if profile.tools else tools, ask.response_schema)
+        said = fitted(messages, profile, instructions=instructions, as_text=self.wire.as_text)
+        shown: list[dict[str, Any]] | None = None
+        if profile.tools and tools:
+            shown = [as_function(tool) for tool in tools]
+        elif profile.no_tools == "empty":
+            shown = []
+        try:
+            text = template(said, shown, variables or {})
+        except TemplateError as error:
+            raise _refused(f"refuses these messages: {error}") from None
+        for message in said:
+            # some templates show a system message only beside a user's at the end
+            if message["role"] in INSTRUCTING and message["content"].strip() not in text:
+                raise _refused("drops the system message in this conversation")
+        return text
 
+
+def _refused(what: str) -> ApiError:
+    return bad_request(f"The model's chat template {what}.", "messages", "refused_by_template")
+
+
+class ChatTemplate:
+    """A tokenizer's chat template at work, see conversation.Render."""
+
+    def __init__(self, tokenizer: Any, source: str) -> None:
+        self._tokenizer = tokenizer
+        self._reads = _variables_of(source) - {"messages", *tokenizer.special_tokens_map}
+
+    def __call__(
+        self, messages: Messages, tools: Sequence[Any] | None, variables: Variables
+    ) -> str:
+        known = {name: value for name, value in variables.items() if name in self._reads}
         try:
             text: str = self._tokenizer.apply_chat_template(
-                [with_parsed_calls(message) for message in messages],
-                tools=[as_function(tool) for tool in tools] or None,
-                add_generation_prompt=True,
-                tokenize=False,
+                list(messages), tools=tools, add_generation_prompt=True, tokenize=False, **known
             )
-        except TemplateError as error:
-            raise bad_request(
-                f"The model's chat template refuses these messages: {error}", "messages"
-            ) from None
+        except Exception as error:
+            # a template is a program: it raises whatever a program may raise
+            raise TemplateError(str(error)) from error
         return text
+
+
+def template_text(template: object) -> str:
+    """A template's source; of several ones all, as JSON."""
+    if template is None or isinstance(template, str):
+        return template or ""
+    return json.dumps(template, default=str)
+
+
+def _variables_of(source: str) -> frozenset[str]:
+    """What a request may set: names that stand in the template, but for those that are given."""
+    from transformers import PreTrainedTokenizerBase
+
+    given = inspect.signature(PreTrainedTokenizerBase.apply_chat_template).parameters
+    return frozenset(_NAME.findall(source)) - given.keys()
 
 
 def _pretrained(source: str) -> Any:
@@ -159,10 +262,15 @@ def stop_ids(tokenizer: Any, texts: Sequence[str]) -> list[int]:
     return sorted(ids)
 
 
-def guess_family(template: object) -> str:
-    """The format whose marks stand in a chat template; "plain" if none does."""
-    text = template if isinstance(template, str) else json.dumps(template, default=str)
-    return next((family for mark, family in FAMILIES if mark in text), "plain")
+def guess_family(template: str, special_texts: Collection[str]) -> str:
+    """The format whose marks stand in a chat template, and whose tokens the vocabulary has; "plain"
+    if there is none.
+    """
+    for mark, family in FAMILIES:
+        own = get_format(family).own_tokens
+        if mark in template and all(text in special_texts for text in own):
+            return family
+    return "plain"
 
 
 def render_plain(wire: Format, messages: Messages, tools: Sequence[Tool], ask: Ask) -> str:
@@ -181,24 +289,3 @@ def as_function(tool: Tool) -> dict[str, Any]:
         "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
     }
     return {"type": "function", "function": function}
-
-
-def with_parsed_calls(message: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Past calls with arguments as objects, where they are: templates write the JSON."""
-    if not message.get("tool_calls"):
-        return message
-    calls = []
-    for call in message["tool_calls"]:
-        function = call["function"]
-        arguments = _parsed(function["arguments"])
-        calls.append({**call, "function": {**function, "arguments": arguments}})
-    return {**message, "tool_calls": calls}
-
-
-def _parsed(arguments: str) -> Any:
-    """The object that a call's arguments are; text that is none (a call cut off) stays text."""
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments
-    return value if isinstance(value, dict) else arguments

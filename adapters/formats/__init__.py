@@ -6,14 +6,19 @@ plan.reader()           turns the engine's events into deltas
 plan.blame(pointer)     the place of the request behind a place of the spec
 """
 
+from dataclasses import replace
+
 from .base import (
     Ask,
     ContentDelta,
     Delta,
+    Effort,
     Format,
     FormatError,
     Message,
     ReasoningDelta,
+    Thinking,
+    Thought,
     Tool,
     ToolArguments,
     ToolStart,
@@ -25,24 +30,29 @@ from .llama3 import LLAMA3_FUNCTION, LLAMA3_JSON
 from .plain import PLAIN
 from .plan import Plan
 from .reader import Reader
+from .tags import TagFamily
 
 __all__ = [
     "FORMATS",
     "Ask",
     "ContentDelta",
     "Delta",
+    "Effort",
     "Format",
     "FormatError",
     "Message",
     "Plan",
     "Reader",
     "ReasoningDelta",
+    "Thinking",
+    "Thought",
     "Tool",
     "ToolArguments",
     "ToolStart",
     "for_own_engine",
     "for_reading_stock",
     "get_format",
+    "with_thinking",
 ]
 
 #: the formats by name, and one other name
@@ -66,3 +76,8 @@ def get_format(name: str) -> Format:
         return FORMATS[name]
     except KeyError:
         raise ValueError(f"no format {name!r}; there are {', '.join(FORMATS)}") from None
+
+
+def with_thinking(wire: Format, marks: Thinking) -> Format:
+    """The same format for a model that thinks between these marks; Harmony has marks of its own."""
+    return replace(wire, thinking=marks) if isinstance(wire, TagFamily) else wire

@@ -23,6 +23,10 @@ Message = Mapping[str, Any]
 ToolChoice = Literal["auto", "none", "required", "named"]
 #: "auto": the model may think first, in its family's own way; "off": it can't
 Reasoning = Literal["auto", "off"]
+#: where the prompt leaves the model: inside a thought, behind one, or free to begin one
+Thought = Literal["free", "open", "closed"]
+#: how much a model is asked to think, for families that are told
+Effort = Literal["low", "medium", "high"]
 
 
 class FormatError(ValueError):
@@ -53,6 +57,18 @@ class Tool:
     strict: bool | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Thinking:
+    """How thoughts stand in an answer: ``begin`` text ``end``, and the line feeds beside these
+    marks (see reader.Layout).
+    """
+
+    begin: str
+    end: str
+    inner_newlines: int
+    outer_newlines: int
+
+
 @dataclass(frozen=True)
 class Ask:
     """The part of a request that decides what the answer may look like.
@@ -60,6 +76,7 @@ class Ask:
     ``tool_name``        the tool of tool_choice "named".
     ``response_schema``  JSON Schema of the content; None: free text; json_object is {"type":
                          "object"}.
+    ``thought``          where the prompt ends: the answer begins there.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -68,6 +85,8 @@ class Ask:
     parallel_tool_calls: bool = True
     response_schema: Mapping[str, Any] | bool | None = None
     reasoning: Reasoning = "auto"
+    thought: Thought = "free"
+    effort: Effort | None = None
 
 
 @dataclass(frozen=True)
@@ -128,5 +147,17 @@ class Format(Protocol):
 
         Raises:
             FormatError: a message of a shape this format can't show.
+        """
+        ...
+
+    def instructions(self, tools: Sequence[Tool], schema: Any) -> str:
+        """What a system message says of ``tools`` and of a response ``schema`` (None: none), for a
+        chat template that shows neither; "" if there is nothing to say.
+        """
+        ...
+
+    def as_text(self, message: Message) -> str | None:
+        """A past answer with calls, or a tool's result, as the model would read it in text, for a
+        chat template that shows neither; None: this format has no such text.
         """
         ...

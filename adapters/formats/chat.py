@@ -135,16 +135,10 @@ def render_chat(
     """The whole prompt, ending where the assistant's next turn begins."""
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    system = [turn.text for turn in turns[:first]]
-    if tools:
-        system.append(
-            _filled(chat.tools, "{tools}", chat.tool_separator.join(map(chat.tool, tools)))
-        )
-    if schema is not None:
-        system.append(_filled(chat.schema, "{schema}", compact(schema)))
+    system = [*(turn.text for turn in turns[:first]), *offers(chat, tools, schema)]
     blocks = [("system", "\n\n".join(system))] if system else []
     for number, turn in enumerate(turns[first:], first):
-        text = _turn_text(chat, call_text, turn)
+        text = turn_text(chat, call_text, turn)
         if chat.results_together and turn.role == "tool" and turns[number - 1].role == "tool":
             text = f"{blocks.pop()[1]}\n{text}"
         blocks.append((turn.role, text))
@@ -155,7 +149,19 @@ def render_chat(
     )
 
 
-def _turn_text(chat: Chat, call_text: Callable[[str, str], str], turn: Turn) -> str:
+def offers(chat: Chat, tools: Sequence[Tool], schema: Any) -> list[str]:
+    """The blocks that offer tools and ask for JSON, as far as there are any."""
+    found = []
+    if tools:
+        shown = chat.tool_separator.join(map(chat.tool, tools))
+        found.append(_filled(chat.tools, "{tools}", shown))
+    if schema is not None:
+        found.append(_filled(chat.schema, "{schema}", compact(schema)))
+    return found
+
+
+def turn_text(chat: Chat, call_text: Callable[[str, str], str], turn: Turn) -> str:
+    """What stands between a turn's marks."""
     if turn.role == "tool":
         return _filled(chat.result, "{text}", turn.text)
     calls = chat.between_calls.join(call_text(call.name, call.arguments) for call in turn.calls)

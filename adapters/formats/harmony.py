@@ -22,9 +22,10 @@ Not here    the prompt (harmony_prompt.py).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from .base import Ask, FormatError, Message, Tool
-from .harmony_prompt import render_harmony
+from .harmony_prompt import developer_text, render_harmony
 from .parts import (
     CONTENT,
     REASONING,
@@ -80,6 +81,14 @@ class Harmony:
     def render(self, messages: Sequence[Message], tools: Sequence[Tool], ask: Ask) -> str:
         """See base.Format."""
         return render_harmony(messages, tools, ask)
+
+    def instructions(self, tools: Sequence[Tool], schema: Any) -> str:
+        """See base.Format."""
+        return developer_text([], tools, schema)
+
+    def as_text(self, message: Message) -> str | None:
+        """See base.Format: calls are messages of their own here."""
+        return None
 
 
 HARMONY = Harmony()

@@ -29,8 +29,9 @@ def render_harmony(messages: Sequence[Message], tools: Sequence[Tool], ask: Ask)
     """The whole prompt, ending with <|start|>assistant."""
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    system = _SYSTEM.replace("{effort}", _EFFORT[ask.reasoning]) + (_TOOL_CHANNEL if tools else "")
-    developer = _developer([turn.text for turn in turns[:first]], tools, ask.response_schema)
+    effort = ask.effort or _EFFORT[ask.reasoning]
+    system = _SYSTEM.replace("{effort}", effort) + (_TOOL_CHANNEL if tools else "")
+    developer = developer_text([turn.text for turn in turns[:first]], tools, ask.response_schema)
     finals = [n for n, turn in enumerate(turns) if turn.role == "assistant" and not turn.calls]
     last_final = max(finals, default=-1)
     return (
@@ -48,7 +49,8 @@ def _message(author: str, header: str, text: str, end: str = "<|end|>") -> str:
     return f"<|start|>{author}{header}<|message|>{text}{end}"
 
 
-def _developer(instructions: list[str], tools: Sequence[Tool], schema: Any) -> str:
+def developer_text(instructions: list[str], tools: Sequence[Tool], schema: Any) -> str:
+    """The text of a developer message; "" if there is nothing to say."""
     blocks = []
     if instructions:
         blocks.append("# Instructions\n\n" + "\n\n".join(instructions))
@@ -61,7 +63,7 @@ def _developer(instructions: list[str], tools: Sequence[Tool], schema: Any) -> s
 
 def _turn(turn: Turn, *, thinks: bool) -> str:
     if turn.role == "system":
-        return _message("developer", "", _developer([turn.text], (), None))
+        return _message("developer", "", developer_text([turn.text], (), None))
     if turn.role == "user":
         return _message("user", "", turn.text)
     if turn.role == "tool":

@@ -7,8 +7,9 @@ Reasoning may come first and is optional. Whether <think> and <tool_call> are sp
 on the model; nothing here does.
 """
 
+from .base import Thinking
 from .chat import Chat
-from .tags import TagFamily, Thinking
+from .tags import TagFamily
 
 HERMES = TagFamily(
     name="hermes",

@@ -18,9 +18,10 @@ Not here    the families (plain.py, hermes.py, llama3.py), prompts (chat.py).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from .base import Ask, Message, Tool
-from .chat import Chat, render_chat
+from .base import Ask, Message, Thinking, Tool
+from .chat import Chat, offers, read_turns, render_chat, turn_text
 from .parts import (
     CONTENT,
     REASONING,
@@ -49,16 +50,6 @@ from .plan import (
     unwritable,
 )
 from .reader import Layout
-
-
-@dataclass(frozen=True, kw_only=True)
-class Thinking:
-    """``begin`` text ``end``, and the line feeds beside these marks (see reader.Layout)."""
-
-    begin: str
-    end: str
-    inner_newlines: int
-    outer_newlines: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +87,15 @@ class TagFamily:
     def render(self, messages: Sequence[Message], tools: Sequence[Tool], ask: Ask) -> str:
         """See base.Format."""
         return render_chat(self.chat, self.call_text, messages, tools, ask.response_schema)
+
+    def instructions(self, tools: Sequence[Tool], schema: Any) -> str:
+        """See base.Format."""
+        return "\n\n".join(offers(self.chat, tools, schema))
+
+    def as_text(self, message: Message) -> str:
+        """See base.Format."""
+        (turn,) = read_turns([message])
+        return turn_text(self.chat, self.call_text, turn)
 
     def call_text(self, name: str, arguments: str) -> str:
         """A whole call, as history shows it."""
@@ -139,14 +139,18 @@ class TagFamily:
     # -- reasoning ---------------------------------------------------------------------------------
     def _thoughtful(self, ask: Ask, special_texts: Sequence[str], answer: Part) -> Part:
         marks = self.thinking
-        if marks is None or ask.reasoning == "off":
+        is_open = ask.thought == "open"
+        if marks is None or ask.thought == "closed" or (ask.reasoning == "off" and not is_open):
             return answer
         inside = any_text(REASONING, self._excludes(special_texts))
-        thought = tag(marks.begin, inside, marks.end, THOUGHT)
+        if ask.reasoning == "off":
+            # the prompt opened it: it ends at once
+            inside = const("")
+        thought = tag("" if is_open else marks.begin, inside, marks.end, THOUGHT)
         if answer.role is not CONTENT or "json_schema" in answer.fields:
             # free text takes the line feeds behind the mark itself, and the reader drops them
             thought = sequence(thought, regex(f"\\n{{0,{marks.outer_newlines}}}"))
-        return sequence(optional(thought), answer)
+        return sequence(thought if is_open else optional(thought), answer)
 
     # -- marks -------------------------------------------------------------------------------------
     def _triggers(self) -> list[str]:

@@ -9,10 +9,10 @@ Representation   an Asking is the Ask for the format, all tools that the prompt 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from adapters.formats import Ask, Tool
+from adapters.formats import Ask, Effort, Thought, Tool
 
 from ..errors import ApiError, bad_request
 from ..request import (
@@ -27,6 +27,14 @@ from ..request import (
 from .conversation import mentions_json
 from .strict import check_strict
 
+#: OpenAI's names for how much a model thinks, in the three that Harmony knows
+_EFFORTS: Mapping[str, Effort] = {
+    "minimal": "low",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "high",
+}
 _TOOL_NUMBER = re.compile(r"\Atools\[(\d+)\]")
 
 
@@ -58,7 +66,7 @@ def make_asking(
     """Raises ApiError 400 that names the place."""
     definitions = request.tools or []
     _check_tools(definitions, max_tools)
-    if request.parallel_tool_calls is not None and not definitions:
+    if request.parallel_tool_calls is not None and request.tools is None:
         raise bad_request(
             "Invalid value for 'parallel_tool_calls': only allowed when 'tools' are specified.",
             "parallel_tool_calls",
@@ -73,7 +81,8 @@ def make_asking(
         tool_name=name,
         parallel_tool_calls=request.parallel_tool_calls is not False,
         response_schema=_response_schema(request),
-        reasoning="auto" if reasons else "off",
+        reasoning="auto" if reasons and request.reasoning_effort != "none" else "off",
+        effort=_EFFORTS.get(request.reasoning_effort or ""),
     )
     wanted = request.response_format
     is_strict = isinstance(wanted, JsonSchemaFormat) and bool(wanted.json_schema.strict)
@@ -145,6 +154,8 @@ def _choice(request: ChatRequest, names: list[str]) -> tuple[ToolMode, str | Non
     if choice is None:
         return "auto", None, every
     if not names:
+        if request.tools is not None and choice in ("auto", "none"):
+            return choice, None, every
         raise bad_request(
             "Invalid value for 'tool_choice': it is only allowed when 'tools' are specified.",
             "tool_choice",
@@ -176,3 +187,25 @@ def _unknown_tool(name: str, param: str) -> ApiError:
     return bad_request(
         f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param, "invalid_value"
     )
+
+
+def template_variables(request: ChatRequest, ask: Ask) -> dict[str, Any]:
+    """What the request sets for a chat template: its own ``chat_template_kwargs`` come last."""
+    variables: dict[str, Any] = {}
+    if ask.reasoning == "off":
+        variables = {"enable_thinking": False, "thinking": False}
+    elif request.reasoning_effort is not None:
+        variables = {"enable_thinking": True, "thinking": True}
+    if ask.effort is not None:
+        variables["reasoning_effort"] = ask.effort
+    return variables | dict(request.chat_template_kwargs or {})
+
+
+def behind_prompt(asking: Asking, thought: Thought, *, one_call: bool) -> Asking:
+    """The asking of an answer that begins where its prompt ends; ``one_call``: the chat template
+    shows one call a turn.
+    """
+    ask = replace(asking.ask, thought=thought)
+    if one_call:
+        ask = replace(ask, parallel_tool_calls=False)
+    return replace(asking, ask=ask)

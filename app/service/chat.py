@@ -31,7 +31,7 @@ from ..settings import Settings
 from ..streaming import DONE, event
 from ..tokenizer import Prompt, Tokenizer
 from .answers import ChoiceStream, Head, Message, choice, finish_reason, usage
-from .asking import Asking, make_asking
+from .asking import Asking, behind_prompt, make_asking, template_variables
 from .choice import Deltas, Ended, Item, read_choice
 from .conversation import check_order, plain_messages
 from .faults import Faults
@@ -147,8 +147,15 @@ class ChatService:
             openai_rules=self._settings.strict_profile == "openai",
             reasons=self._settings.reasons,
         )
-        messages = plain_messages(request)
-        return asking, self._tokenizer.render(messages, asking.shown, asking.ask)
+        rendered = self._tokenizer.render(
+            plain_messages(request),
+            asking.shown,
+            asking.ask,
+            template_variables(request, asking.ask),
+        )
+        profile = self._tokenizer.profile
+        one_call = profile is not None and profile.calls and not profile.parallel_calls
+        return behind_prompt(asking, rendered.thought, one_call=one_call), rendered.prompt
 
     def _choice(self, prepared: Prepared, number: int) -> AsyncGenerator[Item, None]:
         sampling, planned = prepared.sampling, prepared.planned

@@ -35,7 +35,10 @@ def check_order(messages: Sequence[Message]) -> None:
 
 
 def _check_assistant(at: int, message: FromAssistant) -> None:
-    if message.content is None and not message.tool_calls and message.refusal is None:
+    thought = message.reasoning_content or message.reasoning
+    if message.content is None and not (
+        message.tool_calls or thought or message.refusal is not None
+    ):
         raise bad_request(
             f"Invalid value for 'messages[{at}].content': expected a string, got null.",
             f"messages[{at}].content",
@@ -101,8 +104,8 @@ def _plain(message: Message) -> dict[str, Any]:
             plain["content"] = message.refusal
         if message.tool_calls:
             plain["tool_calls"] = [_plain_call(call) for call in message.tool_calls]
-        if message.reasoning_content:
-            plain["reasoning_content"] = message.reasoning_content
+        if thought := message.reasoning_content or message.reasoning:
+            plain["reasoning_content"] = thought
     if not isinstance(message, FromTool) and message.name:
         plain["name"] = message.name
     return plain

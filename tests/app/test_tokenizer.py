@@ -1,6 +1,5 @@
 """Tokenizers: the built-in one, and Hugging Face folders with and without a chat template."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from adapters.formats import Ask, Tool, get_format
+from adapters.formats import FORMATS, Ask, Tool, get_format
 from app.composition import build
 from app.errors import ApiError
 from app.metrics import Metrics
@@ -18,12 +17,12 @@ from app.tokenizer import (
     HuggingFaceTokenizer,
     guess_family,
     load_tokenizer,
-    with_parsed_calls,
+    template_text,
 )
 from cache import MemoryStore
 
 TEMPLATE = (
-    "{% if messages[0].role == 'system' %}{{ raise_exception('no system here') }}{% endif %}"
+    "{% if 'forbidden' in messages[0].content %}{{ raise_exception('not this') }}{% endif %}"
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content or '' }}"
     "{% for c in m.tool_calls or [] %}<tool_call>{{ c.function.arguments | tojson }}</tool_call>"
     "{% endfor %}<|im_end|>\n{% endfor %}"
@@ -57,7 +56,7 @@ def test_the_builtin_tokenizer_renders_with_its_format():
     tokenizer = load_tokenizer(None, "auto")
     assert isinstance(tokenizer, BuiltinTokenizer)
     prompt = tokenizer.render(USER, (), Ask())
-    assert prompt == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
+    assert prompt.prompt == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
     assert tokenizer.vocabulary.stop_token_ids
 
 
@@ -81,7 +80,7 @@ def test_a_chat_template_makes_the_prompt(tmp_path: Path):
     arguments = {"name": "f", "arguments": '{"on": true}'}
     call = {"id": "a", "type": "function", "function": arguments}
     messages = [*USER, {"role": "assistant", "content": None, "tool_calls": [call]}]
-    assert text_of(tokenizer, tokenizer.render(messages, tools, Ask(tools))) == (
+    assert text_of(tokenizer, tokenizer.render(messages, tools, Ask(tools)).prompt) == (
         "<|im_start|>user\nhi<|im_end|>\n"
         '<|im_start|>assistant\n<tool_call>{"on": true}</tool_call><|im_end|>\n'
         "set_light,set_alarm<|im_start|>assistant\n"
@@ -97,14 +96,14 @@ def test_the_order_of_the_tokens_is_kept_in_the_store(tmp_path: Path):
 def test_what_a_template_refuses_is_the_clients_mistake(tmp_path: Path):
     tokenizer = HuggingFaceTokenizer(folder(tmp_path, TEMPLATE))
     with pytest.raises(ApiError) as caught:
-        tokenizer.render([{"role": "system", "content": "x"}], (), Ask())
+        tokenizer.render([{"role": "user", "content": "forbidden"}], (), Ask())
     assert (caught.value.status, caught.value.param) == (400, "messages")
-    assert "no system here" in caught.value.message
+    assert "not this" in caught.value.message
 
 
 def test_without_a_template_the_format_makes_the_prompt(tmp_path: Path):
     tokenizer = HuggingFaceTokenizer(folder(tmp_path, None), "hermes")
-    text = text_of(tokenizer, tokenizer.render(USER, (), Ask()))
+    text = text_of(tokenizer, tokenizer.render(USER, (), Ask()).prompt)
     assert text == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
 
 
@@ -133,15 +132,6 @@ def test_noise_can_speak_a_real_models_vocabulary(tmp_path: Path):
     ],
 )
 def test_a_template_tells_the_family(template: object, family: str):
-    assert guess_family(template) == family
-
-
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [('{"a": 1}', {"a": 1}), ('{"a": ', '{"a": '), ("[1]", "[1]"), ("[" * 9000, "[" * 9000)],
-)
-def test_past_arguments_are_objects_where_they_are_whole(arguments: str, shown: Any):
-    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}}
-    message = with_parsed_calls({"role": "assistant", "tool_calls": [call]})
-    assert message["tool_calls"][0]["function"]["arguments"] == shown
-    assert json.loads(json.dumps(call))["function"]["arguments"] == arguments
+    every = {text for each in FORMATS.values() for text in each.own_tokens}
+    assert guess_family(template_text(template), every) == family
+    assert guess_family(template_text(template), ()) in ("plain", "llama3_function")

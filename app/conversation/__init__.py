@@ -1,0 +1,23 @@
+"""Messages in the words of a model's chat template.
+
+A template is asked once what it can show (``profile_of``); each conversation is then written so
+that this template shows all of it (``fitted``), or refused with the message named.
+"""
+
+from .fitting import INSTRUCTING, fitted
+from .profile import Messages, Render, TemplateError, TemplateProfile, Tools, Variables, profile_of
+from .thinking import marks_of, thought_at_end
+
+__all__ = [
+    "INSTRUCTING",
+    "Messages",
+    "Render",
+    "TemplateError",
+    "TemplateProfile",
+    "Tools",
+    "Variables",
+    "fitted",
+    "marks_of",
+    "profile_of",
+    "thought_at_end",
+]

@@ -1,0 +1,247 @@
+"""A conversation, written so that one chat template shows all of it.
+
+    developer, several system messages   one system message in front; where the template knows no
+                                         system message, the beginning of the first user's
+    roles that must take turns           neighbours of one role become one message
+    null content                         empty text; an answer without any goes, where need be
+    ids of calls                         the template's kind, the same for a call and its result
+    arguments                            an object or JSON text, as the template wants them
+    parallel calls, text beside a call   one message after the other, where the template shows
+                                         only one of them
+    calls and results                    text as the format writes it, where the template shows none
+    what else the model must be told     at the end of the system message
+
+Invariants       I1 the text of every message stands in what comes out, in the client's order but
+                 for instructions, which all come first where they can't stand elsewhere. I2 equal
+                 conversations give equal messages. I3 the client's messages are never changed.
+Not here         what must follow what (service.conversation), the template (tokenizer).
+"""
+
+import json
+import string
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from ..errors import bad_request
+from .profile import Messages, TemplateProfile
+
+_ALPHABET = string.ascii_letters + string.digits
+_ID_LENGTH = 9
+INSTRUCTING = ("system", "developer")
+
+Message = dict[str, Any]
+AsText = Callable[[Mapping[str, Any]], str | None]
+
+
+def fitted(
+    messages: Messages,
+    profile: TemplateProfile,
+    *,
+    instructions: str = "",
+    as_text: AsText = lambda _: None,
+) -> list[Message]:
+    """The messages for a template with this profile; those of a client as ``plain_messages`` has
+    them.
+
+    ``instructions``: what else the system message says. ``as_text``: an answer with calls, or a
+    result, as text; None: there is no such text.
+
+    Raises:
+        ApiError: 400 that names the message: this template can't show it.
+    """
+    named = _with_names(messages)
+    shown = [_fitted_message(at, each, profile, as_text) for at, each in enumerate(named)]
+    if instructions:
+        _instruct(shown, instructions)
+    if profile.ids == "nine":
+        _rename_calls(shown)
+    spread: list[Message] = []
+    for at, message in enumerate(shown):
+        spread += _apart(at, message, shown, profile)
+    ordered = _with_instructions(spread, profile)
+    return ordered if profile.in_a_row else _merged(ordered)
+
+
+def _with_names(messages: Messages) -> list[Message]:
+    """Copies in which a result has the name of the tool that it comes from."""
+    names: dict[str, str] = {}
+    copies = []
+    for message in messages:
+        copy = dict(message)
+        for call in copy.get("tool_calls") or ():
+            names[call["id"]] = call["function"]["name"]
+        if copy["role"] == "tool":
+            copy.setdefault("name", names.get(copy.get("tool_call_id", ""), ""))
+        copies.append(copy)
+    return copies
+
+
+# -- one message -----------------------------------------------------------------------------------
+
+
+def _fitted_message(
+    at: int, message: Message, profile: TemplateProfile, as_text: AsText
+) -> Message:
+    if not profile.calls and (message.get("tool_calls") or message["role"] == "tool"):
+        return _in_words(at, message, as_text)
+    if message["content"] is None:
+        message["content"] = ""
+    if message["role"] == "developer" and not profile.developer:
+        message["role"] = "system"
+    thought = message.pop("reasoning_content", None)
+    if thought:
+        # where a template shows none, it would not show it under any name
+        message[profile.reasoning or "reasoning_content"] = thought
+    if message.get("tool_calls"):
+        message["tool_calls"] = [_fitted_call(call, profile) for call in message["tool_calls"]]
+    return message
+
+
+def _in_words(at: int, message: Message, as_text: AsText) -> Message:
+    is_result = message["role"] == "tool"
+    text = as_text(message)
+    if text is None:
+        field, what = ("role", "results") if is_result else ("tool_calls", "calls")
+        raise _unshown(at, field, f"shows no tool {what}")
+    return {"role": "user" if is_result else "assistant", "content": text}
+
+
+def _fitted_call(call: Mapping[str, Any], profile: TemplateProfile) -> Message:
+    function = call["function"]
+    arguments: Any = function["arguments"]
+    if profile.arguments == "object":
+        arguments = _parsed(arguments)
+    return {**call, "function": {**function, "arguments": arguments}}
+
+
+def _parsed(arguments: str) -> dict[str, Any] | str:
+    """The object that a call's arguments are; text that is none (a call cut off) stays text."""
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return arguments
+    return value if isinstance(value, dict) else arguments
+
+
+def _unshown(at: int, field: str, what: str) -> Exception:
+    place = f"messages[{at}].{field}"
+    message = f"Invalid value for '{place}': this model's chat template {what}."
+    return bad_request(message, place, "unsupported_by_template")
+
+
+def _rename_calls(messages: Iterable[Message]) -> None:
+    """Ids of nine letters and digits; within a conversation no two calls share one."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+
+    def renamed(old: str) -> str:
+        if old not in names:
+            names[old] = _short_id(old, taken)
+            taken.add(names[old])
+        return names[old]
+
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            # a later turn may use an id again: it is another call
+            names.pop(call["id"], None)
+            call["id"] = renamed(call["id"])
+        if message["role"] == "tool":
+            message["tool_call_id"] = renamed(message["tool_call_id"])
+
+
+def _short_id(text: str, taken: set[str]) -> str:
+    if len(text) == _ID_LENGTH and text not in taken and set(text) <= set(_ALPHABET):
+        return text
+    number, salt = 0, 0
+    while True:
+        number = int.from_bytes(sha256(f"{salt}/{text}".encode("utf-8", "surrogatepass")).digest())
+        letters = ""
+        for _ in range(_ID_LENGTH):
+            number, digit = divmod(number, len(_ALPHABET))
+            letters += _ALPHABET[digit]
+        if letters not in taken:
+            return letters
+        salt += 1
+
+
+# -- several messages ------------------------------------------------------------------------------
+
+
+def _apart(
+    at: int, message: Message, messages: Sequence[Message], profile: TemplateProfile
+) -> list[Message]:
+    """The message, as several where the template would drop a part of it."""
+    calls = message.get("tool_calls") or []
+    if message["role"] == "tool" and not profile.parallel_calls:
+        # it stands behind its call
+        return []
+    is_empty = message["role"] == "assistant" and not calls and not message["content"]
+    if is_empty and not profile.empty_answers:
+        return []
+    found = [message]
+    if calls and message["content"] and profile.text_beside_calls != "beside":
+        if profile.text_beside_calls == "no":
+            raise _unshown(at, "content", "shows no text beside tool calls")
+        said = {k: v for k, v in message.items() if k != "tool_calls"}
+        found = [said, {"role": "assistant", "content": "", "tool_calls": calls}]
+    if profile.parallel_calls or not calls:
+        return found
+    results = {each["tool_call_id"]: each for each in _results_behind(at, messages)}
+    last = found.pop()
+    for number, call in enumerate(calls):
+        first = last if number == 0 else {"role": "assistant", "content": ""}
+        found.append({**first, "tool_calls": [call]})
+        found.append(results[call["id"]])
+    return found
+
+
+def _results_behind(at: int, messages: Sequence[Message]) -> Iterable[Message]:
+    for message in messages[at + 1 :]:
+        if message["role"] != "tool":
+            return
+        yield message
+
+
+def _with_instructions(messages: Sequence[Message], profile: TemplateProfile) -> list[Message]:
+    """System messages where the template shows them."""
+    instructing = [n for n, each in enumerate(messages) if each["role"] in INSTRUCTING]
+    leading = next((n for n in range(len(messages)) if n not in instructing), len(messages))
+    fits = profile.system and (len(instructing) < 2 or profile.systems)
+    if not instructing or (fits and (len(instructing) == leading or profile.late_system)):
+        return list(messages)
+    text = "\n\n".join(messages[n]["content"] for n in instructing)
+    others = [each for each in messages if each["role"] not in INSTRUCTING]
+    if profile.system:
+        return [{**messages[instructing[0]], "content": text}, *others]
+    if others and others[0]["role"] == "user":
+        first = {**others[0], "content": f"{text}\n\n{others[0]['content']}"}
+        return [first, *others[1:]]
+    return [{"role": "user", "content": text}, *others]
+
+
+def _instruct(messages: list[Message], text: str) -> None:
+    """Adds to the last of the instructions in front, or puts them there."""
+    last = -1
+    while last + 1 < len(messages) and messages[last + 1]["role"] in INSTRUCTING:
+        last += 1
+    if last < 0:
+        messages.insert(0, {"role": "system", "content": text})
+    else:
+        parts = [part for part in (messages[last]["content"], text) if part]
+        messages[last] = {**messages[last], "content": "\n\n".join(parts)}
+
+
+def _merged(messages: Iterable[Message]) -> list[Message]:
+    """Neighbours of one role as one message; results of tools stay what they are."""
+    found: list[Message] = []
+    for message in messages:
+        last = found[-1] if found else None
+        if last is None or last["role"] != message["role"] or message["role"] == "tool":
+            found.append(message)
+        elif not last.get("tool_calls") and not message.get("tool_calls"):
+            texts = [text for text in (last["content"], message["content"]) if text]
+            found[-1] = {**last, **message, "content": "\n\n".join(texts)}
+        else:
+            found.append(message)
+    return found

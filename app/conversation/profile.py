@@ -1,0 +1,189 @@
+"""What a chat template can show, found by rendering short conversations with it.
+
+A template is a program: nobody can tell from its text which roles it drops, or which ids it
+refuses. So it is run. Each text of a probe is a word that occurs nowhere else; what is not in the
+prompt was dropped, and a template that raises refuses the conversation.
+
+Representation   a TemplateProfile is a value: equal templates give equal profiles.
+Invariants       I1 no list of models' names decides anything. I2 whatever a template raises counts
+                 as a refusal.
+Not here         what is done about it (fitting.py).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+Messages = Sequence[Mapping[str, Any]]
+Tools = Sequence[Mapping[str, Any]]
+#: what a request sets beside messages and tools: ``enable_thinking``, ``reasoning_effort``, ...
+Variables = Mapping[str, Any]
+
+#: keys that templates read a past answer's reasoning from
+REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
+#: ids as this server makes them, and as Mistral's templates want them
+_IDS = {
+    "any": ("call_0123456789abcdef01234567", "call_123456789abcdef012345678"),
+    "nine": ("a1b2c3d4e", "b1c2d3e4f"),
+}
+_ARGUMENTS = ("object", "text")
+_CALLED = ("wordargument0", "wordresult0")
+_TOOL = {
+    "type": "function",
+    "function": {
+        "name": "wordtool",
+        "description": "worddescription",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    },
+}
+
+
+class TemplateError(ValueError):
+    """A template refuses a conversation; the message is its own."""
+
+
+class Render(Protocol):
+    """A template at work: the prompt, up to where the model begins to write.
+
+    Raises:
+        TemplateError: whatever the template raised.
+    """
+
+    def __call__(self, messages: Messages, tools: Tools | None, variables: Variables) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateProfile:
+    """What a template shows. A field that is false means: it refuses it, or drops it silently.
+
+    ``no_tools``            how it wants to be told of no tools.
+    ``system``              a system message in front; ``systems``: two of them; ``late_system``:
+                            one further back.
+    ``developer``           messages with this role.
+    ``in_a_row``            two messages of a user, one after the other.
+    ``empty_answers``       an answer without text.
+    ``tools``, ``calls``    definitions of tools; past calls with their results.
+    ``arguments``           whether it wants a call's arguments as an object or as JSON text.
+    ``ids``                 what ids of calls it takes: any, or nine letters and digits.
+    ``parallel_calls``      two calls in one message.
+    ``text_beside_calls``   content of a message that also has calls: "beside" them, "before" them
+                            as a message of its own, or not at all.
+    ``reasoning``           the key under which it reads the reasoning of the turn that is still
+                            going on; None: it shows none.
+    """
+
+    no_tools: Literal["none", "empty"] = "none"
+    system: bool = True
+    systems: bool = True
+    late_system: bool = True
+    developer: bool = True
+    in_a_row: bool = True
+    empty_answers: bool = True
+    tools: bool = True
+    calls: bool = True
+    arguments: Literal["object", "text"] = "object"
+    ids: Literal["any", "nine"] = "any"
+    parallel_calls: bool = True
+    text_beside_calls: Literal["beside", "before", "no"] = "beside"
+    reasoning: str | None = "reasoning_content"
+
+    def described(self) -> dict[str, Any]:
+        """What differs from a template that shows everything, for the log and the models' page."""
+        whole = TemplateProfile()
+        names = self.__dataclass_fields__
+        return {n: getattr(self, n) for n in names if getattr(self, n) != getattr(whole, n)}
+
+
+def profile_of(render: Render) -> TemplateProfile:
+    """Renders about twenty short conversations, some milliseconds in all."""
+    return _Probe(render).profile()
+
+
+class _Probe:
+    def __init__(self, render: Render) -> None:
+        self._render = render
+        self._no_tools: Tools | None = None
+
+    def profile(self) -> TemplateProfile:
+        user, two = _said("user"), _said("user", "wordtwo")
+        if not self._shows([user]):
+            self._no_tools = []
+            if not self._shows([user]):
+                self._no_tools = None
+        system = self._shows([_said("system"), user])
+        late = [user, _said("assistant"), _said("system")]
+        return TemplateProfile(
+            no_tools="none" if self._no_tools is None else "empty",
+            system=system,
+            systems=system and self._shows([_said("system"), _said("system", "wordtwo"), user]),
+            late_system=system and self._shows(late) and self._shows([*late, two]),
+            developer=self._shows([_said("developer"), user]),
+            in_a_row=self._shows([user, two]),
+            empty_answers=self._shows([user, {"role": "assistant", "content": ""}, two]),
+            tools=self._shows([user], "wordtool", tools=[_TOOL]),
+            **self._of_calls(),
+        )
+
+    def _of_calls(self) -> dict[str, Any]:
+        for kind in _ARGUMENTS:
+            for name, ids in _IDS.items():
+                if self._shows(_loop(ids[:1], kind), *_CALLED, tools=[_TOOL]):
+                    return {"ids": name, "arguments": kind, **self._of_loops(ids, kind)}
+        return {
+            "calls": False,
+            "parallel_calls": False,
+            "text_beside_calls": "no",
+            "reasoning": None,
+        }
+
+    def _of_loops(self, ids: Sequence[str], kind: str) -> dict[str, Any]:
+        def shows(loop: Messages, *words: str) -> bool:
+            return self._shows(loop, *words, tools=[_TOOL])
+
+        def thinks(key: str) -> bool:
+            loop = _loop(ids[:1], kind, thought=(key, "wordthought"))
+            return shows(loop, "wordthought", *_CALLED)
+
+        user, *rest = _loop(ids[:1], kind)
+        if shows(_loop(ids[:1], kind, "wordbeside"), *_CALLED):
+            beside = "beside"
+        else:
+            beside = "before" if shows([user, _said("assistant"), *rest], *_CALLED) else "no"
+        return {
+            "parallel_calls": shows(_loop(ids, kind), *_CALLED, "wordargument1", "wordresult1"),
+            "text_beside_calls": beside,
+            "reasoning": next(filter(thinks, REASONING_KEYS), None),
+        }
+
+    def _shows(self, messages: Messages, *words: str, tools: Tools | None = None) -> bool:
+        """Whether the prompt holds these words, and what was said in text."""
+        said = [m["content"] for m in messages if m["role"] != "tool" and m["content"]]
+        try:
+            prompt = self._render(messages, self._no_tools if tools is None else tools, {})
+        except TemplateError:
+            return False
+        return all(word in prompt for word in (*said, *words))
+
+
+def _said(role: str, text: str | None = None) -> Mapping[str, Any]:
+    return {"role": role, "content": text or f"word{role}"}
+
+
+def _loop(
+    ids: Sequence[str], kind: str, content: str = "", thought: tuple[str, str] | None = None
+) -> Messages:
+    """A user's question, calls with these ids, and their results; ``thought``: a key, and text."""
+    calls, results = [], []
+    for number, name in enumerate(ids):
+        arguments: Any = {"city": f"wordargument{number}"}
+        if kind == "text":
+            arguments = json.dumps(arguments)
+        function = {"name": "wordtool", "arguments": arguments}
+        calls.append({"id": name, "type": "function", "function": function})
+        result = {"role": "tool", "tool_call_id": name, "name": "wordtool"}
+        results.append({**result, "content": f"wordresult{number}"})
+    answer = {"role": "assistant", "content": content, "tool_calls": calls}
+    if thought is not None:
+        answer[thought[0]] = thought[1]
+    return [_said("user"), answer, *results]

@@ -1,0 +1,42 @@
+"""How a model marks its thoughts, and whether a prompt leaves it in the middle of one.
+
+Templates of models that think end the prompt in one of three ways: behind the mark that opens a
+thought (the answer begins inside), behind the one that closes it (there is none), or before either
+(the model decides).
+"""
+
+from collections.abc import Collection
+
+from adapters.formats import Thinking, Thought
+
+#: what is known to stand around thoughts, with the line feeds that are customary inside and behind
+MARKS = (
+    Thinking(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
+    Thinking(begin="[THINK]", end="[/THINK]", inner_newlines=0, outer_newlines=0),
+    Thinking(
+        begin="<|START_THINKING|>", end="<|END_THINKING|>", inner_newlines=0, outer_newlines=0
+    ),
+    Thinking(begin="<seed:think>", end="</seed:think>", inner_newlines=1, outer_newlines=1),
+    Thinking(
+        begin="<think:opensource>", end="</think:opensource>", inner_newlines=1, outer_newlines=1
+    ),
+)
+
+
+def marks_of(template: str, special_texts: Collection[str]) -> Thinking | None:
+    """The marks that a template or a vocabulary has; None: no known ones."""
+    for marks in MARKS:
+        both = (marks.begin, marks.end)
+        if all(text in template for text in both) or all(text in special_texts for text in both):
+            return marks
+    return None
+
+
+def thought_at_end(prompt: str, marks: Thinking | None) -> Thought:
+    """What the end of a prompt says of thinking."""
+    text = prompt.rstrip()
+    if marks is None:
+        return "free"
+    if text.endswith(marks.begin):
+        return "open"
+    return "closed" if text.endswith(marks.end) else "free"

@@ -1,0 +1,237 @@
+"""The chat templates of real models: every message is in the prompt, or its place is in a 400."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from adapters.formats import Ask, Tool
+from app.api.body import parse_request
+from app.conversation import Messages, TemplateError, fitted, profile_of
+from app.errors import ApiError
+from app.service.conversation import check_order, plain_messages
+
+from .chat_templates import TEMPLATES, tokenizer_of
+
+FETCH = "`make data` fetches the chat templates"
+TOOL = Tool("wordtool", {"type": "object", "properties": {"city": {"type": "string"}}}, "described")
+WITH_TOOL = Ask((TOOL,))
+USER = {"role": "user", "content": "worduser"}
+
+
+def said(role: str, text: Any, **more: Any) -> dict[str, Any]:
+    return {"role": role, "content": text, **more}
+
+
+def call(name: str, argument: str) -> dict[str, Any]:
+    function = {"name": "wordtool", "arguments": json.dumps({"city": argument})}
+    return {"id": f"call_{name}", "type": "function", "function": function}
+
+
+def result(name: str, text: Any) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": f"call_{name}", "content": text}
+
+
+def part(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text}]
+
+
+ONE = said("assistant", None, tool_calls=[call("a", "wordfirst")])
+TWO = said("assistant", None, tool_calls=[call("a", "wordfirst"), call("b", "wordsecond")])
+BOTH = [result("b", "wordresultb"), result("a", "wordresulta")]
+CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
+    "a question": [USER],
+    "parts": [said("user", [*part("wordone"), *part("wordtwo")])],
+    "a system message": [said("system", "wordsystem"), USER],
+    "a developer's message": [said("developer", "worddeveloper"), USER],
+    "two sets of instructions": [said("system", "wordsystem"), said("developer", "worddev"), USER],
+    "late instructions": [USER, said("assistant", "wordanswer"), said("system", "wordlate")],
+    "two questions": [USER, said("user", "wordagain")],
+    "two answers": [USER, said("assistant", "wordone"), said("assistant", "wordtwo"), USER],
+    "a greeting first": [said("assistant", "wordgreeting"), USER],
+    "an answer without text": [USER, said("assistant", "", reasoning="thought"), USER],
+    "a call": [USER, ONE, result("a", "wordresult")],
+    "a result in parts": [USER, ONE, result("a", part("wordresult"))],
+    "a call and on": [USER, ONE, result("a", "wordresult"), said("assistant", "wordend"), USER],
+    "text beside a call": [USER, {**ONE, "content": "wordbeside"}, result("a", "wordresult")],
+    "thought before a call": [USER, {**ONE, "reasoning": "thought"}, result("a", "wordresult")],
+    "two calls": [USER, TWO, *BOTH],
+    "two calls and on": [
+        said("developer", "worddev"),
+        USER,
+        TWO,
+        *BOTH,
+        said("assistant", "wordend"),
+        USER,
+    ],
+    "a question behind a result": [USER, ONE, result("a", "wordresult"), said("user", "wordon")],
+    "calls in turn": [USER, ONE, result("a", "wordone"), ONE, result("a", "wordtwo")],
+    "no message of a user": [said("system", "wordsystem")],
+}
+
+
+def words(messages: Sequence[Any]) -> list[str]:
+    """What is said in a conversation, thoughts aside."""
+    found = []
+    for message in messages:
+        content = message.get("content") or ""
+        found += [content] if isinstance(content, str) else [each["text"] for each in content]
+        for each in message.get("tool_calls") or ():
+            found += json.loads(each["function"]["arguments"]).values()
+    return found
+
+
+def plain(messages: Sequence[Any]) -> Messages:
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    request = parse_request(body)
+    check_order(request.messages)
+    return plain_messages(request)
+
+
+def prompt_of(
+    name: str, messages: Sequence[Any], ask: Ask = WITH_TOOL, variables: Any = None
+) -> str:
+    tokenizer = tokenizer_of(name)
+    rendered = tokenizer.render(plain(messages), ask.tools, ask, variables)
+    assert isinstance(rendered.prompt, list)
+    return b"".join(tokenizer.vocabulary.tokens[n] for n in rendered.prompt).decode()
+
+
+#: a template that wants variables of its own can show nothing
+BROKEN = {"fireworks-ai-llama-3-firefunction-v2"}
+#: conversations that some templates refuse: a user must speak first, or at all, or not now
+REFUSED = {
+    "a greeting first",
+    "no message of a user",
+    "a question behind a result",
+    "late instructions",
+}
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_every_message_is_in_the_prompt(name: str) -> None:
+    for title, messages in CONVERSATIONS.items():
+        refused: ApiError | None = None
+        try:
+            prompt = prompt_of(name, messages)
+        except ApiError as error:
+            refused = error
+        if refused is not None:
+            assert (refused.status, refused.param) == (400, "messages"), title
+            assert name in BROKEN or title in REFUSED, (title, refused.message)
+            continue
+        for word in words(messages):
+            assert word in prompt, (title, word, prompt)
+        # a template may show tools beside a question only
+        assert "wordtool" in prompt or title == "no message of a user", title
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_model_is_told_of_a_response_format(name: str) -> None:
+    schema = {"type": "object", "properties": {"wordproperty": {"type": "integer"}}}
+    try:
+        prompt = prompt_of(name, [USER], Ask(response_schema=schema))
+    except ApiError:
+        assert name in BROKEN
+        return
+    assert "wordproperty" in prompt and "worduser" in prompt
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+def test_where_prompts_leave_a_model_that_thinks() -> None:
+    def thought(name: str, **variables: Any) -> str:
+        return tokenizer_of(name).render(plain([USER]), (), Ask(), variables).thought
+
+    assert thought("Qwen3.5-4B") == thought("NVIDIA-Nemotron-Nano-v2") == "open"
+    assert thought("Qwen3.5-4B", enable_thinking=False) == "closed"
+    assert thought("Qwen-Qwen3-0.6B") == "free"
+    assert thought("Qwen-Qwen3-0.6B", enable_thinking=False) == "closed"
+    assert thought("Qwen-QwQ-32B", enable_thinking=True) == "open"
+    assert thought("deepseek-ai-DeepSeek-V3.1", thinking=True) == "open"
+    assert thought("GLM-4.7-Flash", enable_thinking=False) == "closed"
+    assert thought("Qwen-Qwen2.5-7B-Instruct") == "free"
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+def test_variables_reach_the_template_but_for_its_own() -> None:
+    assert "Reasoning: high" in prompt_of(
+        "openai-gpt-oss-120b", [USER], variables={"reasoning_effort": "high"}
+    )
+    plainly = prompt_of("Qwen-Qwen3-0.6B", [USER])
+    forged = {"messages": "x", "chat_template": "{{ 1 }}", "eos_token": "x", "unknown": True}
+    assert prompt_of("Qwen-Qwen3-0.6B", [USER], variables=forged) == plainly
+
+
+# -- what a template can show ----------------------------------------------------------------------
+
+
+def lines(messages: Messages, tools: Any, variables: Any) -> str:
+    """Shows everything."""
+    return json.dumps([messages, tools, variables])
+
+
+def strict(messages: Messages, tools: Any, variables: Any) -> str:
+    """Knows users and assistants that take turns, ids of nine characters, one call at a time."""
+    shown, turn = [], 0
+    for message in messages:
+        calls = message.get("tool_calls") or []
+        if message["role"] not in ("user", "assistant", "tool") or len(calls) > 1:
+            raise TemplateError("unknown role, or two calls")
+        if message["role"] != "tool" and not calls:
+            if message["role"] != ("user", "assistant")[turn % 2]:
+                raise TemplateError("roles must alternate")
+            turn += 1
+        if any(len(each["id"]) != 9 for each in calls):
+            raise TemplateError("ids have nine characters")
+        shown.append(calls or message["content"])
+    return json.dumps(shown)
+
+
+def test_a_profile_says_what_a_template_shows() -> None:
+    assert profile_of(lines).described() == {}
+    assert profile_of(strict).described() == {
+        "system": False,
+        "systems": False,
+        "late_system": False,
+        "developer": False,
+        "in_a_row": False,
+        "tools": False,
+        "ids": "nine",
+        "parallel_calls": False,
+        "text_beside_calls": "before",
+        "reasoning": None,
+    }
+
+
+def test_messages_for_a_template_that_shows_everything_stay_as_they_are() -> None:
+    for messages in CONVERSATIONS.values():
+        given = plain(messages)
+        kept = json.dumps(given)
+        shown = fitted(given, profile_of(lines))
+        assert json.dumps(given) == kept
+        assert [each["role"] for each in shown] == [each["role"] for each in given]
+
+
+def test_ids_stay_apart_and_results_find_their_calls() -> None:
+    profile = profile_of(strict)
+    messages = plain([USER, TWO, *BOTH, TWO, *BOTH])
+    shown = fitted(messages, profile)
+    calls = [each for message in shown for each in message.get("tool_calls") or ()]
+    ids = [each["id"] for each in calls]
+    assert len(set(ids)) == 4 and all(len(each) == 9 and each.isalnum() for each in ids)
+    results = [each for each in shown if each["role"] == "tool"]
+    assert [each["tool_call_id"] for each in results] == ids
+    assert [each["content"] for each in results] == ["wordresulta", "wordresultb"] * 2
+    assert fitted(messages, profile) == shown
+
+
+def test_a_call_that_can_not_be_shown_is_named() -> None:
+    def deaf(messages: Messages, tools: Any, variables: Any) -> str:
+        return "".join(each["content"] for each in messages)
+
+    with pytest.raises(ApiError) as caught:
+        fitted(plain([USER, ONE, result("a", "x")]), profile_of(deaf))
+    assert (caught.value.status, caught.value.param) == (400, "messages[1].tool_calls")
