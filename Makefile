@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-sglang check format fuzz walks campaign real-input bench bench-peers bench-all pictures serve data clean distclean
+.PHONY: help setup build debug test test-sglang check format fuzz walks campaign conformance real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -98,6 +98,9 @@ campaign: $(VENV)/.dev build ## every campaign whole: random schemas, hostile wo
 	    fi; \
 	done; \
 	[ -z "$$failed" ] || { echo "campaigns that found something:$$failed" >&2; exit 1; }
+
+conformance: $(VENV)/.dev build data ## tool loops of two turns with every chat template, through a gateway
+	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/test_chat_templates.py tests/app/test_template_loops.py $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets through a running gateway and judge every answer
 	$(PY) -m tests.real_input $(ARGS)

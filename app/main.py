@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import Depends, FastAPI, Request
 
@@ -86,7 +87,7 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
 
     admin = admin_router(parts.warming, parts.cache_report, bodies)
     app.include_router(admin, dependencies=[Depends(with_admin_key)])
-    models = models_router(settings.served_model, int(time.time()))
+    models = models_router(settings.served_model, int(time.time()), _about(parts))
     app.include_router(models, dependencies=guarded)
     versions = {"version": version(), "format": parts.tokenizer.wire.name}
     app.include_router(
@@ -98,6 +99,13 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
             is_operator=lambda request: admin_keys.fits(request.headers.get("authorization")),
         )
     )
+
+
+def _about(parts: Parts) -> dict[str, Any]:
+    """The format that the model writes, and what its chat template does not show as it comes."""
+    profile = parts.tokenizer.profile
+    fitted = None if profile is None else profile.described()
+    return {"format": parts.tokenizer.wire.name, "chat_template": fitted}
 
 
 def _announce(logger: Logger, settings: Settings, parts: Parts) -> None:
@@ -115,7 +123,7 @@ def _announce(logger: Logger, settings: Settings, parts: Parts) -> None:
     logger.info(
         "ready",
         version=version(),
-        format=parts.tokenizer.wire.name,
+        **_about(parts),
         vocabulary=parts.tokenizer.vocabulary.size,
         keys_required=bool(settings.api_keys),
         operators=bool(settings.admin_keys),

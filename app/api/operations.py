@@ -6,7 +6,7 @@
                 and the cache, which never makes a gateway unready: everything works without it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -19,10 +19,12 @@ from ..metrics import Metrics
 from ..pool import Pool
 
 
-def models_router(model: str, created: int) -> APIRouter:
-    """/v1/models and /v1/models/{id}; this server has one model."""
+def models_router(model: str, created: int, about: Mapping[str, Any]) -> APIRouter:
+    """/v1/models and /v1/models/{id}; this server has one model. ``about``: what else its card
+    says.
+    """
     router = APIRouter()
-    card = {"id": model, "object": "model", "created": created, "owned_by": "switchyard"}
+    card = {"id": model, "object": "model", "created": created, "owned_by": "switchyard", **about}
 
     @router.get("/v1/models")
     async def models() -> dict[str, Any]:

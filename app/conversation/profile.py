@@ -111,7 +111,8 @@ class _Probe:
             self._no_tools = []
             if not self._shows([user]):
                 self._no_tools = None
-        system = self._shows([_said("system"), user])
+        calls = self._of_calls()
+        system = self._shows_system(calls)
         late = [user, _said("assistant"), _said("system")]
         return TemplateProfile(
             no_tools="none" if self._no_tools is None else "empty",
@@ -122,8 +123,19 @@ class _Probe:
             in_a_row=self._shows([user, two]),
             empty_answers=self._shows([user, {"role": "assistant", "content": ""}, two]),
             tools=self._shows([user], "wordtool", tools=[_TOOL]),
-            **self._of_calls(),
+            **calls,
         )
+
+    def _shows_system(self, calls: Mapping[str, Any]) -> bool:
+        """Some templates show it only beside a user's message, and only beside the last one."""
+        system, user = _said("system"), _said("user")
+        answered = [system, user, _said("assistant"), _said("user", "wordtwo")]
+        if not (self._shows([system, user]) and self._shows(answered)):
+            return False
+        if not calls.get("calls", True):
+            return True
+        loop = _loop(_IDS[calls["ids"]][:1], calls["arguments"])
+        return self._shows([system, *loop], *_CALLED, tools=[_TOOL])
 
     def _of_calls(self) -> dict[str, Any]:
         for kind in _ARGUMENTS:

@@ -17,16 +17,25 @@ TEMPLATES = sorted(path.stem for path in FOLDER.glob("*.jinja"))
 #: what looks like a special token
 _SPECIAL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|\[/?[A-Z_]{3,20}\]")
 
+#: what reads like a tag, and is one token in the models that have it
+_WORDS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "[THINK]", "[/THINK]")
+
 
 @cache
 def tokenizer_of(name: str) -> HuggingFaceTokenizer:
-    """A byte-level tokenizer with the special tokens that occur in the template."""
+    return HuggingFaceTokenizer(folder_of(name), "auto")
+
+
+@cache
+def folder_of(name: str) -> str:
+    """The folder of a byte-level tokenizer with the special tokens that occur in the template."""
     template = (FOLDER / f"{name}.jinja").read_text("utf-8")
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     made = Tokenizer(models.BPE({letter: n for n, letter in enumerate(alphabet)}, []))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     made.decoder = decoders.ByteLevel()
     special = dict.fromkeys(["<s>", "</s>", *_SPECIAL.findall(template)])
+    special |= dict.fromkeys(text for text in _WORDS if text in template)
     if {"<|start|>", "<|channel|>", "<|message|>"} <= special.keys():
         special |= dict.fromkeys(get_format("harmony").own_tokens)
     made.add_special_tokens([AddedToken(text, special=True) for text in special])
@@ -34,4 +43,4 @@ def tokenizer_of(name: str) -> HuggingFaceTokenizer:
     wrapped.chat_template = template
     folder = mkdtemp()
     wrapped.save_pretrained(folder)
-    return HuggingFaceTokenizer(folder, "auto")
+    return folder

@@ -35,6 +35,7 @@ GOOD = {
     "two calls, results in any order": [USER, caller("a", "b"), result("b"), result("a")],
     "calls one after the other": [USER, caller("a"), result("a"), caller("a"), result("a")],
     "an answer between": [USER, caller("a"), result("a"), {"role": "assistant", "content": "x"}],
+    "a thought alone": [USER, {"role": "assistant", "content": None, "reasoning": "hm"}, USER],
     "a refusal": [USER, {"role": "assistant", "refusal": "no"}, USER],
 }
 
@@ -95,3 +96,10 @@ def test_the_plain_form_has_text_only():
         },
         {"role": "tool", "content": "42", "tool_call_id": "x"},
     ]
+
+
+@pytest.mark.parametrize("key", ["reasoning", "reasoning_content"])
+def test_reasoning_comes_back_under_either_name(key: str):
+    message = {"role": "assistant", "content": "x", key: "hm"}
+    (_, plain) = plain_messages(request(USER, message))
+    assert plain["reasoning_content"] == "hm"

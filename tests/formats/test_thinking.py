@@ -1,0 +1,81 @@
+"""An answer begins where its prompt ends: inside a thought, behind one, or free to begin one."""
+
+import pytest
+
+from adapters.formats import (
+    Ask,
+    ContentDelta,
+    ReasoningDelta,
+    Thinking,
+    Tool,
+    ToolStart,
+    get_format,
+    with_thinking,
+)
+from engine import Compiler, ParseDivergence, Vocabulary
+
+MARKS = Thinking(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2)
+STOP = "<|im_end|>"
+SPECIALS = ["<|im_start|>", STOP, "<tool_call>", "</tool_call>"]
+TOOLS = (Tool("f", {"type": "object", "properties": {"x": {"type": "integer"}}}),)
+CALL = '<tool_call>\n{"name": "f", "arguments": {"x": 1}}\n</tool_call>'
+
+
+@pytest.fixture(scope="module")
+def compiler() -> Compiler:
+    tokens = [bytes([byte]) for byte in range(256)] + [text.encode() for text in SPECIALS]
+    specials = range(256, len(tokens))
+    return Compiler(Vocabulary(tokens, stop_token_ids=[257], special_token_ids=specials))
+
+
+def read(compiler: Compiler, ask: Ask, text: str) -> tuple[str, str, int]:
+    """(reasoning, content, calls) of an answer. Raises ParseDivergence: it can't be written."""
+    plan = with_thinking(get_format("hermes"), MARKS).plan(ask, SPECIALS)
+    parser, reader = compiler.compile_structural_tag(plan.spec_json).parser(), plan.reader()
+    deltas = [d for byte in text.encode() for d in reader.feed(parser.feed(byte))]
+    deltas += reader.feed(parser.feed(257)) + reader.feed(parser.finish()) + reader.finish()
+    return (
+        "".join(d.text for d in deltas if isinstance(d, ReasoningDelta)),
+        "".join(d.text for d in deltas if isinstance(d, ContentDelta)),
+        sum(isinstance(d, ToolStart) for d in deltas),
+    )
+
+
+ANSWERS = {
+    "inside": (Ask(thought="open"), "hmm\n</think>\n\nwell", ("hmm", "well", 0)),
+    "inside, behind the mark": (Ask(thought="open"), "\nhmm</think>well", ("hmm", "well", 0)),
+    "a call": (Ask(TOOLS, thought="open"), f"hmm</think>\n\n{CALL}", ("hmm", "", 1)),
+    "a call that must be": (
+        Ask(TOOLS, "required", thought="open"), f"\nhmm\n</think>\n\n{CALL}", ("hmm", "", 1)
+    ),
+    "a value": (
+        Ask(response_schema={"type": "integer"}, thought="open"), "</think>\n\n12", ("", "12", 0)
+    ),
+    "behind": (Ask(thought="closed"), "well", ("", "well", 0)),
+    "off, and the prompt began": (
+        Ask(reasoning="off", thought="open"), "</think>\n\nwell", ("", "well", 0)
+    ),
+    "free, with a thought": (Ask(), "<think>\nhmm\n</think>\n\nwell", ("hmm", "well", 0)),
+    "free, without": (Ask(), "well", ("", "well", 0)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_answers_are_read_from_where_the_prompt_ends(compiler: Compiler, name: str) -> None:
+    ask, text, said = ANSWERS[name]
+    assert read(compiler, ask, text) == said
+
+
+WRONG = {
+    "an open thought that never ends": (Ask(TOOLS, "required", thought="open"), CALL),
+    "a second thought": (Ask(thought="open"), "hmm</think><think>again</think>well"),
+    "a thought behind a closed one": (Ask(thought="closed"), "<think>hmm</think>well"),
+    "a thought that is off": (Ask(reasoning="off", thought="open"), "hmm</think>well"),
+    "a call in a thought": (Ask(TOOLS, thought="open"), f"{CALL}</think>"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_would_be_read_two_ways_can_not_be_written(compiler: Compiler, name: str) -> None:
+    with pytest.raises(ParseDivergence):
+        read(compiler, *WRONG[name])
