@@ -3,6 +3,8 @@
 Picking          the worker with the fewest running generations among those that are healthy and
                  not ejected. When there is none, the least bad one: nothing is refused because of
                  an ejection.
+Sampling         a request may ask for what every worker supports: whether it is refused does not
+                 depend on the worker that happens to be picked.
 Retries          a failure before the first output is tried on every other worker. A refusal (400)
                  needs a second worker that agrees; a worker that refused what another one takes
                  has failed. After the first output there is no second try: the client has seen
@@ -91,6 +93,13 @@ class Pool:
         if tasks:
             await asyncio.wait(tasks)
         await asyncio.gather(*(member.worker.aclose() for member in self.members))
+
+    @property
+    def supported_sampling(self) -> frozenset[str]:
+        """The SamplingOptions that every worker supports, so that any may get any request."""
+        return frozenset.intersection(
+            *(member.worker.supported_sampling for member in self.members)
+        )
 
     @property
     def status(self) -> Status:

@@ -9,9 +9,18 @@ an error names one.
 Not here         rules that span several fields (service), words for mistakes (api/errors).
 """
 
+import re
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 #: OpenAI's own bound on names of tools and schemas; the dot is our addition, for names as in
@@ -28,20 +37,29 @@ MOST_VARIABLES, VARIABLE_CHARS = 32, 256
 MOST_NAMES = 100
 #: how tools may be chosen, as the service sees it
 ToolMode = Literal["auto", "none", "required", "named"]
+#: OpenAI's bounds on both penalties
+PENALTY = 2
+#: a smaller repetition penalty makes infinities of logits in half precision: no draw is possible
+LEAST_REPETITION, MOST_REPETITION = 0.01, 2
+#: OpenAI's bound on a bias, and ours on their number: one request may not hold a vocabulary
+BIAS, MOST_BIASES = 100, 1024
+#: ours: models have one to five
+MOST_STOP_TOKENS = 16
+#: how ids are spelled as keys
+TOKEN_ID = re.compile(r"0|[1-9][0-9]{0,9}")
+#: token ids fit 32 bits in every worker
+MOST_TOKEN_ID = (1 << 31) - 1
 #: seeds are 64-bit integers at OpenAI
 SEED = 1 << 63
 
 #: parameters whose effect we lack, with the values that leave the output as it is
 UNSUPPORTED: dict[str, tuple[Any, ...]] = {
     "audio": (None,),
-    "frequency_penalty": (None, 0),
     "function_call": (None,),
     "functions": (None, []),
-    "logit_bias": (None, {}),
     "logprobs": (None, False),
     "modalities": (None, ["text"]),
     "moderation": (None,),
-    "presence_penalty": (None, 0),
     "top_logprobs": (None, 0),
     "verbosity": (None, "medium"),
     "web_search_options": (None,),
@@ -297,6 +315,32 @@ TemplateVariables = Annotated[
 ]
 
 
+def _check_biases(value: Any) -> Any:
+    """Bounds the work of validation, and takes ids in one spelling: "1" and "01" are one token."""
+    if not isinstance(value, dict):
+        return value
+    if len(value) > MOST_BIASES:
+        raise PydanticCustomError(
+            "too_many_biases",
+            "at most {most} token ids are allowed, got {got}",
+            {"most": MOST_BIASES, "got": len(value)},
+        )
+    for name in value:
+        if not TOKEN_ID.fullmatch(name):
+            raise PydanticCustomError(
+                "invalid_token_id",
+                "expected decimal token ids as keys, got {got}",
+                {"got": repr(name[:20])},
+            )
+    return value
+
+
+LogitBias = Annotated[
+    dict[str, Annotated[float, Field(ge=-BIAS, le=BIAS)]], BeforeValidator(_check_biases)
+]
+TokenId = Annotated[int, Field(ge=0, le=MOST_TOKEN_ID)]
+
+
 class ChatRequest(Exact):
     """One request; only fields that this server acts on, besides the two tables above."""
 
@@ -308,7 +352,18 @@ class ChatRequest(Exact):
     response_format: ResponseFormat | None = None
     temperature: float | None = Field(None, ge=0, le=2)
     top_p: float | None = Field(None, ge=0, le=1)
+    top_k: int | None = Field(None, ge=-1, le=MOST_TOKEN_ID)
+    min_p: float | None = Field(None, ge=0, le=1)
+    frequency_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
+    presence_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
+    repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
+    logit_bias: LogitBias | None = None
     seed: int | None = Field(None, ge=-SEED, lt=SEED)
+    min_tokens: int | None = Field(None, ge=0)
+    ignore_eos: bool | None = None
+    stop_token_ids: (
+        Annotated[list[TokenId], Field(max_length=MOST_STOP_TOKENS, fail_fast=True)] | None
+    ) = None
     stop: Stop | None = None
     max_completion_tokens: int | None = Field(None, ge=1)
     max_tokens: int | None = Field(None, ge=1)

@@ -7,7 +7,16 @@ needs when it is first named.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .base import Chunk, FailureReason, FinishReason, Generation, Health, Worker, WorkerError
+from .base import (
+    Chunk,
+    FailureReason,
+    FinishReason,
+    Generation,
+    Health,
+    SamplingOptions,
+    Worker,
+    WorkerError,
+)
 from .stop_strings import StopStrings
 
 if TYPE_CHECKING:
@@ -28,6 +37,7 @@ __all__ = [
     "FinishReason",
     "Generation",
     "Health",
+    "SamplingOptions",
     "StopStrings",
     "Worker",
     "WorkerError",

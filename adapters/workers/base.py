@@ -17,7 +17,7 @@ Not here         text (the engine's parser makes it from ids), retries, balancin
 """
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, Protocol
 
 #: "stop": a stop token or a stop string; "length": max_tokens or the context is used up;
@@ -44,6 +44,48 @@ FailureReason = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class SamplingOptions:
+    """How tokens are drawn, beside temperature, top_p and seed; every default means "off".
+
+    A worker declares those that it supports. None of them lets a token through that the grammar
+    forbids.
+
+    ``top_k``               only so many of the likeliest tokens; 0: all.
+    ``min_p``               in [0, 1]: only tokens at least so likely as this part of the likeliest.
+    ``frequency_penalty``   in [-2, 2]: subtracted from a token's logit per earlier occurrence in
+                            the answer.
+    ``presence_penalty``    in [-2, 2]: subtracted once from the logit of each token of the answer.
+    ``repetition_penalty``  in (0, 2]: a positive logit of a token that occurred is divided by it, a
+                            negative one multiplied; 1: off.
+    ``logit_bias``          (token id, bias) pairs, each id once, biases in [-100, 100], added to
+                            the logits.
+    ``min_tokens``          no stop token before so many tokens. Only beside a grammar that never
+                            forces a stop token: the caller's to check.
+    ``ignore_eos``          no stop token at all: ``min_tokens`` is ``max_tokens``.
+    ``stop_token_ids``      tokens that end the answer, beside the model's own.
+    """
+
+    top_k: int = 0
+    min_p: float = 0.0
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
+    repetition_penalty: float = 1.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+    min_tokens: int = 0
+    ignore_eos: bool = False
+    stop_token_ids: tuple[int, ...] = ()
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """The names of the options that are not off."""
+        return tuple(f.name for f in fields(self) if getattr(self, f.name) != f.default)
+
+    def least_tokens(self, limit: int) -> int:
+        """How many tokens must come before a stop token, in an answer of at most ``limit``."""
+        return limit if self.ignore_eos else min(self.min_tokens, limit)
+
+
+@dataclass(frozen=True, slots=True)
 class Generation:
     """One request to a worker.
 
@@ -55,6 +97,7 @@ class Generation:
                      context ends sooner, the answer ends there, with "length".
     ``temperature``  0 is greedy; ``top_p`` in (0, 1]; ``seed`` None: drawn by the worker.
     ``stop``         stop strings: the answer ends where the first of them is complete.
+    ``sampling``     options that not every worker supports.
     """
 
     rid: str
@@ -66,6 +109,7 @@ class Generation:
     seed: int | None = None
     stop: tuple[str, ...] = ()
     spec_kind: Literal["structural_tag", "json_schema"] = "structural_tag"
+    sampling: SamplingOptions = SamplingOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +159,14 @@ class Worker(Protocol):
     at once.
 
     ``name`` tells workers apart in logs and metrics, ``description`` is one line said at start,
-    ``model`` the model's id as clients name it.
+    ``model`` the model's id as clients name it. ``supported_sampling`` holds the names of the
+    SamplingOptions that it supports; it may ignore all others.
     """
 
     name: str
     description: str
     model: str
+    supported_sampling: frozenset[str]
 
     async def start(self) -> None:
         """Make ready. Does not raise because a remote worker is down: that is ``health``'s to

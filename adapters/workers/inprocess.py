@@ -66,6 +66,11 @@ class RowMask:
             raise InternalError("the mask allows no token at all")
         return bits
 
+    def keep(self, bits: int) -> int:
+        """Make ``bits`` the mask, and return it."""
+        self.raw[:] = bits.to_bytes(len(self.raw), "little")
+        return bits
+
 
 class Answer:
     """One generation as far as it has come: mask, grammar, stop strings, count and end.
@@ -92,10 +97,18 @@ class Answer:
         self._limit = limit
         self._prompt_tokens = prompt_tokens
         self._made = 0
+        self._least = generation.sampling.least_tokens(limit)
 
     def allowed(self) -> int:
-        """The tokens that may come next, bit t for token t; ``mask.raw`` holds the same."""
-        return self.mask.fill(self._matcher)
+        """The tokens that may come next, bit t for token t; ``mask.raw`` holds the same.
+
+        No stop token before the least number of tokens, unless the grammar allows nothing else.
+        """
+        bits = self.mask.fill(self._matcher)
+        if self._made >= self._least:
+            return bits
+        others = bits & ~sum(1 << token for token in self._stops)
+        return self.mask.keep(others) if others else bits
 
     def forced(self) -> list[int]:
         """Tokens that must come next, as the model's own tokenizer writes them; often none.

@@ -7,9 +7,10 @@ closing quote happens to be drawn, or ``max_tokens`` is reached.
 Determinism      one seed and one spec give one output, on every machine and whatever PYTHONHASHSEED
                  is: draws come from Mersenne Twister's ``random()``, seeded with the request's
                  integer or, without one, with the worker's own seed and a running number.
-Ignored          ``temperature`` and ``top_p``: any temperature leaves equal probabilities equal,
-                 and a nucleus among equals would be an arbitrary choice. The prompt is counted, not
-                 read.
+Ignored          ``temperature``, ``top_p``, ``top_k``, ``min_p`` and the penalties: any temperature
+                 leaves equal probabilities equal, and a choice among equals would be arbitrary. The
+                 prompt is counted, not read. ``min_tokens`` and ``ignore_eos`` hold. ``logit_bias``
+                 is not supported: a ban that does not hold would be a wrong answer.
 Threads          everything on the event loop, which gets its turn after every batch of tokens;
                  compiling is done in a thread, and long prompts are counted in another one.
 """
@@ -30,6 +31,14 @@ from .noise_vocabulary import Encoder
 BATCH = 16
 #: characters of a prompt that is counted on the event loop, in about 5 ms; 4 MiB take 2 s
 SHORT_PROMPT = 10_000
+#: options that only shift probabilities, of which there are none
+WITHOUT_EFFECT = (
+    "top_k",
+    "min_p",
+    "frequency_penalty",
+    "presence_penalty",
+    "repetition_penalty",
+)
 
 
 def draw(bits: int, width: int, chance: float) -> int:
@@ -55,6 +64,7 @@ class NoiseWorker:
     """See the file's header. ``seed`` makes the whole sequence of unseeded requests repeatable."""
 
     name = "noise"
+    supported_sampling = frozenset([*WITHOUT_EFFECT, "min_tokens", "ignore_eos"])
 
     def __init__(
         self,
@@ -68,7 +78,7 @@ class NoiseWorker:
         self.model = model
         self.description = (
             f"noise: no model; uniform draws among the allowed of {vocabulary.size:,} tokens, "
-            "temperature and top_p have no effect"
+            "temperature, top_p, top_k, min_p and penalties have no effect"
         )
         self._compiler = compiler
         self._encode = vocabulary.encode or Encoder(vocabulary.tokens, vocabulary.special_token_ids)

@@ -61,6 +61,22 @@ SHOWN = (
 PLUGIN = "switchyard"
 
 
+#: options that ``request_body`` translates. Not stop_token_ids: such a token would end an answer
+#: where its grammar does not
+SUPPORTED_SAMPLING = frozenset(
+    [
+        "top_k",
+        "min_p",
+        "frequency_penalty",
+        "presence_penalty",
+        "repetition_penalty",
+        "logit_bias",
+        "min_tokens",
+        "ignore_eos",
+    ]
+)
+
+
 class SGLangWorker:
     """A client of the server at ``base_url``.
 
@@ -75,6 +91,8 @@ class SGLangWorker:
             and the version of the specs that it is sent.
         api_key: the server's, if it wants one.
     """
+
+    supported_sampling = SUPPORTED_SAMPLING
 
     def __init__(
         self,

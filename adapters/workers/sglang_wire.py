@@ -18,7 +18,14 @@ from hashlib import blake2b
 from secrets import token_hex
 from typing import Any, TypeVar
 
-from .base import Chunk, FailureReason, FinishReason, Generation, WorkerError
+from .base import (
+    Chunk,
+    FailureReason,
+    FinishReason,
+    Generation,
+    SamplingOptions,
+    WorkerError,
+)
 from .stop_strings import StopGate
 
 #: characters of a server's message that are handed on; some hold the whole grammar
@@ -27,6 +34,9 @@ MESSAGE_CHARS = 500
 PIECE = 16_384
 #: what SGLang reports as the "stop string" when the model's numbers are not numbers any more
 BROKEN_NUMBERS = "NaN happened"
+#: options that have the same name and meaning at SGLang
+SAME_NAME = ("top_k", "min_p", "frequency_penalty", "presence_penalty", "repetition_penalty")
+OFF = SamplingOptions()
 
 
 Prompt = TypeVar("Prompt", str, list[int])
@@ -81,6 +91,7 @@ def request_body(
         params["stop"] = list(generation.stop)
     if stop_token_ids:
         params["stop_token_ids"] = list(stop_token_ids)
+    params |= _options(generation.sampling, max_tokens)
     if generation.seed is not None:
         params["sampling_seed"] = generation.seed % (1 << 63)
     rest = json.dumps({"rid": rid, "stream": True, "sampling_params": params})
@@ -89,6 +100,21 @@ def request_body(
         return f'{{"text":"{text}",{rest[1:]}'.encode()
     ids = ",".join(",".join(map(str, piece)) for piece in _pieces(prompt))
     return f'{{"input_ids":[{ids}],{rest[1:]}'.encode()
+
+
+def _options(sampling: SamplingOptions, max_tokens: int) -> dict[str, Any]:
+    """The options that are not off, under SGLang's names.
+
+    SGLang applies the penalties and ``min_new_tokens`` before the mask and ``logit_bias`` after
+    it, where a finite bias can't lift minus infinity. Its own ``ignore_eos`` has no effect beside a
+    grammar, whose end ends the answer; ``min_new_tokens`` has.
+    """
+    params: dict[str, Any] = {name: getattr(sampling, name) for name in SAME_NAME}
+    params["logit_bias"] = {str(number): bias for number, bias in sampling.logit_bias}
+    params["min_new_tokens"] = sampling.least_tokens(max_tokens)
+    off = {name: getattr(OFF, name) for name in SAME_NAME}
+    off |= {"logit_bias": {}, "min_new_tokens": 0}
+    return {name: value for name, value in params.items() if value != off[name]}
 
 
 def _check(prompt: list[int], vocabulary: int, context: int | None) -> None:

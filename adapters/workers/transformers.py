@@ -27,7 +27,7 @@ from engine import Compiled, Compiler, EngineError
 
 from .base import Chunk, Generation, Health, WorkerError
 from .inprocess import Answer, compile_spec, worker_error
-from .sampling import Sampler
+from .sampling import SAMPLER_OPTIONS, Sampler
 
 #: generations that may wait for the model; more would only wait longer than clients do
 MAX_WAITING = 32
@@ -41,6 +41,8 @@ class TransformersWorker:
     """
 
     name = "transformers"
+    #: Not stop_token_ids: such a token would end an answer where its grammar does not
+    supported_sampling = frozenset([*SAMPLER_OPTIONS, "min_tokens", "ignore_eos"])
 
     def __init__(
         self,
@@ -176,7 +178,9 @@ class _Run:
         self._unseen = prompt  # ids that the model has not seen yet
         self._cache: Any = None
         self._answer = answer
-        self._sampler = Sampler(generation.temperature, generation.top_p, generation.seed)
+        self._sampler = Sampler(
+            generation.temperature, generation.top_p, generation.seed, generation.sampling
+        )
 
     def work(self) -> None:
         """Makes the answer. Every way out puts something final into the queue."""
@@ -199,6 +203,7 @@ class _Run:
         shown: tuple[int, ...] = ()
         for token in self._answer.forced() or [self._next()]:
             self._unseen.append(token)
+            self._sampler.take(token)
             shown += self._answer.take(token)
             if self._answer.finish is not None:
                 break

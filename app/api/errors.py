@@ -168,7 +168,7 @@ def _out_of_bounds(
         words, suffix, sign, key = _BOUNDS[kind]
         sort = "integer" if isinstance(value, int) else "decimal"
         what = (
-            f"{sort} {words}. Expected a value {sign} {context[key]}, "
+            f"{sort} {words}. Expected a value {sign} {_number(context[key])}, "
             f"but got {_shown(value)} instead"
         )
         return bad_request(f"Invalid '{param}': {what}.", param, f"{sort}_{suffix}")
@@ -200,6 +200,11 @@ def _other(problem: ErrorDetails, param: str | None) -> ApiError:
             f"Invalid '{param}': string does not match pattern. {what}.", param, "invalid_value"
         )
     return bad_request(f"Invalid '{param or 'body'}': {problem['msg']}.", param, "invalid_value")
+
+
+def _number(bound: float) -> float:
+    """A bound as it is written: 2, not 2.0."""
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
 
 
 def _named(value: Any) -> str:

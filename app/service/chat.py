@@ -35,7 +35,7 @@ from .asking import Asking, behind_prompt, make_asking, template_variables
 from .choice import Deltas, Ended, Item, read_choice
 from .conversation import check_order, plain_messages
 from .faults import Faults
-from .limits import Sampling, make_sampling
+from .limits import Sampling, check_ending, make_sampling
 from .merge import Merge
 from .planning import Planned, Planner
 from .relaxing import header
@@ -133,9 +133,11 @@ class ChatService:
     async def _prepare(self, request: ChatRequest, client: str, size: int) -> Prepared:
         if request.model != self._settings.served_model:
             raise model_not_found(request.model)
-        sampling = make_sampling(request, self._settings)
+        vocabulary = self._tokenizer.vocabulary
+        sampling = make_sampling(request, self._settings, vocabulary, self._pool.supported_sampling)
         asking, prompt = await self._offload.run(size, partial(self._read, request))
         planned = await self._planner.plan(asking, client)
+        check_ending(sampling.options, planned.plan.spec["format"], vocabulary)
         return Prepared(asking, sampling, planned, prompt)
 
     def _read(self, request: ChatRequest) -> tuple[Asking, Prompt]:
@@ -169,6 +171,7 @@ class ChatService:
             temperature=sampling.temperature,
             top_p=sampling.top_p,
             seed=sampling.seed_of(number),
+            sampling=sampling.options,
         )
         return self._pool.generate(
             generation,

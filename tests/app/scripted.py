@@ -31,6 +31,7 @@ class ScriptedWorker:
     name = "scripted"
     description = "a script"
     model = "noise"
+    supported_sampling: frozenset[str] = frozenset()
 
     def __init__(self, *scripts: list[Step]) -> None:
         self.scripts = scripts

@@ -1,7 +1,7 @@
 """The pool: who gets a generation, and what happens when a worker fails."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
@@ -32,7 +32,10 @@ class Fake:
     description = "fake"
     model = "m"
 
-    def __init__(self, name: str, *script: Step, health: Any = True) -> None:
+    def __init__(
+        self, name: str, *script: Step, health: Any = True, sampling: Sequence[str] = ()
+    ) -> None:
+        self.supported_sampling = frozenset(sampling)
         self.name = name
         self.script = script
         self.state = health
@@ -102,6 +105,13 @@ async def counted(*workers: Fake, **options: Any) -> AsyncIterator[Counted]:
     made = Counted(*workers, **options)
     yield made
     await made.pool.aclose()
+
+
+def test_a_pool_supports_the_sampling_that_all_its_workers_support():
+    some, other = Fake("a", sampling=["top_k", "min_p"]), Fake("b", sampling=["min_p"])
+    assert Pool([some]).supported_sampling == {"top_k", "min_p"}
+    assert Pool([some, other]).supported_sampling == {"min_p"}
+    assert Pool([some, other, Fake("c")]).supported_sampling == frozenset()
 
 
 def generation() -> Generation:

@@ -142,7 +142,8 @@ BAD: dict[str, tuple[Any, int, str | None, str | None]] = {
         "messages[1].role",
     ),
     "logprobs": (body(logprobs=True), 400, "unsupported_parameter", "logprobs"),
-    "an unknown parameter": (body(top_k=1), 400, "unknown_parameter", "top_k"),
+    "an unknown parameter": (body(best_of=1), 400, "unknown_parameter", "best_of"),
+    "a bias": (body(logit_bias={"1": 1}), 400, "unsupported_parameter", "logit_bias"),
 }
 
 

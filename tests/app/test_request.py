@@ -154,7 +154,32 @@ MISTAKES: list[tuple[dict[str, Any], str, str]] = [
         "response_format.json_schema.schema",
         "missing_required_parameter",
     ),
-    ({"top_k": 40}, "top_k", "unknown_parameter"),
+    ({"best_of": 2}, "best_of", "unknown_parameter"),
+    ({"top_k": -2}, "top_k", "integer_below_min_value"),
+    ({"top_k": 1.5}, "top_k", "invalid_type"),
+    ({"min_p": -0.1}, "min_p", "decimal_below_min_value"),
+    ({"min_p": 1.01}, "min_p", "decimal_above_max_value"),
+    ({"frequency_penalty": 2.01}, "frequency_penalty", "decimal_above_max_value"),
+    ({"frequency_penalty": -2.01}, "frequency_penalty", "decimal_below_min_value"),
+    ({"presence_penalty": 3}, "presence_penalty", "integer_above_max_value"),
+    ({"presence_penalty": -3}, "presence_penalty", "integer_below_min_value"),
+    ({"repetition_penalty": 0}, "repetition_penalty", "integer_below_min_value"),
+    ({"repetition_penalty": 0.009}, "repetition_penalty", "decimal_below_min_value"),
+    ({"repetition_penalty": 2.1}, "repetition_penalty", "decimal_above_max_value"),
+    ({"logit_bias": []}, "logit_bias", "invalid_type"),
+    ({"logit_bias": {"a": 1}}, "logit_bias", "invalid_value"),
+    ({"logit_bias": {"01": 1}}, "logit_bias", "invalid_value"),
+    ({"logit_bias": {"-1": 1}}, "logit_bias", "invalid_value"),
+    ({"logit_bias": {"\u0661": 1}}, "logit_bias", "invalid_value"),
+    ({"logit_bias": {"1": True}}, "logit_bias.1", "invalid_type"),
+    ({"logit_bias": {"1": 100.5}}, "logit_bias.1", "decimal_above_max_value"),
+    ({"logit_bias": {"1": -101}}, "logit_bias.1", "integer_below_min_value"),
+    ({"logit_bias": dict.fromkeys(map(str, range(1025)), 1)}, "logit_bias", "invalid_value"),
+    ({"min_tokens": -1}, "min_tokens", "integer_below_min_value"),
+    ({"ignore_eos": 1}, "ignore_eos", "invalid_type"),
+    ({"stop_token_ids": 3}, "stop_token_ids", "invalid_type"),
+    ({"stop_token_ids": [-1]}, "stop_token_ids[0]", "integer_below_min_value"),
+    ({"stop_token_ids": [1] * 17}, "stop_token_ids", "array_above_max_length"),
 ]
 
 
@@ -164,6 +189,27 @@ def test_a_mistake_is_named_by_its_place(change: dict[str, Any], param: str, cod
     error = refusal(body)
     assert (error.param, error.code) == (param, code)
     assert param in error.message or code in ("invalid_value", "unsupported_value")
+
+
+#: values at the bounds
+AT_BOUNDS: list[dict[str, Any]] = [
+    {"temperature": 0, "top_p": 0, "top_k": -1, "min_p": 0, "min_tokens": 0},
+    {"temperature": 2, "top_p": 1, "top_k": 0, "min_p": 1, "ignore_eos": False},
+    {"frequency_penalty": -2, "presence_penalty": 2, "repetition_penalty": 0.01},
+    {"frequency_penalty": 2.0, "presence_penalty": -2.0, "repetition_penalty": 2},
+    {"logit_bias": {"0": -100, "511": 100}, "stop_token_ids": [0] * 16},
+    {"logit_bias": dict.fromkeys(map(str, range(1024)), 1), "stop_token_ids": []},
+]
+
+
+@pytest.mark.parametrize("values", AT_BOUNDS)
+def test_sampling_values_at_their_bounds_are_taken(values: dict[str, Any]):
+    parse_request(json.dumps({**BASE, **values}).encode())
+
+
+def test_an_error_writes_a_bound_as_clients_write_it():
+    assert "a value <= 2, but" in refusal({**BASE, "temperature": 2.5}).message
+    assert "a value >= 0.01, but" in refusal({**BASE, "repetition_penalty": 0}).message
 
 
 @pytest.mark.parametrize("body", [b"[]", b"3", b"null", b'"text"'])

@@ -12,7 +12,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from adapters.workers import Chunk, Generation, NoiseWorker, WorkerError, noise_vocabulary
+from adapters.workers import (
+    Chunk,
+    Generation,
+    NoiseWorker,
+    SamplingOptions,
+    WorkerError,
+    noise_vocabulary,
+)
 from adapters.workers.noise import SHORT_PROMPT, draw
 from engine import Compiler, Vocabulary
 
@@ -110,6 +117,35 @@ def test_a_seed_repeats_and_temperature_has_no_effect(compiler: Compiler) -> Non
     other = run(collect(worker, ask(spec=LETTERS, seed=2)))
     assert first == same
     assert ids_of(first) != ids_of(other)
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [(SamplingOptions(min_tokens=199), 199), (SamplingOptions(ignore_eos=True), 200)],
+)
+def test_no_stop_token_comes_before_the_least_number_of_tokens(
+    compiler: Compiler, options: SamplingOptions, least: int
+) -> None:
+    """One token in about a hundred would be a stop token, so 200 tokens without one are rare."""
+    stops = set(compiler.vocabulary.stop_token_ids)
+    for seed in range(8):
+        chunks = run(
+            collect(
+                NoiseWorker(compiler),
+                ask(spec=None, seed=seed, max_tokens=200, sampling=options),
+            )
+        )
+        check_invariants(chunks)
+        assert len(ids_of(chunks)) >= least
+        assert not stops & set(ids_of(chunks)[:least])
+
+
+def test_a_forced_end_comes_whatever_the_least_number_of_tokens_is(compiler: Compiler) -> None:
+    spec = tag({"type": "regex", "pattern": "ab"})
+    generation = ask(spec=spec, max_tokens=50, sampling=SamplingOptions(min_tokens=50))
+    chunks = run(collect(NoiseWorker(compiler), generation))
+    assert chunks[-1].finish_reason == "stop"
+    assert ids_of(chunks)[-1] in compiler.vocabulary.stop_token_ids
 
 
 def test_the_workers_seed_repeats_a_sequence(compiler: Compiler) -> None:

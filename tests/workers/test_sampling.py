@@ -1,10 +1,19 @@
 """Drawing from masked logits: only allowed tokens, in the right proportions."""
 
+from collections import Counter
+
 import pytest
 
 torch = pytest.importorskip("torch", reason="the extra 'embedded' is not installed")
 
-from adapters.workers.sampling import Sampler, masked, nucleus  # noqa: E402
+from adapters.workers import SamplingOptions  # noqa: E402
+from adapters.workers.sampling import (  # noqa: E402
+    SAMPLER_OPTIONS,
+    Sampler,
+    masked,
+    nucleus,
+    shifted,
+)
 
 
 def packed(bits: str) -> bytearray:
@@ -48,3 +57,49 @@ def test_samples_follow_the_probabilities() -> None:
     drawn = [sampler.draw(logits, packed("11100000")) for _ in range(4000)]
     expected = torch.softmax(torch.tensor([0.0, 1.0, 2.0]), 0) * 4000
     assert max(abs(drawn.count(n) - float(expected[n])) for n in range(3)) < 150
+
+
+#: options, and the logits 2, -2, 1, 4 under them after an answer of the tokens 0, 0, 1
+SHIFTED = [
+    (SamplingOptions(), [2.0, -2.0, 1.0, 4.0]),
+    (SamplingOptions(frequency_penalty=0.5), [1.0, -2.5, 1.0, 4.0]),
+    (SamplingOptions(presence_penalty=-0.5), [2.5, -1.5, 1.0, 4.0]),
+    (SamplingOptions(repetition_penalty=2.0), [1.0, -4.0, 1.0, 4.0]),
+    (SamplingOptions(logit_bias=((0, 1.0), (2, -3.0), (9, 5.0))), [3.0, -2.0, -2.0, 4.0]),
+    (SamplingOptions(repetition_penalty=2.0, frequency_penalty=0.5), [0.0, -4.5, 1.0, 4.0]),
+]
+
+
+@pytest.mark.parametrize(("options", "expected"), SHIFTED)
+def test_penalties_count_the_answer_and_biases_shift_logits(
+    options: SamplingOptions, expected: list[float]
+) -> None:
+    logits = torch.tensor([2.0, -2.0, 1.0, 4.0])
+    assert shifted(logits, options, Counter([0, 0, 1])).tolist() == expected
+    assert logits.tolist() == [2.0, -2.0, 1.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "drawn"),
+    [
+        (SamplingOptions(), {0, 1, 2, 3}),
+        (SamplingOptions(top_k=1), {0}),
+        (SamplingOptions(top_k=2), {0, 1}),
+        (SamplingOptions(top_k=99), {0, 1, 2, 3}),
+        (SamplingOptions(min_p=0.5), {0, 1}),
+        (SamplingOptions(min_p=1.0), {0}),
+        (SamplingOptions(logit_bias=((0, -100.0), (4, 100.0))), {1, 2, 3}),
+    ],
+)
+def test_options_leave_only_some_of_the_allowed_tokens(
+    options: SamplingOptions, drawn: set[int]
+) -> None:
+    """The mask forbids token 4, the likeliest; a bias can't lift that."""
+    logits = torch.tensor([3.0, 2.5, 1.5, 1.0, 9.0, 0.0, 0.0, 0.0])
+    sampler = Sampler(1.0, 1.0, 0, options)
+    assert {sampler.draw(logits, packed("11110000")) for _ in range(400)} == drawn
+
+
+def test_every_option_that_acts_on_logits_is_named() -> None:
+    names = {name for options, _ in SHIFTED for name in options.active}
+    assert names | {"top_k", "min_p"} == set(SAMPLER_OPTIONS)

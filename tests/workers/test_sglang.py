@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from adapters.workers import SGLangWorker, WorkerError
+from adapters.workers import SamplingOptions, SGLangWorker, WorkerError
 from adapters.workers.sglang_wire import request_id
 
 from .helpers import check_invariants, collect, ids_of, run
@@ -119,6 +119,35 @@ def test_the_request() -> None:
         },
     }
     assert "secret" not in repr(vars(worker)["description"])
+
+
+#: (options, what they add to SGLang's sampling_params of a request for 60 tokens)
+OPTIONS: list[tuple[SamplingOptions, dict[str, Any]]] = [
+    (SamplingOptions(), {}),
+    (SamplingOptions(top_k=7), {"top_k": 7}),
+    (SamplingOptions(min_p=0.25), {"min_p": 0.25}),
+    (SamplingOptions(frequency_penalty=-2.0), {"frequency_penalty": -2.0}),
+    (SamplingOptions(presence_penalty=1.5), {"presence_penalty": 1.5}),
+    (SamplingOptions(repetition_penalty=1.25), {"repetition_penalty": 1.25}),
+    (SamplingOptions(logit_bias=((3, -100), (5, 0.5))), {"logit_bias": {"3": -100, "5": 0.5}}),
+    (SamplingOptions(min_tokens=60), {"min_new_tokens": 60}),
+    (SamplingOptions(min_tokens=61), {"min_new_tokens": 60}),
+    (SamplingOptions(ignore_eos=True), {"min_new_tokens": 60}),
+]
+
+
+@pytest.mark.parametrize(("options", "added"), OPTIONS)
+def test_sampling_options_are_sent_unless_they_are_off(
+    options: SamplingOptions, added: dict[str, Any]
+) -> None:
+    def params(**changes: Any) -> dict[str, Any]:
+        server = recorded("free")
+        run(collect(server.worker(), ask(**changes)))
+        sent: dict[str, Any] = server.sent("/generate")[0]["sampling_params"]
+        return sent
+
+    assert params(sampling=options) == params() | added
+    assert set(options.active) <= SGLangWorker.supported_sampling
 
 
 def test_request_ids_have_one_length_and_are_never_reused() -> None:

@@ -14,7 +14,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="the extra 'embedded' is not installed")
 transformers = pytest.importorskip("transformers", reason="the extra 'embedded' is not installed")
 
-from adapters.workers import Chunk, Generation, TransformersWorker, WorkerError  # noqa: E402
+from adapters.workers import (  # noqa: E402
+    Chunk,
+    Generation,
+    SamplingOptions,
+    TransformersWorker,
+    WorkerError,
+)
 from engine import Compiler  # noqa: E402
 
 from .helpers import check_invariants, collect, ids_of, run  # noqa: E402
@@ -81,6 +87,21 @@ def test_seeds_repeat_and_greedy_needs_none(directory: Path, compiler: Compiler)
     assert same == again
     assert ids_of(same) != ids_of(other)
     assert ids_of(greedy) == ids_of(greedy_too)
+
+
+def test_sampling_options_reach_the_model(directory: Path, compiler: Compiler) -> None:
+    """A random model's logits lie closer together than a penalty of 2; a bias of 100 decides."""
+    asked: dict[str, Any] = {"spec": LETTERS, "max_tokens": 20, "temperature": 0.0}
+    letter = compiler.vocabulary.tokens.index(b"q")
+    options = [
+        SamplingOptions(presence_penalty=2.0),
+        SamplingOptions(logit_bias=((letter, 100.0),)),
+    ]
+    distinct, same = answers(
+        directory, compiler, *(ask(**asked, sampling=option) for option in options)
+    )
+    assert len(set(ids_of(distinct))) == 20
+    assert ids_of(same) == [letter] * 20
 
 
 def test_the_cache_changes_nothing(directory: Path, compiler: Compiler) -> None:
