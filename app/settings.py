@@ -158,7 +158,7 @@ class Settings(BaseSettings):
         default=30.0, ge=0, description="seconds that running answers get on SIGTERM"
     )
     strict_profile: StrictProfile = Field(
-        default="openai",
+        default="extended",
         description="what `strict: true` takes: `openai`'s subset, or, `extended`, whatever the "
         "engine enforces",
     )

@@ -10,8 +10,8 @@ from tests.app.gateway import Gateway
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
-    """One gateway for a file: noise, no keys, no Redis."""
-    with Gateway() as running:
+    """One gateway for a file: noise, no keys, no Redis, and OpenAI's rules for strict schemas."""
+    with Gateway(strict_profile="openai") as running:
         yield running
 
 

@@ -36,7 +36,7 @@ BACK = {"type": "object", "properties": {"a": {"type": "string", "pattern": r"(a
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
-    with Gateway(admin_keys=KEY) as running:
+    with Gateway(admin_keys=KEY, strict_profile="openai") as running:
         yield running
 
 

@@ -240,7 +240,7 @@ async def test_the_profile_decides_whether_openais_rules_hold(
     steps = (
         script('{"on": true}<|im_end|>') if param == "response_format" else script("a<|im_end|>")
     )
-    await Service(steps, strict_profile="extended").complete(**asked)
+    await Service(steps).complete(**asked)
     with pytest.raises(ApiError) as caught:
         await Service(steps, strict_profile="openai").complete(**asked)
     assert (caught.value.param, caught.value.code) == (param, code)

@@ -54,6 +54,12 @@ def test_the_gateway_is_ready_and_says_with_what(gateway: str, worker: SGLangSer
     assert "switchyard" in json.dumps(ready) and "vocabulary" in json.dumps(ready)
 
 
+def failures(gateway: str) -> list[str]:
+    """What the gateway counted, to explain a failed test."""
+    lines = httpx.get(f"{gateway}/metrics").text.splitlines()
+    return [line for line in lines if line.startswith("switchyard_worker_failures_total{")]
+
+
 async def test_every_call_of_real_tool_sets_is_valid(gateway: str) -> None:
     folder = data_folder()
     assert folder is not None, "no BFCL data: `make data` fetches them"
@@ -79,7 +85,7 @@ async def test_every_call_of_real_tool_sets_is_valid(gateway: str) -> None:
         for case, answer in zip(cases, answers, strict=True)
         if answer.error or judge.calls(answer, case.schemas)
     }
-    assert not wrong
+    assert not wrong, failures(gateway)
     cut = sum(answer.finish == "length" for answer in answers)
     thinking = sum(bool(answer.reasoning) for answer in answers)
     assert cut < CASES // 10 and thinking >= 50, f"{cut} cut off, {thinking} with reasoning"
