@@ -21,6 +21,7 @@ import json
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
+from itertools import groupby
 from typing import Any
 
 from ..errors import bad_request
@@ -206,7 +207,7 @@ def _results_behind(at: int, messages: Sequence[Message]) -> Iterable[Message]:
 def _with_instructions(messages: Sequence[Message], profile: TemplateProfile) -> list[Message]:
     """System messages where the template shows them."""
     instructing = [n for n, each in enumerate(messages) if each["role"] in INSTRUCTING]
-    leading = next((n for n in range(len(messages)) if n not in instructing), len(messages))
+    leading = sum(at == n for at, n in enumerate(instructing))
     fits = profile.system and (len(instructing) < 2 or profile.systems)
     if not instructing or (fits and (len(instructing) == leading or profile.late_system)):
         return list(messages)
@@ -233,15 +234,20 @@ def _instruct(messages: list[Message], text: str) -> None:
 
 
 def _merged(messages: Iterable[Message]) -> list[Message]:
-    """Neighbours of one role as one message; results of tools stay what they are."""
+    """Neighbours of one role as one message; calls and their results stay what they are."""
     found: list[Message] = []
-    for message in messages:
-        last = found[-1] if found else None
-        if last is None or last["role"] != message["role"] or message["role"] == "tool":
-            found.append(message)
-        elif not last.get("tool_calls") and not message.get("tool_calls"):
-            texts = [text for text in (last["content"], message["content"]) if text]
-            found[-1] = {**last, **message, "content": "\n\n".join(texts)}
+    for key, group in groupby(messages, key=_mergeable):
+        same = list(group)
+        if key is None:
+            found += same
         else:
-            found.append(message)
+            texts = [each["content"] for each in same if each["content"]]
+            whole = {name: value for each in same for name, value in each.items()}
+            found.append({**whole, "content": "\n\n".join(texts)})
     return found
+
+
+def _mergeable(message: Message) -> str | None:
+    """The role of a message that may become one with its neighbours."""
+    role: str = message["role"]
+    return None if role == "tool" or message.get("tool_calls") else role
