@@ -53,13 +53,13 @@ def fitted(
     """
     named = _with_names(messages)
     shown = [_fitted_message(at, each, profile, as_text) for at, each in enumerate(named)]
-    if instructions:
-        _instruct(shown, instructions)
     if profile.ids == "nine":
         _rename_calls(shown)
     spread: list[Message] = []
     for at, message in enumerate(shown):
         spread += _apart(at, message, shown, profile)
+    if instructions:
+        _instruct(spread, instructions)
     ordered = _with_instructions(spread, profile)
     return ordered if profile.in_a_row else _merged(ordered)
 

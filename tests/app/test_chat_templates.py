@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -235,3 +236,11 @@ def test_a_call_that_can_not_be_shown_is_named() -> None:
     with pytest.raises(ApiError) as caught:
         fitted(plain([USER, ONE, result("a", "x")]), profile_of(deaf))
     assert (caught.value.status, caught.value.param) == (400, "messages[1].tool_calls")
+
+
+def test_the_place_of_a_refusal_is_the_clients_even_beside_instructions() -> None:
+    profile = replace(profile_of(lines), text_beside_calls="no")
+    messages = plain([USER, {**ONE, "content": "wordbeside"}, result("a", "x")])
+    with pytest.raises(ApiError) as caught:
+        fitted(messages, profile, instructions="more")
+    assert caught.value.param == "messages[1].content"
