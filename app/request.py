@@ -33,6 +33,8 @@ MOST_STOPS, STOP_CHARS = 4, 1000
 MOST_ITEMS = 2048
 #: entries of ``chat_template_kwargs``, and characters of a name or a text in it
 MOST_VARIABLES, VARIABLE_CHARS = 32, 256
+#: tokens of reasoning that can be asked for: more than any model's context has
+MOST_THINKING_TOKENS = 10_000_000
 #: names in an object whose names are all known; OpenAI has about 40 parameters
 MOST_NAMES = 100
 #: how tools may be chosen, as the service sees it
@@ -369,6 +371,7 @@ class ChatRequest(Exact):
     max_tokens: int | None = Field(None, ge=1)
     n: int | None = Field(None, ge=1)
     reasoning_effort: ReasoningEffort | None = None
+    thinking_token_budget: int | None = Field(None, ge=0, le=MOST_THINKING_TOKENS)
     chat_template_kwargs: TemplateVariables | None = None
     stream: bool | None = None
     stream_options: StreamOptions | None = None

@@ -72,6 +72,12 @@ class Settings(BaseSettings):
         default="auto",
         description="whether an answer may begin with reasoning; `auto`: not under noise",
     )
+    thinking_token_budget: int | None = Field(
+        default=None,
+        ge=0,
+        description="most tokens of reasoning in the answer to a request that sets no "
+        "`thinking_token_budget` of its own; none: no bound",
+    )
     workers: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="SGLang URLs, separated by commas, or `noise`, or `transformers`"
     )
@@ -229,6 +235,7 @@ class Settings(BaseSettings):
         "cache_key",
         "cache_host_file",
         "noise_seed",
+        "thinking_token_budget",
         "worker_api_key",
         mode="before",
     )
@@ -290,6 +297,10 @@ class Settings(BaseSettings):
             raise ValueError("WORKERS=transformers needs MODEL")
         if kind == "sglang" and self.tokenizer_source is None:
             raise ValueError("SGLang workers need TOKENIZER (or MODEL): the model's own vocabulary")
+        if self.thinking_token_budget is not None and self.grammar_backend != "switchyard":
+            raise ValueError(
+                f"GRAMMAR_BACKEND={self.grammar_backend} can't enforce THINKING_TOKEN_BUDGET"
+            )
         if self.default_completion_tokens > self.max_completion_tokens:
             raise ValueError("DEFAULT_COMPLETION_TOKENS is larger than MAX_COMPLETION_TOKENS")
         if set(self.admin_keys) & set(self.api_keys):

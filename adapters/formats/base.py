@@ -77,6 +77,7 @@ class Ask:
     ``response_schema``  JSON Schema of the content; None: free text; json_object is {"type":
                          "object"}.
     ``thought``          where the prompt ends: the answer begins there.
+    ``thinking_tokens``  how many tokens of reasoning the grammar allows; None: any number.
     """
 
     tools: tuple[Tool, ...] = ()
@@ -87,6 +88,7 @@ class Ask:
     reasoning: Reasoning = "auto"
     thought: Thought = "free"
     effort: Effort | None = None
+    thinking_tokens: int | None = None
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,9 @@ one of `` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The 
 <|call|>, so there is one call a turn whatever parallel_tool_calls says. Nothing but the call ends
 an answer that must be one.
 
+An ask that bounds the tokens of reasoning allows one thought, in front of all else: the bound
+counts within one message.
+
 Marks are token nodes, so that spelled-out marks in text mean nothing. A message's body is one tag,
 from <|message|> to its end: the tag says whose body it is, and headers are syntax.
 
@@ -99,18 +102,28 @@ def _answer(ask: Ask, tools: list[OfferedTool], special_texts: Sequence[str]) ->
     calls = [_call(tool) for tool in tools]
     excludes = unwritable(special_texts)
     final = _final(value or any_text(CONTENT, excludes))
-    thought = _message("analysis", any_text(REASONING, excludes), THOUGHT)
+    thought = _message("analysis", any_text(REASONING, excludes, ask.thinking_tokens), THOUGHT)
     preamble = _message("commentary", any_text(CONTENT, excludes))
     thoughts = [thought] if ask.reasoning != "off" else []
+    if thoughts and ask.thinking_tokens is not None:
+        rest = _rest([], preamble, calls, final, ask)
+        return sequence(optional(sequence(thought, _AGAIN)), *rest)
+    return sequence(*_rest(thoughts, preamble, calls, final, ask))
+
+
+def _rest(
+    thoughts: list[Part], preamble: Part, calls: list[Part], final: Part, ask: Ask
+) -> list[Part]:
+    """The answer, with any number of ``thoughts`` wherever a message may begin."""
     if not calls:
-        return sequence(*_before(thoughts), final)
+        return [*_before(thoughts), final]
     if must_call(ask):
-        return sequence(*_before([*thoughts, preamble]), either(*calls))
-    if value is None:
-        return sequence(*_before([*thoughts, preamble]), either(*calls, final))
+        return [*_before([*thoughts, preamble]), either(*calls)]
+    if ask.response_schema is None:
+        return [*_before([*thoughts, preamble]), either(*calls, final)]
     # Content is then the value alone, so a preamble decides that a call follows.
     announced = optional(sequence(preamble, _AGAIN, *_before([*thoughts, preamble])))
-    return sequence(*_before(thoughts), either(sequence(announced, either(*calls)), final))
+    return [*_before(thoughts), either(sequence(announced, either(*calls)), final)]
 
 
 def _before(messages: list[Part]) -> list[Part]:

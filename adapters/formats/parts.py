@@ -98,8 +98,9 @@ def token(text: str) -> Part:
     return Part({"type": "token", "token": text})
 
 
-def any_text(role: Role, excludes: Sequence[str]) -> Part:
-    return Part({"type": "any_text", "excludes": list(excludes)}, role)
+def any_text(role: Role, excludes: Sequence[str], max_tokens: int | None = None) -> Part:
+    bound = {} if max_tokens is None else {"max_tokens": max_tokens}
+    return Part({"type": "any_text", "excludes": list(excludes), **bound}, role)
 
 
 def json_value(schema: Mapping[str, Any] | bool, role: Role, param: str) -> Part:

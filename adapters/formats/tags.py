@@ -142,7 +142,7 @@ class TagFamily:
         is_open = ask.thought == "open"
         if marks is None or ask.thought == "closed" or (ask.reasoning == "off" and not is_open):
             return answer
-        inside = any_text(REASONING, self._excludes(special_texts))
+        inside = any_text(REASONING, self._excludes(special_texts), ask.thinking_tokens)
         if ask.reasoning == "off":
             # the prompt opened it: it ends at once
             inside = const("")

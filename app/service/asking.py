@@ -61,9 +61,16 @@ class Asking:
 
 
 def make_asking(
-    request: ChatRequest, *, max_tools: int, openai_rules: bool, reasons: bool
+    request: ChatRequest,
+    *,
+    max_tools: int,
+    openai_rules: bool,
+    reasons: bool,
+    thinking_tokens: int | None = None,
 ) -> Asking:
-    """Raises ApiError 400 that names the place."""
+    """``thinking_tokens``: the budget of requests that set none. Raises ApiError 400 that names the
+    place.
+    """
     definitions = request.tools or []
     _check_tools(definitions, max_tools)
     if request.parallel_tool_calls is not None and request.tools is None:
@@ -75,14 +82,18 @@ def make_asking(
         _check_strict(request)
     tools = tuple(_tool(definition) for definition in definitions)
     mode, name, numbers = _choice(request, [tool.name for tool in tools])
+    budget = request.thinking_token_budget
+    budget = thinking_tokens if budget is None else budget
+    thinks = reasons and request.reasoning_effort != "none" and budget != 0
     ask = Ask(
         tools=tuple(tools[number] for number in numbers),
         tool_choice=mode,
         tool_name=name,
         parallel_tool_calls=request.parallel_tool_calls is not False,
         response_schema=_response_schema(request),
-        reasoning="auto" if reasons and request.reasoning_effort != "none" else "off",
+        reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(request.reasoning_effort or ""),
+        thinking_tokens=budget if thinks else None,
     )
     wanted = request.response_format
     is_strict = isinstance(wanted, JsonSchemaFormat) and bool(wanted.json_schema.strict)
@@ -198,6 +209,8 @@ def template_variables(request: ChatRequest, ask: Ask) -> dict[str, Any]:
         variables = {"enable_thinking": True, "thinking": True}
     if ask.effort is not None:
         variables["reasoning_effort"] = ask.effort
+    if ask.thinking_tokens is not None:
+        variables["thinking_budget"] = ask.thinking_tokens
     return variables | dict(request.chat_template_kwargs or {})
 
 

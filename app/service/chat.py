@@ -148,6 +148,7 @@ class ChatService:
             max_tools=self._settings.max_tools,
             openai_rules=self._settings.strict_profile == "openai",
             reasons=self._settings.reasons,
+            thinking_tokens=self._settings.thinking_token_budget,
         )
         rendered = self._tokenizer.render(
             plain_messages(request),

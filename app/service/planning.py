@@ -111,6 +111,10 @@ class Planner:
 
     def _plan(self, asking: Asking, budget: WorkBudget) -> Planned:
         start = time.perf_counter()
+        if self._stock and asking.ask.thinking_tokens is not None:
+            self._metrics.refused("backend")
+            message = f"The workers' grammar backend {self._backend!r} can't bound reasoning."
+            raise bad_request(message, "thinking_token_budget", "unsupported_by_backend")
         try:
             plan = self._wire.plan(asking.ask, self._special_texts)
         except FormatError as error:

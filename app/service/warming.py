@@ -124,6 +124,7 @@ class WarmService:
                     max_tools=self._settings.max_tools,
                     openai_rules=self._settings.strict_profile == "openai",
                     reasons=self._settings.reasons,
+                    thinking_tokens=self._settings.thinking_token_budget,
                 )
                 start = time.perf_counter()
                 planned = await _to_its_end(self._planner.plan(asking, CLIENT))

@@ -93,3 +93,25 @@ def test_an_effort_that_nobody_knows_is_refused():
     with pytest.raises(ApiError) as caught:
         asking(reasoning_effort="extreme")
     assert (caught.value.status, caught.value.param) == (400, "reasoning_effort")
+
+
+@pytest.mark.parametrize(
+    ("fields", "default", "budget", "told"),
+    [
+        ({}, None, None, {}),
+        ({}, 9, 9, {"thinking_budget": 9}),
+        ({"thinking_token_budget": 5}, 9, 5, {"thinking_budget": 5}),
+        ({"thinking_token_budget": 0}, None, None, {"enable_thinking": False, "thinking": False}),
+        ({}, 0, None, {"enable_thinking": False, "thinking": False}),
+    ],
+)
+def test_a_budget_of_thinking_reaches_grammar_and_template(
+    fields: dict[str, int], default: int | None, budget: int | None, told: dict[str, Any]
+):
+    request = parse_request(json.dumps({"model": "m", "messages": [USER], **fields}).encode())
+    made = make_asking(
+        request, max_tools=10, openai_rules=False, reasons=True, thinking_tokens=default
+    )
+    assert made.ask.thinking_tokens == budget
+    assert (made.ask.reasoning == "off") is ("enable_thinking" in told)
+    assert template_variables(request, made.ask) == told

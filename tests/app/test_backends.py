@@ -124,3 +124,12 @@ async def test_what_llguidance_can_not_take_is_refused(asking: Asking, param: st
         await planned("llguidance", asking)
     assert (caught.value.status, caught.value.param) == (400, param)
     assert "llguidance" in caught.value.message and "structural tags" in caught.value.message
+
+
+@pytest.mark.parametrize("backend", ["xgrammar", "llguidance"])
+async def test_no_stock_engine_bounds_reasoning(backend: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        await planned(backend, Asking(Ask(thinking_tokens=5), (), ()))
+    found = caught.value
+    assert (found.status, found.param) == (400, "thinking_token_budget")
+    assert found.code == "unsupported_by_backend"

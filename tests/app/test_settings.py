@@ -60,6 +60,10 @@ def test_lists_are_separated_by_commas(monkeypatch):
         ({"WORKERS": "transformers"}, "MODEL"),
         ({"WORKERS": "http://a:1"}, "TOKENIZER"),
         ({"MAX_COMPLETION_TOKENS": "10"}, "DEFAULT_COMPLETION_TOKENS"),
+        (
+            {"THINKING_TOKEN_BUDGET": "9", "GRAMMAR_BACKEND": "xgrammar"},
+            "GRAMMAR_BACKEND=xgrammar",
+        ),
         ({"MAX_BODY_BYTES": "many"}, "MAX_BODY_BYTES"),
         ({"API_KEYS": "a,b", "ADMIN_KEYS": "c,b"}, "ADMIN_KEYS"),
         ({"CACHE_KEY": "short"}, "CACHE_KEY"),

@@ -1,5 +1,7 @@
 """An answer begins where its prompt ends: inside a thought, behind one, or free to begin one."""
 
+import re
+
 import pytest
 
 from adapters.formats import (
@@ -12,7 +14,7 @@ from adapters.formats import (
     get_format,
     with_thinking,
 )
-from engine import Compiler, ParseDivergence, Vocabulary
+from engine import Compiler, Matcher, ParseDivergence, Vocabulary
 
 MARKS = Thinking(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2)
 STOP = "<|im_end|>"
@@ -57,6 +59,12 @@ ANSWERS = {
     ),
     "free, with a thought": (Ask(), "<think>\nhmm\n</think>\n\nwell", ("hmm", "well", 0)),
     "free, without": (Ask(), "well", ("", "well", 0)),
+    "as long as the budget": (
+        Ask(thought="open", thinking_tokens=3), "hmm</think>well", ("hmm", "well", 0)
+    ),
+    "a budget, and free": (
+        Ask(TOOLS, "required", thinking_tokens=4), f"<think>hmm\n</think>{CALL}", ("hmm", "", 1)
+    ),
 }  # fmt: skip
 
 
@@ -71,6 +79,7 @@ WRONG = {
     "a second thought": (Ask(thought="open"), "hmm</think><think>again</think>well"),
     "a thought behind a closed one": (Ask(thought="closed"), "<think>hmm</think>well"),
     "a thought that is off": (Ask(reasoning="off", thought="open"), "hmm</think>well"),
+    "one token over the budget": (Ask(thought="open", thinking_tokens=3), "hmm\n</think>well"),
     "a call in a thought": (Ask(TOOLS, thought="open"), f"{CALL}</think>"),
 }
 
@@ -79,3 +88,29 @@ WRONG = {
 def test_what_would_be_read_two_ways_can_not_be_written(compiler: Compiler, name: str) -> None:
     with pytest.raises(ParseDivergence):
         read(compiler, *WRONG[name])
+
+
+HARMONY_TEXTS = get_format("harmony").own_tokens
+THOUGHT = "<|channel|>analysis<|message|>{}<|end|><|start|>assistant"
+FINAL = "<|channel|>final<|message|>well<|return|>"
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_allowed"),
+    [
+        (FINAL, True),
+        (THOUGHT.format("hmm") + FINAL, True),
+        (THOUGHT.format("hmm!") + FINAL, False),
+        (THOUGHT.format("h") * 2 + FINAL, False),
+    ],
+)
+def test_the_budget_of_harmony_counts_in_one_thought(answer: str, is_allowed: bool) -> None:
+    tokens = [bytes([byte]) for byte in range(256)] + [text.encode() for text in HARMONY_TEXTS]
+    ids = {text: 256 + number for number, text in enumerate(HARMONY_TEXTS)}
+    stops = [ids["<|return|>"]]
+    vocabulary = Vocabulary(tokens, stop_token_ids=stops, special_token_ids=list(ids.values()))
+    pieces = re.split(f"({'|'.join(map(re.escape, HARMONY_TEXTS))})", answer)
+    written = [t for piece in pieces for t in ([ids[piece]] if piece in ids else piece.encode())]
+    plan = get_format("harmony").plan(Ask(thinking_tokens=3), HARMONY_TEXTS)
+    matcher = Matcher(Compiler(vocabulary).compile_structural_tag(plan.spec_json))
+    assert all(matcher.accept_token(token) for token in written) is is_allowed
