@@ -10,10 +10,8 @@ Threads          ``render`` may be called from several threads at once.
 Not here         the wire syntax of tool calls (adapters.formats).
 """
 
-import inspect
-import json
-import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -22,13 +20,18 @@ from engine import Store, Vocabulary
 
 from .conversation import (
     INSTRUCTING,
+    ChatTemplate,
+    ControlText,
     Messages,
     TemplateError,
     TemplateProfile,
+    UnwritableText,
     Variables,
     fitted,
     marks_of,
     profile_of,
+    template_text,
+    thought_apart,
     thought_at_end,
 )
 from .errors import ApiError, bad_request
@@ -46,7 +49,6 @@ FAMILIES = (
 BUILTIN_FAMILY = "hermes"
 
 Prompt = str | list[int]
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Rendered(NamedTuple):
@@ -146,6 +148,10 @@ class HuggingFaceTokenizer:
         if self._marks is not None:
             self.wire = with_thinking(self.wire, self._marks)
         check_fit(self.wire, self.special_texts)
+        added = [token.content for token in tokenizer.added_tokens_decoder.values()]
+        written = template or self.wire.render([], (Tool("f", {}),), Ask())
+        control = {*self.special_texts, *(text for text in added if text in written)}
+        self._control = ControlText(getattr(tokenizer, "backend_tokenizer", None), control)
 
     def render(
         self,
@@ -154,22 +160,51 @@ class HuggingFaceTokenizer:
         ask: Ask,
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
+        broken = self._control.broken
+        messages = [
+            self._control.broken_message(thought_apart(message, self._marks))
+            for message in messages
+        ]
+        tools = [
+            replace(
+                tool,
+                name=broken(tool.name),
+                description=broken(tool.description),
+                parameters=broken(tool.parameters),
+            )
+            for tool in tools
+        ]
+        ask = replace(ask, response_schema=broken(ask.response_schema))
         if self._template is None or self.profile is None:
             text = render_plain(self.wire, messages, tools, ask)
         else:
+            variables = broken(variables or {})
             text = self._templated(self._template, self.profile, messages, tools, ask, variables)
+        return Rendered(self._encoded(text), thought_at_end(text, self._marks))
+
+    def _encoded(self, text: str) -> list[int]:
+        if self._control.is_in(text):
+            try:
+                return self._control.encode(text)
+            except UnwritableText:
+                raise bad_request(
+                    "The text of a control token occurs in the messages or tools, and this model's "
+                    "tokenizer can't write it as text.",
+                    "messages",
+                    "invalid_value",
+                ) from None
         # the text already holds every special token, the one at the start included
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
-        return Rendered(ids, thought_at_end(text, self._marks))
+        return ids
 
     def _templated(
         self,
-        template: "ChatTemplate",
+        template: ChatTemplate,
         profile: TemplateProfile,
         messages: Messages,
         tools: Sequence[Tool],
         ask: Ask,
-        variables: Mapping[str, Any] | None,
+        variables: Mapping[str, Any],
     ) -> str:
         instructions = self.wire.instructions(() if profile.tools else tools, ask.response_schema)
         said = fitted(messages, profile, instructions=instructions, as_text=self.wire.as_text)
@@ -179,60 +214,45 @@ class HuggingFaceTokenizer:
         elif profile.no_tools == "empty":
             shown = []
         try:
-            text = template(said, shown, variables or {})
+            text = template(said, shown, variables)
         except TemplateError as error:
-            raise _refused(f"refuses these messages: {error}") from None
+            said_by_it = self._control.whole(str(error))
+            raise _refused(f"refuses these messages: {said_by_it}") from None
         at = 0
-        for message in said:
+        for number, message in enumerate(said):
             # some templates show a system message only beside a user's at the end
             if message["role"] in INSTRUCTING:
                 words = message["content"].strip()
                 # they stand in their order, as a rule
                 found = text.find(words, at)
-                at = text.find(words) if found < 0 else found
-                if at < 0:
+                found = text.find(words) if found < 0 else found
+                at = max(found, 0)
+                if found < 0 and not self._shows(template, said, number, shown, variables):
                     raise _refused("drops the system message in this conversation")
         return text
+
+    def _shows(
+        self,
+        template: ChatTemplate,
+        messages: Messages,
+        number: int,
+        tools: Sequence[Any] | None,
+        variables: Variables,
+    ) -> bool:
+        """Whether the template shows another text in place of a message's: then it took switches
+        such as ``/no_think`` out of it, but shows what else it says.
+        """
+        probe = "wordsystem"
+        changed = [*messages]
+        changed[number] = {**messages[number], "content": probe}
+        try:
+            return probe in template(changed, tools, variables)
+        except TemplateError:
+            return False
 
 
 def _refused(what: str) -> ApiError:
     return bad_request(f"The model's chat template {what}.", "messages", "refused_by_template")
-
-
-class ChatTemplate:
-    """A tokenizer's chat template at work, see conversation.Render."""
-
-    def __init__(self, tokenizer: Any, source: str) -> None:
-        self._tokenizer = tokenizer
-        self._reads = _variables_of(source) - {"messages", *tokenizer.special_tokens_map}
-
-    def __call__(
-        self, messages: Messages, tools: Sequence[Any] | None, variables: Variables
-    ) -> str:
-        known = {name: value for name, value in variables.items() if name in self._reads}
-        try:
-            text: str = self._tokenizer.apply_chat_template(
-                list(messages), tools=tools, add_generation_prompt=True, tokenize=False, **known
-            )
-        except Exception as error:
-            # a template is a program: it raises whatever a program may raise
-            raise TemplateError(str(error)) from error
-        return text
-
-
-def template_text(template: object) -> str:
-    """A template's source; of several ones all, as JSON."""
-    if template is None or isinstance(template, str):
-        return template or ""
-    return json.dumps(template, default=str)
-
-
-def _variables_of(source: str) -> frozenset[str]:
-    """What a request may set: names that stand in the template, but for those that are given."""
-    from transformers import PreTrainedTokenizerBase
-
-    given = inspect.signature(PreTrainedTokenizerBase.apply_chat_template).parameters
-    return frozenset(_NAME.findall(source)) - given.keys()
 
 
 def _pretrained(source: str) -> Any:

@@ -4,20 +4,27 @@ A template is asked once what it can show (``profile_of``); each conversation is
 that this template shows all of it (``fitted``), or refused with the message named.
 """
 
+from .control import ControlText, UnwritableText
 from .fitting import INSTRUCTING, fitted
 from .profile import Messages, Render, TemplateError, TemplateProfile, Tools, Variables, profile_of
-from .thinking import marks_of, thought_at_end
+from .template import ChatTemplate, template_text
+from .thinking import marks_of, thought_apart, thought_at_end
 
 __all__ = [
     "INSTRUCTING",
+    "ChatTemplate",
+    "ControlText",
     "Messages",
     "Render",
     "TemplateError",
     "TemplateProfile",
     "Tools",
+    "UnwritableText",
     "Variables",
     "fitted",
     "marks_of",
     "profile_of",
+    "template_text",
+    "thought_apart",
     "thought_at_end",
 ]

@@ -5,7 +5,8 @@ thought (the answer begins inside), behind the one that closes it (there is none
 (the model decides).
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from adapters.formats import Thinking, Thought
 
@@ -30,6 +31,21 @@ def marks_of(template: str, special_texts: Collection[str]) -> Thinking | None:
         if all(text in template for text in both) or all(text in special_texts for text in both):
             return marks
     return None
+
+
+def thought_apart(message: Mapping[str, Any], marks: Thinking | None) -> Mapping[str, Any]:
+    """A past answer whose content begins with a thought, with this as its reasoning.
+
+    Clients of servers that do not separate thoughts replay them so.
+    """
+    content = message.get("content")
+    if marks is None or message["role"] != "assistant" or message.get("reasoning_content"):
+        return message
+    before, found, rest = (content or "").lstrip().partition(marks.begin)
+    thought, ended, answer = rest.partition(marks.end)
+    if before or not found or not ended:
+        return message
+    return {**message, "content": answer.lstrip("\n"), "reasoning_content": thought.strip("\n")}
 
 
 def thought_at_end(prompt: str, marks: Thinking | None) -> Thought:

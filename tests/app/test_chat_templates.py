@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import Ask, Tool
+from adapters.formats import Ask, Thinking, Tool
 from app.api.body import parse_request
-from app.conversation import Messages, TemplateError, fitted, profile_of
+from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
 from app.errors import ApiError
 from app.service.conversation import check_order, plain_messages
 
@@ -244,3 +244,33 @@ def test_the_place_of_a_refusal_is_the_clients_even_beside_instructions() -> Non
     with pytest.raises(ApiError) as caught:
         fitted(messages, profile, instructions="more")
     assert caught.value.param == "messages[1].content"
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+def test_a_switch_that_a_template_takes_out_of_a_system_message_is_no_drop() -> None:
+    for text in ("/no_think", "/no_think wordsystem"):
+        prompt = prompt_of("HuggingFaceTB-SmolLM3-3B", [said("system", text), USER], Ask())
+        assert "Reasoning Mode: /no_think" in prompt
+
+
+MARKS = Thinking(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2)
+
+
+@pytest.mark.parametrize(
+    ("content", "thought", "left"),
+    [
+        ("<think>\nhmm\n</think>\n\nwell", "hmm", "well"),
+        (" <think>hmm</think>", "hmm", ""),
+        ("well <think>hmm</think>", None, "well <think>hmm</think>"),
+        ("<think>hmm", None, "<think>hmm"),
+        ("write </think> here", None, "write </think> here"),
+        (None, None, None),
+    ],
+)
+def test_a_thought_in_the_content_of_an_answer_is_its_reasoning(
+    content: str | None, thought: str | None, left: str | None
+) -> None:
+    found = thought_apart({"role": "assistant", "content": content}, MARKS)
+    assert (found.get("reasoning_content"), found["content"]) == (thought, left)
+    user = {"role": "user", "content": content}
+    assert thought_apart(user, MARKS) == user

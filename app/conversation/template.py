@@ -1,0 +1,50 @@
+"""A tokenizer's chat template at work.
+
+Not here    what templates show (profile.py), and what they are given (fitting.py).
+"""
+
+import inspect
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from .profile import Messages, TemplateError, Variables
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class ChatTemplate:
+    """A tokenizer's chat template at work, see profile.Render."""
+
+    def __init__(self, tokenizer: Any, source: str) -> None:
+        self._tokenizer = tokenizer
+        self._reads = _variables_of(source) - {"messages", *tokenizer.special_tokens_map}
+
+    def __call__(
+        self, messages: Messages, tools: Sequence[Any] | None, variables: Variables
+    ) -> str:
+        known = {name: value for name, value in variables.items() if name in self._reads}
+        try:
+            text: str = self._tokenizer.apply_chat_template(
+                list(messages), tools=tools, add_generation_prompt=True, tokenize=False, **known
+            )
+        except Exception as error:
+            # a template is a program: it raises whatever a program may raise
+            raise TemplateError(str(error)) from error
+        return text
+
+
+def template_text(template: object) -> str:
+    """A template's source; of several ones all, as JSON."""
+    if template is None or isinstance(template, str):
+        return template or ""
+    return json.dumps(template, default=str)
+
+
+def _variables_of(source: str) -> frozenset[str]:
+    """What a request may set: names that stand in the template, but for those that are given."""
+    from transformers import PreTrainedTokenizerBase
+
+    given = inspect.signature(PreTrainedTokenizerBase.apply_chat_template).parameters
+    return frozenset(_NAME.findall(source)) - given.keys()
