@@ -183,6 +183,8 @@ class HuggingFaceTokenizer:
         return Rendered(self._encoded(text), thought_at_end(text, self._marks))
 
     def _encoded(self, text: str) -> list[int]:
+        # escapes in a call's arguments may spell half a surrogate pair, which no tokenizer takes
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         if self._control.is_in(text):
             try:
                 return self._control.encode(text)

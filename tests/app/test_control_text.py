@@ -102,6 +102,19 @@ def test_arguments_hide_no_control_token_behind_escapes(written: str) -> None:
     assert ids.count(number) == tokenizer.render(messages, (), Ask()).prompt.count(number)
 
 
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", ["Qwen-Qwen3-0.6B", "meta-llama-Llama-3.1-8B-Instruct"])
+@pytest.mark.parametrize("text", ["\\ud800", "<|im_end|>\\udc00"])
+def test_half_a_surrogate_pair_in_arguments_is_a_replacement_character(
+    name: str, text: str
+) -> None:
+    messages = conversation("harmless")
+    messages[2]["tool_calls"][0]["function"]["arguments"] = f'{{"city": "{text}"}}'
+    ids = tokenizer_of(name).render(messages, (), Ask()).prompt
+    assert isinstance(ids, list)
+    assert "\ufffd" in b"".join(tokenizer_of(name).vocabulary.tokens[i] for i in ids).decode()
+
+
 def test_overlapping_tokens_are_all_broken() -> None:
     control = ControlText(None, ["<|a|>", "|a|", "|><"])
     broken = control.broken("<|a|><|a|>")
