@@ -117,30 +117,43 @@ def _refuse_type(kind: Any, known: tuple[str, ...], what: str) -> None:
         )
 
 
+def _content_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "text"
+    return "parts" if isinstance(value, list) else None
+
+
+class ThoughtPart(_Lenient):
+    type: Literal["text"]
+    text: str
+
+
+#: what a part of type "thinking" holds: text, or as Mistral writes it parts of text
+Thoughts = Annotated[
+    Annotated[str, Tag("text")] | Annotated[Items[ThoughtPart], Tag("parts")],
+    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
+]
+
+
 class ContentPart(_Lenient):
     """A piece of a message; text is all that this server reads."""
 
-    type: Literal["text", "refusal"]
+    type: Literal["text", "refusal", "thinking"]
     text: str = ""
     refusal: str = ""
+    thinking: Thoughts = ""
 
     @model_validator(mode="before")
     @classmethod
     def _text_only(cls, value: Any) -> Any:
         if isinstance(value, dict):
-            _refuse_type(value.get("type"), ("text", "refusal"), "Content parts")
-            kind = value.get("type")
-            if kind in ("text", "refusal") and kind not in value:
+            kind, known = value.get("type"), ("text", "refusal", "thinking")
+            _refuse_type(kind, known, "Content parts")
+            if kind in known and kind not in value:
                 raise PydanticCustomError(
                     "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
                 )
         return value
-
-
-def _content_kind(value: Any) -> str | None:
-    if isinstance(value, str):
-        return "text"
-    return "parts" if isinstance(value, list) else None
 
 
 Content = Annotated[

@@ -19,6 +19,7 @@ def check_order(messages: Sequence[Message]) -> None:
     waiting: dict[str, None] = {}
     caller = 0
     for at, message in enumerate(messages):
+        _check_parts(at, message)
         if isinstance(message, FromTool):
             if message.tool_call_id not in waiting:
                 raise _orphan(at, message, caller > 0 or bool(waiting))
@@ -32,6 +33,18 @@ def check_order(messages: Sequence[Message]) -> None:
             caller = at
     if waiting:
         raise _unanswered(caller, waiting)
+
+
+def _check_parts(at: int, message: Message) -> None:
+    if isinstance(message, FromAssistant) or not isinstance(message.content, list):
+        return
+    for number, part in enumerate(message.content):
+        if part.type == "thinking":
+            raise bad_request(
+                "Content parts of type 'thinking' are only allowed in assistant messages.",
+                f"messages[{at}].content[{number}]",
+                "unsupported_value",
+            )
 
 
 def _check_assistant(at: int, message: FromAssistant) -> None:
@@ -79,10 +92,21 @@ def _unanswered(caller: int, waiting: dict[str, None]) -> ApiError:
 
 
 def text_of(content: str | list[ContentPart] | None) -> str | None:
-    """Content as one text: parts stand one after the other, as templates put them."""
+    """Content as one text, without thoughts: parts follow each other, as templates put them."""
     if content is None or isinstance(content, str):
         return content
     return "".join(part.refusal if part.type == "refusal" else part.text for part in content)
+
+
+def _thought_of(message: FromAssistant) -> str:
+    if thought := message.reasoning_content or message.reasoning:
+        return thought
+    parts = message.content if isinstance(message.content, list) else []
+    thoughts = [part.thinking for part in parts if part.type == "thinking"]
+    return "".join(
+        each if isinstance(each, str) else "".join(piece.text for piece in each)
+        for each in thoughts
+    )
 
 
 def mentions_json(messages: Sequence[Message]) -> bool:
@@ -104,7 +128,7 @@ def _plain(message: Message) -> dict[str, Any]:
             plain["content"] = message.refusal
         if message.tool_calls:
             plain["tool_calls"] = [_plain_call(call) for call in message.tool_calls]
-        if thought := message.reasoning_content or message.reasoning:
+        if thought := _thought_of(message):
             plain["reasoning_content"] = thought
     if not isinstance(message, FromTool) and message.name:
         plain["name"] = message.name

@@ -103,3 +103,19 @@ def test_reasoning_comes_back_under_either_name(key: str):
     message = {"role": "assistant", "content": "x", key: "hm"}
     (_, plain) = plain_messages(request(USER, message))
     assert plain["reasoning_content"] == "hm"
+
+
+@pytest.mark.parametrize(
+    "thinking", ["hm, well", [{"type": "text", "text": "hm, "}, {"type": "text", "text": "well"}]]
+)
+def test_parts_that_are_thoughts_are_reasoning(thinking: Any):
+    parts = [{"type": "thinking", "thinking": thinking}, {"type": "text", "text": "yes"}]
+    (_, plain) = plain_messages(request(USER, {"role": "assistant", "content": parts}))
+    assert (plain["content"], plain["reasoning_content"]) == ("yes", "hm, well")
+
+
+def test_only_answers_have_thoughts():
+    parts = [{"type": "text", "text": "a"}, {"type": "thinking", "thinking": "hm"}]
+    with pytest.raises(ApiError) as caught:
+        check_order(request({"role": "user", "content": parts}).messages)
+    assert (caught.value.status, caught.value.param) == (400, "messages[0].content[1]")
