@@ -78,7 +78,10 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
         max_values=settings.max_json_values,
         timeout_s=settings.body_seconds,
     )
-    app.include_router(chat_router(parts.chat, metrics, bodies), dependencies=guarded)
+    app.include_router(
+        chat_router(parts.chat, metrics, bodies, comment_seconds=settings.stream_comment_seconds),
+        dependencies=guarded,
+    )
     app.include_router(grammars_router(parts.checks, bodies), dependencies=guarded)
     admin_keys = AdminKeys(key.get_secret_value() for key in settings.admin_keys)
 
@@ -87,7 +90,12 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
 
     admin = admin_router(parts.warming, parts.cache_report, bodies)
     app.include_router(admin, dependencies=[Depends(with_admin_key)])
-    models = models_router(settings.served_model, int(time.time()), _about(parts))
+    models = models_router(
+        settings.served_model,
+        int(time.time()),
+        _about(parts),
+        max_model_len=lambda: parts.pool.max_model_len,
+    )
     app.include_router(models, dependencies=guarded)
     versions = {"version": version(), "format": parts.tokenizer.wire.name}
     app.include_router(

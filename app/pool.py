@@ -25,7 +25,15 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from typing import Any, Literal, TypeVar
 
-from adapters.workers import Chunk, FailureReason, Generation, Health, Worker, WorkerError
+from adapters.workers import (
+    Chunk,
+    FailureReason,
+    Generation,
+    Health,
+    PromptTooLong,
+    Worker,
+    WorkerError,
+)
 from engine import EngineError, ParseDivergence
 
 from .logging import Logger
@@ -102,6 +110,12 @@ class Pool:
         )
 
     @property
+    def max_model_len(self) -> int | None:
+        """The longest context of a worker; None while one of them is not known."""
+        lengths = [member.worker.max_model_len for member in self.members]
+        return None if None in lengths else max(length for length in lengths if length is not None)
+
+    @property
     def status(self) -> Status:
         """As of the last checks and answers."""
         if not any(member.health.ready for member in self.members):
@@ -118,15 +132,19 @@ class Pool:
     ) -> AsyncGenerator[Item, None]:
         """The items that ``read`` makes of a worker's chunks; it is called anew for every attempt.
 
+        Workers whose context has no room for the prompt are not asked.
+
         Raises:
+            PromptTooLong: no worker's context has room.
             WorkerError: a refusal; or 503 when every worker failed before its first item.
             Exception: what the last attempt raised, if it is a bug of ours or comes mid-answer.
         """
         tried: list[Member] = []
         refusals: list[tuple[Member, WorkerError]] = []
         last: Exception | None = None
-        while len(tried) < len(self.members):
-            member = self._pick(tried)
+        members = self._with_room(generation)
+        while len(tried) < len(members):
+            member = self._pick(members, tried)
             tried.append(member)
             begun = False
             member.running += 1
@@ -176,8 +194,22 @@ class Pool:
                     return
                 seconds, what = self._token_seconds, "next token"
 
-    def _pick(self, tried: Sequence[Member]) -> Member:
-        left = (member for member in self.members if member not in tried)
+    def _with_room(self, generation: Generation) -> list[Member]:
+        if isinstance(generation.prompt, str):
+            return self.members
+        got, most = len(generation.prompt), 0
+        members = []
+        for member in self.members:
+            length = member.worker.max_model_len
+            most = max(most, length or 0)
+            if length is None or got < length:
+                members.append(member)
+        if not members:
+            raise PromptTooLong(got, most)
+        return members
+
+    def _pick(self, members: Sequence[Member], tried: Sequence[Member]) -> Member:
+        left = (member for member in members if member not in tried)
         return min(left, key=lambda member: member.rank)
 
     # -- failures

@@ -157,6 +157,12 @@ class Settings(BaseSettings):
     default_completion_tokens: int = Field(
         default=4096, ge=1, description="output limit of a request that names none"
     )
+    stream_comment_seconds: float = Field(
+        default=10.0,
+        ge=0,
+        description="seconds without output after which a stream gets a comment line, so that "
+        "proxies keep it open; a response without a first token begins then; 0: never",
+    )
     request_timeout: float = Field(
         default=600.0, gt=0, description="seconds that one answer may take"
     )

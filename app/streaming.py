@@ -1,5 +1,8 @@
 """Server-sent events: ``data: {json}`` and an empty line, ``data: [DONE]`` at the end.
 
+While the iterator is silent, comments keep the connection open: clients skip them, and proxies see
+that the answer is alive.
+
 An EventStream owns the iterator it sends. Whoever ends first ends the other: when the iterator is
 through, the response is complete; when the client leaves, or the server stops, the iterator is
 closed, and with it the work behind it. What the iterator raises is the caller's bug: everything
@@ -20,6 +23,8 @@ from starlette.types import Receive, Scope, Send
 Result = TypeVar("Result")
 
 DONE = b"data: [DONE]\n\n"
+#: a line that clients skip
+COMMENT = b": keep-alive\n\n"
 
 #: the content type of answers that stream
 EVENT_STREAM = b"text/event-stream"
@@ -51,19 +56,25 @@ def event(value: dict[str, Any]) -> bytes:
 
 
 class EventStream(Response):
-    """Sends what ``events`` yields as it comes; ``on_disconnect``: the client left early."""
+    """Sends what ``events`` yields as it comes; ``on_disconnect``: the client left early.
+
+    ``comment_seconds``: after so long without an event a comment is sent; 0: never.
+    """
 
     def __init__(
         self,
         events: Events,
         *,
         headers: Mapping[str, str] | None = None,
+        comment_seconds: float = 0,
         on_disconnect: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(headers={**(headers or {}), **_HEADERS})
         # a stream's length is known at its end only
         del self.headers["content-length"]
         self._events = events
+        self._comment_seconds = comment_seconds
+        self._sent_at = 0.0
         self._on_disconnect = on_disconnect
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -74,14 +85,31 @@ class EventStream(Response):
                 self._on_disconnect()
 
     async def _send_all(self, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        self._sent_at = loop.time()
+        comments = loop.create_task(self._comment(send))
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
             async for data in self._events:
+                self._sent_at = loop.time()
                 await send({"type": "http.response.body", "body": data, "more_body": True})
+            await cancel(comments)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except OSError:
             # some servers tell a disconnect this way
             raise Disconnected from None
+        finally:
+            await cancel(comments)
+
+    async def _comment(self, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        while self._comment_seconds:
+            silent = loop.time() - self._sent_at
+            if silent < self._comment_seconds:
+                await asyncio.sleep(self._comment_seconds - silent)
+                continue
+            self._sent_at = loop.time()
+            await send({"type": "http.response.body", "body": COMMENT, "more_body": True})
 
 
 async def run_until_disconnect(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:

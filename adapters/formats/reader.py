@@ -47,10 +47,17 @@ class Layout:
 
 
 class Reader:
-    """Reads one answer. ``tool_calls_started`` counts the calls seen so far."""
+    """Reads one answer.
+
+    ``tool_calls_started`` counts the calls seen so far. ``thoughts`` says where reasoning stands in
+    the answer's bytes, its marks included: (begin, end) of each stretch, an end of None while it
+    goes on.
+    """
 
     def __init__(self, roles: Mapping[str, Role], layout: Layout) -> None:
         self.tool_calls_started = 0
+        self.thoughts: list[tuple[int, int | None]] = []
+        self._position = 0
         self._roles = dict(roles)
         self._layout = layout
         self._deltas: list[Delta] = []
@@ -64,10 +71,11 @@ class Reader:
         """What these events add to the message."""
         for event in events:
             role = self._role(event.node)
+            start, self._position = self._position, self._position + len(event.bytes)
             if event.kind == "text":
                 self._text(role.kind, event.bytes)
             elif event.kind == "open":
-                self._open(role)
+                self._open(role, start)
             else:
                 self._close(role)
         return self._take()
@@ -87,13 +95,14 @@ class Reader:
         return role
 
     # -- tags --------------------------------------------------------------------------------------
-    def _open(self, role: Role) -> None:
+    def _open(self, role: Role, start: int) -> None:
         self._end_stretch()
         if role.kind is Kind.CALL:
             self._gap = None
             self._emit(ToolStart(self.tool_calls_started, role.tool))
             self.tool_calls_started += 1
         elif role.kind is Kind.THOUGHT:
+            self.thoughts.append((start, None))
             self._skip = self._layout.thought_newlines
 
     def _close(self, role: Role) -> None:
@@ -101,6 +110,7 @@ class Reader:
         if role.kind is Kind.CALL:
             self._gap = ""
         elif role.kind is Kind.THOUGHT:
+            self.thoughts[-1] = (self.thoughts[-1][0], self._position)
             self._tail = ""
             self._skip = self._layout.answer_newlines
 

@@ -118,7 +118,7 @@ class Chunk:
 
     ``trim`` counts the bytes at the end of *all* text so far that must not be shown: the stop
     string and what its last token holds behind it. Like ``stop_text`` it is set in the last chunk
-    only.
+    only. ``cached_tokens``: of the prompt's tokens, those that the worker did not compute anew.
     """
 
     token_ids: tuple[int, ...]
@@ -127,6 +127,7 @@ class Chunk:
     completion_tokens: int = 0
     stop_text: str | None = None
     trim: int = 0
+    cached_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,19 +155,34 @@ class WorkerError(Exception):
         self.reason: FailureReason = reason or ("refused" if status < 500 else "internal")
 
 
+class PromptTooLong(WorkerError):
+    """A prompt of ``got`` tokens leaves no room for an answer in a context of ``limit`` tokens."""
+
+    def __init__(self, got: int, limit: int) -> None:
+        super().__init__(
+            400, f"the prompt has {got:,} tokens; the model's context of {limit:,} has no room left"
+        )
+        self.got = got
+        self.limit = limit
+
+
 class Worker(Protocol):
     """One place that runs a model. ``start`` comes first, ``aclose`` last; between them any number
     at once.
 
     ``name`` tells workers apart in logs and metrics, ``description`` is one line said at start,
     ``model`` the model's id as clients name it. ``supported_sampling`` holds the names of the
-    SamplingOptions that it supports; it may ignore all others.
+    SamplingOptions that it supports; it may ignore all others. ``max_model_len``: how many tokens
+    its model's context has, prompt and answer together; None: any number, or not known yet.
     """
 
     name: str
     description: str
     model: str
     supported_sampling: frozenset[str]
+
+    @property
+    def max_model_len(self) -> int | None: ...
 
     async def start(self) -> None:
         """Make ready. Does not raise because a remote worker is down: that is ``health``'s to

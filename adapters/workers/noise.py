@@ -65,6 +65,7 @@ class NoiseWorker:
 
     name = "noise"
     supported_sampling = frozenset([*WITHOUT_EFFECT, "min_tokens", "ignore_eos"])
+    max_model_len: int | None = None
 
     def __init__(
         self,

@@ -124,7 +124,7 @@ class SGLangWorker:
         self._stop_token_ids = tuple(stop_token_ids)
         self._grammar_backend = grammar_backend
         self._plugin = dict(plugin or {})
-        self._context: int | None = None
+        self.max_model_len: int | None = None
         self._running: set[str] = set()
         self._aborts: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -141,7 +141,7 @@ class SGLangWorker:
             generation,
             rid,
             vocabulary=len(self._tokens),
-            context=self._context,
+            context=self.max_model_len,
             stop_token_ids=self._stop_token_ids,
         )
         is_short = len(generation.prompt) <= PIECE
@@ -229,9 +229,7 @@ class SGLangWorker:
 
     def _judge(self, info: dict[str, Any]) -> Health:
         details = {key: _plain(info[key]) for key in SHOWN if key in info}
-        # without a length of its own the server names the longest prompt, a few tokens less
-        lengths = (info.get(name) for name in ("context_length", "max_req_input_len"))
-        self._context = next((n for n in lengths if type(n) is int and n > 0), None)
+        self.max_model_len = _context_of(info)
         backend = info.get("grammar_backend")
         wanted = self._grammar_backend
         if backend == "none" or info.get("skip_tokenizer_init"):
@@ -271,6 +269,14 @@ class SGLangWorker:
         await asyncio.gather(*self._aborts)
         if self._own:
             await self._client.aclose()
+
+
+def _context_of(info: dict[str, Any]) -> int | None:
+    """The context's length; without one of its own the server names the longest prompt."""
+    length, prompt = info.get("context_length"), info.get("max_req_input_len")
+    if type(length) is int and length > 0:
+        return length
+    return prompt + 1 if type(prompt) is int and prompt > 0 else None
 
 
 def refusal(status: int, data: bytes) -> WorkerError:

@@ -23,6 +23,7 @@ from .base import (
     FailureReason,
     FinishReason,
     Generation,
+    PromptTooLong,
     SamplingOptions,
     WorkerError,
 )
@@ -119,9 +120,8 @@ def _options(sampling: SamplingOptions, max_tokens: int) -> dict[str, Any]:
 
 def _check(prompt: list[int], vocabulary: int, context: int | None) -> None:
     """Raises WorkerError 400 for ids that end a server, and for a prompt that it would refuse."""
-    if context is not None and len(prompt) > context:
-        message = f"the prompt has {len(prompt):,} tokens, the model's context is {context:,}"
-        raise WorkerError(400, message)
+    if context is not None and len(prompt) >= context:
+        raise PromptTooLong(len(prompt), context)
     if not prompt or any(min(piece) < 0 or max(piece) >= vocabulary for piece in _pieces(prompt)):
         raise WorkerError(400, f"a prompt needs at least one token, all ids below {vocabulary:,}")
 
@@ -155,7 +155,9 @@ class StreamReader:
             reason, total = meta["finish_reason"], _count(meta["completion_tokens"])
             finish = self._finish(reason)
             new = self._new(ids, total)
-            return self._chunk(new, finish, _count(meta["prompt_tokens"]), total)
+            prompt = _count(meta["prompt_tokens"])
+            cached = min(_count(meta.get("cached_tokens", 0)), prompt)
+            return self._chunk(new, finish, prompt, total, cached)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             message = f"not an event of SGLang's: {payload[:200]!r}"
             raise WorkerError(502, message, reason="protocol") from error
@@ -189,7 +191,7 @@ class StreamReader:
         return new
 
     def _chunk(
-        self, ids: list[int], finish: FinishReason | None, prompt_tokens: int, total: int
+        self, ids: list[int], finish: FinishReason | None, prompt: int, total: int, cached: int
     ) -> Chunk | None:
         """The ids that may be shown by now; nothing of them comes after a stop string."""
         shown: list[int] = []
@@ -203,7 +205,7 @@ class StreamReader:
         if not shown and finish is None:
             return None
         stop_text, trim = self._gate.hit or (None, 0)
-        return Chunk(tuple(shown), finish, prompt_tokens, total, stop_text, trim)
+        return Chunk(tuple(shown), finish, prompt, total, stop_text, trim, cached)
 
 
 def _count(value: Any) -> int:

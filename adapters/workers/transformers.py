@@ -25,7 +25,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from engine import Compiled, Compiler, EngineError
 
-from .base import Chunk, Generation, Health, WorkerError
+from .base import Chunk, Generation, Health, PromptTooLong, WorkerError
 from .inprocess import Answer, compile_spec, worker_error
 from .sampling import SAMPLER_OPTIONS, Sampler
 
@@ -76,6 +76,13 @@ class TransformersWorker:
             self._failure = f"can't load a model from {self._directory}: {error}"
             raise WorkerError(503, self._failure) from error
 
+    @property
+    def max_model_len(self) -> int | None:
+        if self._model is None:
+            return None
+        length: int | None = getattr(self._model.config, "max_position_embeddings", None)
+        return length
+
     def _load(self) -> None:
         if self._compiler.vocabulary.encode is None:
             self._tokenizer = AutoTokenizer.from_pretrained(self._directory, local_files_only=True)
@@ -121,10 +128,9 @@ class TransformersWorker:
         if not prompt or not all(0 <= number < width for number in prompt):
             message = f"a prompt needs at least one token, all ids below {width:,}"
             raise WorkerError(400, message)
-        room = getattr(self._model.config, "max_position_embeddings", None) or sys.maxsize
+        room = self.max_model_len or sys.maxsize
         if len(prompt) >= room:
-            message = f"the prompt has {len(prompt)} tokens; the model's context has {room}"
-            raise WorkerError(400, message)
+            raise PromptTooLong(len(prompt), room)
         answer = Answer(
             compiled,
             self._compiler.vocabulary,

@@ -11,8 +11,10 @@ from ..streaming import Disconnected, EventStream, run_until_disconnect
 from .body import BodyReader
 
 
-def chat_router(service: ChatService, metrics: Metrics, bodies: BodyReader) -> APIRouter:
-    """The route, bound to its service."""
+def chat_router(
+    service: ChatService, metrics: Metrics, bodies: BodyReader, *, comment_seconds: float
+) -> APIRouter:
+    """The route, bound to its service. ``comment_seconds``: see EventStream."""
     router = APIRouter()
 
     @router.post("/v1/chat/completions")
@@ -26,7 +28,10 @@ def chat_router(service: ChatService, metrics: Metrics, bodies: BodyReader) -> A
                     service.stream(chat, request_id, client, size=size), request.receive
                 )
                 return EventStream(
-                    stream, headers=stream.headers, on_disconnect=metrics.disconnects.inc
+                    stream,
+                    headers=stream.headers,
+                    comment_seconds=comment_seconds,
+                    on_disconnect=metrics.disconnects.inc,
                 )
             answer = await run_until_disconnect(
                 service.complete(chat, request_id, client, size=size), request.receive

@@ -19,22 +19,32 @@ from ..metrics import Metrics
 from ..pool import Pool
 
 
-def models_router(model: str, created: int, about: Mapping[str, Any]) -> APIRouter:
+def models_router(
+    model: str,
+    created: int,
+    about: Mapping[str, Any],
+    *,
+    max_model_len: Callable[[], int | None],
+) -> APIRouter:
     """/v1/models and /v1/models/{id}; this server has one model. ``about``: what else its card
-    says.
+    says. ``max_model_len``: tokens of its context, None: not known.
     """
     router = APIRouter()
-    card = {"id": model, "object": "model", "created": created, "owned_by": "switchyard", **about}
+    base = {"id": model, "object": "model", "created": created, "owned_by": "switchyard", **about}
+
+    def card() -> dict[str, Any]:
+        length = max_model_len()
+        return base if length is None else {**base, "max_model_len": length}
 
     @router.get("/v1/models")
     async def models() -> dict[str, Any]:
-        return {"object": "list", "data": [card]}
+        return {"object": "list", "data": [card()]}
 
     @router.get("/v1/models/{name:path}")
     async def one_model(name: str) -> dict[str, Any]:
         if name != model:
             raise model_not_found(name)
-        return card
+        return card()
 
     return router
 

@@ -10,7 +10,7 @@ Not here    transport (streaming), and when things happen (chat).
 """
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -35,11 +35,21 @@ def finish_reason(ended: Ended, choice: ToolMode) -> FinishReason:
     return "tool_calls" if ended.called and choice != "named" else "stop"
 
 
-def usage(prompt_tokens: int, completion_tokens: int) -> dict[str, int]:
+def usage(endings: Sequence[Ended]) -> dict[str, Any]:
+    """The tokens of all choices. The prompt is read once, however many choices are written."""
+    prompt = endings[0].prompt_tokens
+    completion = sum(ended.completion_tokens for ended in endings)
     return {
-        "prompt_tokens": prompt_tokens,
-        "completion_tokens": completion_tokens,
-        "total_tokens": prompt_tokens + completion_tokens,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": endings[0].cached_tokens, "audio_tokens": 0},
+        "completion_tokens_details": {
+            "reasoning_tokens": sum(ended.reasoning_tokens for ended in endings),
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
     }
 
 
@@ -99,7 +109,7 @@ class Head:
     model: str
     system_fingerprint: str
 
-    def completion(self, choices: list[dict[str, Any]], used: dict[str, int]) -> dict[str, Any]:
+    def completion(self, choices: list[dict[str, Any]], used: dict[str, Any]) -> dict[str, Any]:
         return {
             "id": self.id,
             "object": "chat.completion",

@@ -4,7 +4,8 @@
     answer
 
 Invariants       I1 everything that can be refused is refused before the first byte: ``stream``
-                    returns when every choice has shown its first chunk.
+                    returns when every choice has shown its first chunk, or when the workers have
+                    been silent for ``stream_comment_seconds``. What fails later is an event.
                  I2 whoever drops an answer (cancellation, ``aclose``) ends the workers' generations
                     too.
                  I3 an answer that could not be finished is an error, never a shorter answer.
@@ -12,6 +13,7 @@ Not here         HTTP (api), wording of answers (answers), the rules of requests
                  conversation, strict).
 """
 
+import asyncio
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -20,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from adapters.workers import Generation
+from adapters.workers import Generation, PromptTooLong
 
 from ..errors import model_not_found
 from ..metrics import Metrics
@@ -28,7 +30,7 @@ from ..offload import Offload
 from ..pool import Pool
 from ..request import ChatRequest, ToolMode
 from ..settings import Settings
-from ..streaming import DONE, event
+from ..streaming import DONE, cancel, event
 from ..tokenizer import Prompt, Tokenizer
 from .answers import ChoiceStream, Head, Message, choice, finish_reason, usage
 from .asking import Asking, behind_prompt, make_asking, template_variables
@@ -97,7 +99,10 @@ class ChatService:
     ) -> Completion:
         """A whole completion; ``size``: bytes of the request's body. Raises ApiError."""
         try:
-            prepared, merge = await self._begin(request, client, size)
+            start = time.perf_counter()
+            prepared = await self._prepare(request, client, size)
+            merge = self._merge(prepared)
+            await self._begin(merge, start)
             async with aclosing(merge):
                 return Completion(await self._collect(prepared, merge), prepared.headers)
         except Exception as error:
@@ -107,28 +112,32 @@ class ChatService:
         self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
     ) -> "AnswerStream":
         """The events of a completion, from the first to [DONE]. Raises ApiError, but only here."""
+        start = time.perf_counter()
         try:
-            prepared, merge = await self._begin(request, client, size)
+            prepared = await self._prepare(request, client, size)
+            merge = self._merge(prepared)
+            begun = asyncio.create_task(self._begin(merge, start))
+            await _settle(begun, self._settings.stream_comment_seconds or None)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
         options = request.stream_options
         include_usage = options is not None and bool(options.include_usage)
-        events = self._events(prepared, merge, include_usage, request_id)
-        return AnswerStream(events, merge, prepared.headers)
+        events = self._events(prepared, merge, begun, include_usage, request_id)
+        return AnswerStream(events, merge, begun, prepared.headers)
 
     # -- before the first byte
     # ------------------------------------------------------------------------
 
-    async def _begin(self, request: ChatRequest, client: str, size: int) -> tuple[Prepared, Merge]:
-        start = time.perf_counter()
-        prepared = await self._prepare(request, client, size)
-        merge = Merge(
+    def _merge(self, prepared: Prepared) -> Merge:
+        return Merge(
             [self._choice(prepared, number) for number in range(prepared.sampling.choices)],
             timeout=self._settings.request_timeout,
         )
+
+    async def _begin(self, merge: Merge, start: float) -> None:
+        """Waits for the first chunk of every choice."""
         await merge.start()
         self._metrics.first_token_seconds.observe(time.perf_counter() - start)
-        return prepared, merge
 
     async def _prepare(self, request: ChatRequest, client: str, size: int) -> Prepared:
         if request.model != self._settings.served_model:
@@ -136,9 +145,16 @@ class ChatService:
         vocabulary = self._tokenizer.vocabulary
         sampling = make_sampling(request, self._settings, vocabulary, self._pool.supported_sampling)
         asking, prompt = await self._offload.run(size, partial(self._read, request))
+        self._check_room(prompt)
         planned = await self._planner.plan(asking, client)
         check_ending(sampling.options, planned.plan.spec["format"], vocabulary)
         return Prepared(asking, sampling, planned, prompt)
+
+    def _check_room(self, prompt: Prompt) -> None:
+        """Raises PromptTooLong before anything is compiled."""
+        limit = self._pool.max_model_len
+        if limit is not None and not isinstance(prompt, str) and len(prompt) >= limit:
+            raise PromptTooLong(len(prompt), limit)
 
     def _read(self, request: ChatRequest) -> tuple[Asking, Prompt]:
         """The steps that take time in proportion to the request. Raises ApiError."""
@@ -177,7 +193,11 @@ class ChatService:
         return self._pool.generate(
             generation,
             lambda chunks: read_choice(
-                chunks, planned.parser(), planned.plan.reader(), ContentStops(sampling.stop)
+                chunks,
+                planned.parser(),
+                planned.plan.reader(),
+                ContentStops(sampling.stop),
+                self._tokenizer.vocabulary.tokens,
             ),
         )
 
@@ -201,10 +221,16 @@ class ChatService:
         return self._head().completion(choices, self._usage(list(endings.values())))
 
     async def _events(
-        self, prepared: Prepared, merge: Merge, include_usage: bool, request_id: str
+        self,
+        prepared: Prepared,
+        merge: Merge,
+        begun: "asyncio.Task[None]",
+        include_usage: bool,
+        request_id: str,
     ) -> AsyncGenerator[bytes, None]:
         head = self._head()
         try:
+            await begun
             async for chunk in self._chunks(head, prepared, merge, include_usage):
                 yield event(chunk)
         except Exception as error:
@@ -246,9 +272,8 @@ class ChatService:
         self._metrics.finished.labels(reason).inc()
         return reason
 
-    def _usage(self, endings: list[Ended]) -> dict[str, int]:
-        """The prompt is read once, however many choices are written."""
-        used = usage(endings[0].prompt_tokens, sum(ended.completion_tokens for ended in endings))
+    def _usage(self, endings: list[Ended]) -> dict[str, Any]:
+        used = usage(endings)
         self._metrics.tokens.labels("prompt").inc(used["prompt_tokens"])
         self._metrics.tokens.labels("completion").inc(used["completion_tokens"])
         return used
@@ -258,15 +283,34 @@ class AnswerStream:
     """A started answer: iterate it once, then close it; or only close it."""
 
     def __init__(
-        self, events: AsyncGenerator[bytes, None], merge: Merge, headers: dict[str, str]
+        self,
+        events: AsyncGenerator[bytes, None],
+        merge: Merge,
+        begun: "asyncio.Task[None]",
+        headers: dict[str, str],
     ) -> None:
         self.headers = headers
         self._events = events
         self._merge = merge
+        self._begun = begun
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._events
 
     async def aclose(self) -> None:
         await self._events.aclose()
+        await cancel(self._begun)
         await self._merge.aclose()
+
+
+async def _settle(task: "asyncio.Task[None]", seconds: float | None) -> None:
+    """Waits until the task is done, but no longer than ``seconds``; raises what it raised. A caller
+    that is cancelled takes the task with it.
+    """
+    try:
+        await asyncio.wait([task], timeout=seconds)
+    except asyncio.CancelledError:
+        await cancel(task)
+        raise
+    if task.done():
+        task.result()

@@ -10,7 +10,9 @@ Invariants   I1 exactly the last item is an Ended; it comes after every delta. I
              stop token ended is a whole word of its grammar.
 """
 
-from collections.abc import AsyncGenerator
+from array import array
+from bisect import bisect_left
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
@@ -42,6 +44,10 @@ class Ended:
     completion_tokens: int
     #: whether a tool call was begun
     called: bool
+    #: of the prompt's tokens, those that the worker did not compute anew
+    cached_tokens: int
+    #: of the completion's tokens, those that begin in a thought, its marks included
+    reasoning_tokens: int
 
 
 Item = Deltas | Ended
@@ -52,12 +58,19 @@ async def read_choice(
     parser: Parser | StockParser,
     reader: Reader,
     stops: ContentStops,
+    tokens: Sequence[bytes],
 ) -> AsyncGenerator[Item, None]:
-    """Raises ParseDivergence, and what ``chunks`` raises. Closes ``chunks``."""
-    called = False
+    """The items of one answer; closes ``chunks``. ``tokens``: the bytes of each token.
+
+    Raises ParseDivergence, and what ``chunks`` raises.
+    """
+    called, starts, size = False, array("Q"), 0
     async with aclosing(chunks):
         async for chunk in chunks:
             deltas = stops.cut(reader.feed(_events(parser, chunk.token_ids)))
+            for number in chunk.token_ids:
+                starts.append(size)
+                size += len(tokens[number])
             if chunk.finish_reason is not None:
                 deltas += stops.cut([*reader.feed(parser.finish()), *reader.finish()])
                 deltas += stops.flush()
@@ -74,6 +87,11 @@ async def read_choice(
                 chunk.prompt_tokens,
                 chunk.completion_tokens,
                 called,
+                chunk.cached_tokens,
+                sum(
+                    bisect_left(starts, size if end is None else end) - bisect_left(starts, begin)
+                    for begin, end in reader.thoughts
+                ),
             )
             return
 

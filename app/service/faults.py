@@ -1,9 +1,9 @@
 """What can go wrong once a request was taken, as errors for the client; counted and logged."""
 
-from adapters.workers import WorkerError
+from adapters.workers import PromptTooLong, WorkerError
 from engine import InternalError, ParseDivergence
 
-from ..errors import ApiError, internal_error
+from ..errors import ApiError, bad_request, internal_error
 from ..logging import Logger
 from ..metrics import Metrics
 
@@ -23,6 +23,14 @@ class Faults:
         match error:
             case ApiError():
                 return error
+            case PromptTooLong():
+                return bad_request(
+                    f"This model's maximum context length is {error.limit} tokens. However, your "
+                    f"messages resulted in {error.got} tokens. Please reduce the length of the "
+                    "messages.",
+                    "messages",
+                    "context_length_exceeded",
+                )
             case WorkerError():
                 return self._worker(error)
             case TimeoutError():

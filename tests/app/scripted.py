@@ -32,6 +32,7 @@ class ScriptedWorker:
     description = "a script"
     model = "noise"
     supported_sampling: frozenset[str] = frozenset()
+    max_model_len: int | None = None
 
     def __init__(self, *scripts: list[Step]) -> None:
         self.scripts = scripts

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import jsonschema
 import openai
 import pytest
+from openai.types import CompletionUsage
 from pydantic import BaseModel
 
 from tests.app.examples import ALARM, LIGHT, MESSAGES, TOOLS, json_schema, tool
@@ -234,7 +235,8 @@ def test_the_shape_of_an_answer(gateway: Gateway):
     assert answer["id"].startswith("chatcmpl-")
     assert (answer["object"], answer["model"]) == ("chat.completion", "noise")
     assert answer["system_fingerprint"].startswith("fp_")
-    assert set(answer["usage"]) == {"prompt_tokens", "completion_tokens", "total_tokens"}
+    usage = CompletionUsage.model_validate(answer["usage"], strict=True)
+    assert usage.model_extra == {} and usage.to_dict() == answer["usage"]
     (choice,) = answer["choices"]
     assert set(choice) == {"index", "message", "logprobs", "finish_reason"}
     message = choice["message"]

@@ -31,6 +31,7 @@ class Fake:
 
     description = "fake"
     model = "m"
+    max_model_len: int | None = None
 
     def __init__(
         self, name: str, *script: Step, health: Any = True, sampling: Sequence[str] = ()

@@ -286,6 +286,27 @@ async def test_reasoning_has_both_of_its_names():
     assert message["reasoning_content"] == message["reasoning"] == "hm"
 
 
+@pytest.mark.parametrize("size", [1, 2, 100])
+@pytest.mark.parametrize(
+    ("thought", "after"),
+    [
+        ("", f"yes{END}"),
+        ("<think>\nhm, well\n</think>", f"\n\nyes{END}"),
+        ("<think>é</think>", f"\n{CALL}{END}"),
+        ("<think>cut off in the mid", ""),
+    ],
+)
+async def test_usage_counts_the_tokens_of_thoughts_with_their_marks(
+    thought: str, after: str, size: int
+):
+    finish = "stop" if after else "length"
+    service = Service(script(thought + after, size=size, finish=finish))
+    used = (await service.complete(tools=TOOLS, stop=None))["usage"]
+    assert used["completion_tokens_details"]["reasoning_tokens"] == len(tokens(thought))
+    last = await service.stream(tools=TOOLS, stop=None, stream_options={"include_usage": True})
+    assert last[-2]["usage"] == used
+
+
 async def test_a_schema_that_is_refused_reaches_no_worker():
     service = Service(script(f"a{END}"))
     with pytest.raises(ApiError):

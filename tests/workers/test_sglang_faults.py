@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from adapters.workers import FailureReason, SGLangWorker, WorkerError
+from adapters.workers import FailureReason, PromptTooLong, SGLangWorker, WorkerError
 from adapters.workers.sglang import EVENT_BYTES, MAX_ANSWER_BYTES, SHOWN, TOKEN_BYTES
 from adapters.workers.sglang_wire import PIECE, request_body
 
@@ -301,9 +301,9 @@ def test_a_prompt_of_any_size_is_encoded_whole(size: int) -> None:
 
 def test_a_prompt_beyond_the_context_is_refused_unread() -> None:
     """The bound and one past it; the ids, which nobody looks at, could be anything."""
-    assert json.loads(encoded([1] * 10, context=10))["sampling_params"]["max_new_tokens"] == 1
-    with pytest.raises(WorkerError, match="has 11 tokens, the model's context is 10") as caught:
-        encoded([None] * 11, context=10)
+    assert json.loads(encoded([1] * 9, context=10))["sampling_params"]["max_new_tokens"] == 1
+    with pytest.raises(PromptTooLong, match="has 10 tokens; the model's context of 10") as caught:
+        encoded([None] * 10, context=10)
     assert (caught.value.status, caught.value.reason) == (400, "refused")
 
 
