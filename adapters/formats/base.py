@@ -74,6 +74,7 @@ class Ask:
     """The part of a request that decides what the answer may look like.
 
     ``tool_name``        the tool of tool_choice "named".
+    ``barred``           names of tools that the prompt shows and that may not be called.
     ``response_schema``  JSON Schema of the content; None: free text; json_object is {"type":
                          "object"}.
     ``thought``          where the prompt ends: the answer begins there.
@@ -82,6 +83,7 @@ class Ask:
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = "auto"
     tool_name: str | None = None
+    barred: tuple[str, ...] = ()
     parallel_tool_calls: bool = True
     response_schema: Mapping[str, Any] | bool | None = None
     reasoning: Reasoning = "auto"

@@ -75,10 +75,12 @@ def make_asking(
         _check_strict(request)
     tools = tuple(_tool(definition) for definition in definitions)
     mode, name, numbers = _choice(request, [tool.name for tool in tools])
+    may_be_called = frozenset(numbers)
     ask = Ask(
         tools=tuple(tools[number] for number in numbers),
         tool_choice=mode,
         tool_name=name,
+        barred=tuple(tool.name for at, tool in enumerate(tools) if at not in may_be_called),
         parallel_tool_calls=request.parallel_tool_calls is not False,
         response_schema=_response_schema(request),
         reasoning="auto" if reasons and request.reasoning_effort != "none" else "off",

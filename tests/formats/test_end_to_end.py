@@ -129,7 +129,13 @@ def test_marks_that_are_not_special_tokens_mean_the_same(answer: Answer) -> None
     assert read(plan, grammar, ids) == answer.means
 
 
-MARKS = ("<tool_call>", '{"name"', "<|python_tag|>", "<function=", "<think>")
+MARKS = (
+    "<tool_call>",
+    "<|python_tag|>",
+    "<think>",
+    *(f'{{"name": "{tool.name}"' for tool in TOOLS),
+    *(f"<function={tool.name}>" for tool in TOOLS),
+)
 
 
 def without_begun_mark(text: str) -> str:
