@@ -171,7 +171,7 @@ class HuggingFaceTokenizer:
         ask: Ask,
         variables: Mapping[str, Any] | None,
     ) -> str:
-        instructions = self.wire.instructions(() if profile.tools else tools, ask.response_schema)
+        instructions = self.wire.instructions(() if profile.tools else tools, ask)
         said = fitted(messages, profile, instructions=instructions, as_text=self.wire.as_text)
         shown: list[dict[str, Any]] | None = None
         if profile.tools and tools:

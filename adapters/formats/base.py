@@ -77,6 +77,8 @@ class Ask:
     ``barred``           names of tools that the prompt shows and that may not be called.
     ``response_schema``  JSON Schema of the content; None: free text; json_object is {"type":
                          "object"}.
+    ``response_name``, ``response_description``  what the client tells the model of that schema.
+    ``schema_in_prompt``  whether the prompt holds all these.
     ``thought``          where the prompt ends: the answer begins there.
     """
 
@@ -86,9 +88,17 @@ class Ask:
     barred: tuple[str, ...] = ()
     parallel_tool_calls: bool = True
     response_schema: Mapping[str, Any] | bool | None = None
+    response_name: str = ""
+    response_description: str = ""
+    schema_in_prompt: bool = True
     reasoning: Reasoning = "auto"
     thought: Thought = "free"
     effort: Effort | None = None
+
+    @property
+    def tells_schema(self) -> bool:
+        """Whether the prompt has a response schema to tell of."""
+        return self.schema_in_prompt and self.response_schema is not None
 
 
 @dataclass(frozen=True)
@@ -152,9 +162,9 @@ class Format(Protocol):
         """
         ...
 
-    def instructions(self, tools: Sequence[Tool], schema: Any) -> str:
-        """What a system message says of ``tools`` and of a response ``schema`` (None: none), for a
-        chat template that shows neither; "" if there is nothing to say.
+    def instructions(self, tools: Sequence[Tool], ask: Ask) -> str:
+        """What a system message says of ``tools`` and of the ask's response schema, for a chat
+        template that shows neither; "" if there is nothing to say.
         """
         ...
 

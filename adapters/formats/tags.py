@@ -18,7 +18,6 @@ Not here    the families (plain.py, hermes.py, llama3.py), prompts (chat.py).
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .base import Ask, Message, Thinking, Tool
 from .chat import Chat, offers, read_turns, render_chat, turn_text
@@ -87,11 +86,11 @@ class TagFamily:
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool], ask: Ask) -> str:
         """See base.Format."""
-        return render_chat(self.chat, self.call_text, messages, tools, ask.response_schema)
+        return render_chat(self.chat, self.call_text, messages, tools, ask)
 
-    def instructions(self, tools: Sequence[Tool], schema: Any) -> str:
+    def instructions(self, tools: Sequence[Tool], ask: Ask) -> str:
         """See base.Format."""
-        return "\n\n".join(offers(self.chat, tools, schema))
+        return "\n\n".join(offers(self.chat, tools, ask))
 
     def as_text(self, message: Message) -> str:
         """See base.Format."""

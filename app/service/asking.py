@@ -61,9 +61,16 @@ class Asking:
 
 
 def make_asking(
-    request: ChatRequest, *, max_tools: int, openai_rules: bool, reasons: bool
+    request: ChatRequest,
+    *,
+    max_tools: int,
+    openai_rules: bool,
+    reasons: bool,
+    schema_in_prompt: bool = True,
 ) -> Asking:
-    """Raises ApiError 400 that names the place."""
+    """``schema_in_prompt``: unless the request says otherwise. Raises ApiError 400 that names the
+    place.
+    """
     definitions = request.tools or []
     _check_tools(definitions, max_tools)
     if request.parallel_tool_calls is not None and request.tools is None:
@@ -76,6 +83,9 @@ def make_asking(
     tools = tuple(_tool(definition) for definition in definitions)
     mode, name, numbers = _choice(request, [tool.name for tool in tools])
     may_be_called = frozenset(numbers)
+    wanted = request.response_format
+    described = wanted.json_schema if isinstance(wanted, JsonSchemaFormat) else None
+    told = request.include_schema_in_prompt
     ask = Ask(
         tools=tuple(tools[number] for number in numbers),
         tool_choice=mode,
@@ -83,11 +93,13 @@ def make_asking(
         barred=tuple(tool.name for at, tool in enumerate(tools) if at not in may_be_called),
         parallel_tool_calls=request.parallel_tool_calls is not False,
         response_schema=_response_schema(request),
+        response_name=described.name if described else "",
+        response_description=(described.description or "") if described else "",
+        schema_in_prompt=schema_in_prompt if told is None else told,
         reasoning="auto" if reasons and request.reasoning_effort != "none" else "off",
         effort=_EFFORTS.get(request.reasoning_effort or ""),
     )
-    wanted = request.response_format
-    is_strict = isinstance(wanted, JsonSchemaFormat) and bool(wanted.json_schema.strict)
+    is_strict = described is not None and bool(described.strict)
     return Asking(ask, tools if mode != "none" else (), numbers, is_strict)
 
 

@@ -148,6 +148,7 @@ class ChatService:
             max_tools=self._settings.max_tools,
             openai_rules=self._settings.strict_profile == "openai",
             reasons=self._settings.reasons,
+            schema_in_prompt=self._settings.include_schema_in_prompt,
         )
         rendered = self._tokenizer.render(
             plain_messages(request),

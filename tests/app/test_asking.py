@@ -93,3 +93,33 @@ def test_an_effort_that_nobody_knows_is_refused():
     with pytest.raises(ApiError) as caught:
         asking(reasoning_effort="extreme")
     assert (caught.value.status, caught.value.param) == (400, "reasoning_effort")
+
+
+READING = {"name": "reading", "description": "Of a meter", "schema": {"type": "object"}}
+
+
+@pytest.mark.parametrize("setting", [True, False])
+@pytest.mark.parametrize("field", [None, True, False])
+def test_a_request_decides_before_the_setting_whether_the_prompt_tells_the_schema(
+    setting: bool, field: bool | None
+):
+    wanted = {"type": "json_schema", "json_schema": READING}
+    body = {"model": "m", "messages": [USER], "response_format": wanted}
+    if field is not None:
+        body["include_schema_in_prompt"] = field
+    request = parse_request(json.dumps(body).encode())
+    ask = make_asking(
+        request, max_tools=0, openai_rules=True, reasons=True, schema_in_prompt=setting
+    ).ask
+    assert ask.tells_schema is (setting if field is None else field)
+    assert ask.response_schema == READING["schema"]
+    assert (ask.response_name, ask.response_description) == ("reading", "Of a meter")
+
+
+def test_tools_that_are_shown_and_not_allowed_are_barred():
+    tools = [{"type": "function", "function": {"name": name}} for name in "fgh"]
+    allowed = {"mode": "auto", "tools": tools[1:2]}
+    found, _ = asking(tools=tools, tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
+    assert [tool.name for tool in found.ask.tools] == ["g"]
+    assert found.ask.barred == ("f", "h")
+    assert [tool.name for tool in found.shown] == ["f", "g", "h"]
