@@ -99,8 +99,8 @@ campaign: $(VENV)/.dev build ## every campaign whole: random schemas, hostile wo
 	done; \
 	[ -z "$$failed" ] || { echo "campaigns that found something:$$failed" >&2; exit 1; }
 
-conformance: $(VENV)/.dev build data ## tool loops of two turns with every chat template, through a gateway
-	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/test_chat_templates.py tests/app/test_template_loops.py $(ARGS)
+conformance: $(VENV)/.dev build data ## through a gateway: tool loops of two turns with every chat template, and random stop strings
+	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/test_chat_templates.py tests/app/test_template_loops.py tests/app/test_stopping.py $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets through a running gateway and judge every answer
 	$(PY) -m tests.real_input $(ARGS)

@@ -100,10 +100,18 @@ class Ask:
         """Whether the prompt has a response schema to tell of."""
         return self.schema_in_prompt and self.response_schema is not None
 
+    @property
+    def may_be_text(self) -> bool:
+        """Whether free text alone is an answer: otherwise a call or a JSON value must come."""
+        return self.response_schema is None and self.tool_choice in ("auto", "none")
+
 
 @dataclass(frozen=True)
 class ContentDelta:
+    """``is_value``: of a JSON value that a response format asked for, not of text."""
+
     text: str
+    is_value: bool = False
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ class TagFamily:
             # the prompt opened it: it ends at once
             inside = const("")
         thought = tag("" if is_open else marks.begin, inside, marks.end, THOUGHT)
-        if answer.role is not CONTENT or "json_schema" in answer.fields:
+        if answer.role is not CONTENT:
             # free text takes the line feeds behind the mark itself, and the reader drops them
             thought = sequence(thought, regex(f"\\n{{0,{marks.outer_newlines}}}"))
         return sequence(thought if is_open else optional(thought), answer)

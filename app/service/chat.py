@@ -162,6 +162,7 @@ class ChatService:
 
     def _choice(self, prepared: Prepared, number: int) -> AsyncGenerator[Item, None]:
         sampling, planned = prepared.sampling, prepared.planned
+        may_end = prepared.asking.ask.may_be_text
         generation = Generation(
             # one length for all: SGLang takes a request id for a prefix when it aborts
             rid=uuid.uuid4().hex,
@@ -177,7 +178,10 @@ class ChatService:
         return self._pool.generate(
             generation,
             lambda chunks: read_choice(
-                chunks, planned.parser(), planned.plan.reader(), ContentStops(sampling.stop)
+                chunks,
+                planned.parser(),
+                planned.plan.reader(),
+                ContentStops(sampling.stop, may_end=may_end),
             ),
         )
 

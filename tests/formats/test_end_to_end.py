@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from adapters.formats import Ask, Plan, get_format
+from adapters.formats import Ask, ContentDelta, Plan, get_format
 from engine import Compiled, Compiler, Matcher, ParseDivergence, SpecError, Vocabulary
 
 from .cases import (
@@ -100,6 +100,17 @@ def test_what_models_write_is_accepted_and_read(answer: Answer, longest: int) ->
     ids = encode(answer.format, answer.text, longest)
     assert is_accepted(answer.format, grammar, ids)
     assert read(plan, grammar, ids) == answer.means
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=case_id)
+def test_a_json_value_is_told_apart_from_text(answer: Answer) -> None:
+    plan, grammar = compiled(answer.format, answer.ask)
+    parser, reader = grammar.parser(), plan.reader()
+    for token in encode(answer.format, answer.text):
+        for delta in reader.feed(parser.feed(token)):
+            if isinstance(delta, ContentDelta):
+                is_value = answer.ask.response_schema is not None and not answer.means.calls
+                assert delta.is_value is is_value
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=case_id)
