@@ -116,9 +116,14 @@ def _fitted_call(call: Mapping[str, Any], profile: TemplateProfile) -> Message:
 
 
 def _parsed(arguments: str) -> dict[str, Any] | str:
-    """The object that a call's arguments are; text that is none (a call cut off) stays text."""
+    """The object that a call's arguments are. Text that is none (a call cut off) stays text, and so
+    does one with lone surrogates.
+    """
     try:
         value = json.loads(arguments or "{}")
+        if "\\u" in arguments:
+            # a lone surrogate has no bytes, so no prompt can hold it: that is a ValueError
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return arguments
     return value if isinstance(value, dict) else arguments

@@ -288,6 +288,25 @@ def test_ids_stay_apart_and_results_find_their_calls() -> None:
     assert fitted(messages, profile) == shown
 
 
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("", {}),
+        (r'{"a": "\ud83d\ude00"}', {"a": "😀"}),
+        ('{"a": "cut', '{"a": "cut'),
+        # REGRESSION: these were a 500
+        (r'{"a": "\ud800"}', r'{"a": "\ud800"}'),
+        (r'{"\udfff": 1}', r'{"\udfff": 1}'),
+    ],
+)
+def test_arguments_are_an_object_where_a_prompt_can_hold_it(arguments: str, shown: Any) -> None:
+    made = {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    messages = plain([USER, said("assistant", None, tool_calls=[made]), result("a", "x")])
+    calls = fitted(messages, profile_of(lines))[1]["tool_calls"]
+    assert [each["function"]["arguments"] for each in calls] == [shown]
+
+
 def test_a_call_that_can_not_be_shown_is_named() -> None:
     def deaf(messages: Messages, tools: Any, variables: Any) -> str:
         return "".join(each["content"] for each in messages)
