@@ -99,9 +99,9 @@ campaign: $(VENV)/.dev build ## every campaign whole: random schemas, hostile wo
 	done; \
 	[ -z "$$failed" ] || { echo "campaigns that found something:$$failed" >&2; exit 1; }
 
-conformance: $(VENV)/.dev build data ## tool loops and thinking with every chat template, through a gateway
+conformance: $(VENV)/.dev build data ## through a gateway: tool loops and thinking with every chat template, random stop strings
 	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/test_chat_templates.py tests/app/test_template_loops.py \
-	    tests/app/test_template_thinking.py $(ARGS)
+	    tests/app/test_template_thinking.py tests/app/test_stopping.py $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets through a running gateway and judge every answer
 	$(PY) -m tests.real_input $(ARGS)

@@ -128,6 +128,12 @@ def _announce(logger: Logger, settings: Settings, parts: Parts) -> None:
         logger.info(
             "worker", name=worker.name, model=settings.served_model, description=worker.description
         )
+    profile = parts.tokenizer.profile
+    if profile is not None and profile.call_syntax == "other":
+        logger.warning(
+            "the chat template shows tool calls in another syntax than the format",
+            format=parts.tokenizer.wire.name,
+        )
     logger.info(
         "ready",
         version=version(),

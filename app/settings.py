@@ -78,6 +78,11 @@ class Settings(BaseSettings):
         description="most tokens of reasoning in the answer to a request that sets no "
         "`thinking_token_budget` of its own; none: no bound",
     )
+    include_schema_in_prompt: bool = Field(
+        default=True,
+        description="whether the prompt tells the model the schema of `response_format`; "
+        "a request's own `include_schema_in_prompt` comes first",
+    )
     workers: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="SGLang URLs, separated by commas, or `noise`, or `transformers`"
     )
@@ -250,11 +255,11 @@ class Settings(BaseSettings):
         """Compose files spell "not set" as an empty string."""
         return None if value == "" else value
 
-    @field_validator("allow_anonymous", mode="before")
+    @field_validator("allow_anonymous", "include_schema_in_prompt", mode="before")
     @classmethod
-    def _empty_is_false(cls, value: Any) -> Any:
+    def _empty_is_default(cls, value: Any, info: ValidationInfo) -> Any:
         """As above."""
-        return False if value == "" else value
+        return cls.model_fields[info.field_name or ""].default if value == "" else value
 
     @field_validator("format")
     @classmethod

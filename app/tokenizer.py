@@ -143,7 +143,7 @@ class HuggingFaceTokenizer:
         self.special_texts = tuple(text for text in texts if text)
         self._tokenizer: Any = tokenizer
         self._template = ChatTemplate(tokenizer, template) if template else None
-        self.profile = profile_of(self._template) if self._template else None
+        self.profile = profile_of(self._template, self.wire.as_text) if self._template else None
         self._marks = marks_of(template, self.special_texts)
         if self._marks is not None:
             self.wire = with_thinking(self.wire, self._marks)
@@ -174,7 +174,11 @@ class HuggingFaceTokenizer:
             )
             for tool in tools
         ]
-        ask = replace(ask, response_schema=broken(ask.response_schema))
+        ask = replace(
+            ask,
+            response_schema=broken(ask.response_schema),
+            response_description=broken(ask.response_description),
+        )
         if self._template is None or self.profile is None:
             text = render_plain(self.wire, messages, tools, ask)
         else:
@@ -208,7 +212,7 @@ class HuggingFaceTokenizer:
         ask: Ask,
         variables: Mapping[str, Any],
     ) -> str:
-        instructions = self.wire.instructions(() if profile.tools else tools, ask.response_schema)
+        instructions = self.wire.instructions(() if profile.tools else tools, ask)
         said = fitted(messages, profile, instructions=instructions, as_text=self.wire.as_text)
         shown: list[dict[str, Any]] | None = None
         if profile.tools and tools:

@@ -74,8 +74,11 @@ class Ask:
     """The part of a request that decides what the answer may look like.
 
     ``tool_name``        the tool of tool_choice "named".
+    ``barred``           names of tools that the prompt shows and that may not be called.
     ``response_schema``  JSON Schema of the content; None: free text; json_object is {"type":
                          "object"}.
+    ``response_name``, ``response_description``  what the client tells the model of that schema.
+    ``schema_in_prompt``  whether the prompt holds all these.
     ``thought``          where the prompt ends: the answer begins there.
     ``thinking_tokens``  how many tokens of reasoning the grammar allows; None: any number.
     """
@@ -83,17 +86,34 @@ class Ask:
     tools: tuple[Tool, ...] = ()
     tool_choice: ToolChoice = "auto"
     tool_name: str | None = None
+    barred: tuple[str, ...] = ()
     parallel_tool_calls: bool = True
     response_schema: Mapping[str, Any] | bool | None = None
+    response_name: str = ""
+    response_description: str = ""
+    schema_in_prompt: bool = True
     reasoning: Reasoning = "auto"
     thought: Thought = "free"
     effort: Effort | None = None
     thinking_tokens: int | None = None
 
+    @property
+    def tells_schema(self) -> bool:
+        """Whether the prompt has a response schema to tell of."""
+        return self.schema_in_prompt and self.response_schema is not None
+
+    @property
+    def may_be_text(self) -> bool:
+        """Whether free text alone is an answer: otherwise a call or a JSON value must come."""
+        return self.response_schema is None and self.tool_choice in ("auto", "none")
+
 
 @dataclass(frozen=True)
 class ContentDelta:
+    """``is_value``: of a JSON value that a response format asked for, not of text."""
+
     text: str
+    is_value: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,9 +172,9 @@ class Format(Protocol):
         """
         ...
 
-    def instructions(self, tools: Sequence[Tool], schema: Any) -> str:
-        """What a system message says of ``tools`` and of a response ``schema`` (None: none), for a
-        chat template that shows neither; "" if there is nothing to say.
+    def instructions(self, tools: Sequence[Tool], ask: Ask) -> str:
+        """What a system message says of ``tools`` and of the ask's response schema, for a chat
+        template that shows neither; "" if there is nothing to say.
         """
         ...
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .base import FormatError, Message, Tool
+from .base import Ask, FormatError, Message, Tool
 from .objects import NO_ARGUMENTS
 
 _ROLES = {
@@ -104,7 +104,8 @@ class Chat:
 
     ``tools``        the block that offers tools; "{tools}" stands for them, each as ``tool`` shows
                      it.
-    ``schema``       the block that asks for JSON; "{schema}" stands for the schema.
+    ``schema``       the block that asks for JSON; "{schema}" stands for the schema and what the
+                     client says of it.
     ``before_call``  between an assistant's text and its calls; ``between_calls``: between two of
                      them.
     ``result``       around a tool's result, "{text}"; ``results_together``: results in a row share
@@ -130,12 +131,12 @@ def render_chat(
     call_text: Callable[[str, str], str],
     messages: Sequence[Message],
     tools: Sequence[Tool],
-    schema: Any,
+    ask: Ask,
 ) -> str:
     """The whole prompt, ending where the assistant's next turn begins."""
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    system = [*(turn.text for turn in turns[:first]), *offers(chat, tools, schema)]
+    system = [*(turn.text for turn in turns[:first]), *offers(chat, tools, ask)]
     blocks = [("system", "\n\n".join(system))] if system else []
     for number, turn in enumerate(turns[first:], first):
         text = turn_text(chat, call_text, turn)
@@ -149,14 +150,16 @@ def render_chat(
     )
 
 
-def offers(chat: Chat, tools: Sequence[Tool], schema: Any) -> list[str]:
+def offers(chat: Chat, tools: Sequence[Tool], ask: Ask) -> list[str]:
     """The blocks that offer tools and ask for JSON, as far as there are any."""
     found = []
     if tools:
         shown = chat.tool_separator.join(map(chat.tool, tools))
         found.append(_filled(chat.tools, "{tools}", shown))
-    if schema is not None:
-        found.append(_filled(chat.schema, "{schema}", compact(schema)))
+    if ask.tells_schema:
+        about = [ask.response_name, ask.response_description]
+        lines = [": ".join(filter(None, about)), compact(ask.response_schema)]
+        found.append(_filled(chat.schema, "{schema}", "\n".join(filter(None, lines))))
     return found
 
 

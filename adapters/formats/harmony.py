@@ -25,7 +25,6 @@ Not here    the prompt (harmony_prompt.py).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .base import Ask, FormatError, Message, Tool
 from .harmony_prompt import developer_text, render_harmony
@@ -85,9 +84,9 @@ class Harmony:
         """See base.Format."""
         return render_harmony(messages, tools, ask)
 
-    def instructions(self, tools: Sequence[Tool], schema: Any) -> str:
+    def instructions(self, tools: Sequence[Tool], ask: Ask) -> str:
         """See base.Format."""
-        return developer_text([], tools, schema)
+        return developer_text([], tools, ask)
 
     def as_text(self, message: Message) -> str | None:
         """See base.Format: calls are messages of their own here."""

@@ -8,12 +8,11 @@ History    <|return|> is written as <|end|>. Reasoning is shown between a call a
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from .base import Ask, FormatError, Message, Tool
 from .chat import Turn, compact, read_turns
 from .plan import word_name
-from .typescript import namespace
+from .typescript import comment, namespace
 
 _SYSTEM = (
     "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\n\n"
@@ -31,7 +30,7 @@ def render_harmony(messages: Sequence[Message], tools: Sequence[Tool], ask: Ask)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
     effort = ask.effort or _EFFORT[ask.reasoning]
     system = _SYSTEM.replace("{effort}", effort) + (_TOOL_CHANNEL if tools else "")
-    developer = developer_text([turn.text for turn in turns[:first]], tools, ask.response_schema)
+    developer = developer_text([turn.text for turn in turns[:first]], tools, ask)
     finals = [n for n, turn in enumerate(turns) if turn.role == "assistant" and not turn.calls]
     last_final = max(finals, default=-1)
     return (
@@ -49,21 +48,23 @@ def _message(author: str, header: str, text: str, end: str = "<|end|>") -> str:
     return f"<|start|>{author}{header}<|message|>{text}{end}"
 
 
-def developer_text(instructions: list[str], tools: Sequence[Tool], schema: Any) -> str:
+def developer_text(instructions: list[str], tools: Sequence[Tool], ask: Ask) -> str:
     """The text of a developer message; "" if there is nothing to say."""
     blocks = []
     if instructions:
         blocks.append("# Instructions\n\n" + "\n\n".join(instructions))
     if tools:
         blocks.append("# Tools\n\n## functions\n\n" + namespace("functions", tools))
-    if schema is not None:
-        blocks.append(f"# Response Formats\n\n## answer\n\n{compact(schema)}")
+    if ask.tells_schema:
+        about = comment(ask.response_description)
+        head = f"# Response Formats\n\n## {ask.response_name or 'answer'}"
+        blocks.append(f"{head}\n\n{about}{compact(ask.response_schema)}")
     return "\n\n".join(blocks)
 
 
 def _turn(turn: Turn, *, thinks: bool) -> str:
     if turn.role == "system":
-        return _message("developer", "", developer_text([turn.text], (), None))
+        return _message("developer", "", developer_text([turn.text], (), Ask()))
     if turn.role == "user":
         return _message("user", "", turn.text)
     if turn.role == "tool":

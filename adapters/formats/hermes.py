@@ -4,7 +4,9 @@
     <tool_call>\n{"name": "f", "arguments": {...}}\n</tool_call><|im_end|>
 
 Reasoning may come first and is optional. Whether <think> and <tool_call> are special tokens depends
-on the model; nothing here does.
+on the model; nothing here does. <tool_call> opens a call by itself, whatever would follow: it is
+made for nothing else, and what these models write behind it differs in white space, which the
+grammar puts right.
 """
 
 from .base import Thinking

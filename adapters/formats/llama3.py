@@ -3,8 +3,12 @@
     <|python_tag|>{"name": "f", "parameters": {...}}; {"name": "g", "parameters": {...}}<|eom_id|>
     <function=f>{...}</function><|eot_id|>
 
-llama3_json: the mark in front is optional and the answer ends with either stop token. Free text
-can't hold ``{"name"``: with tools at hand that always begins a call.
+llama3_json: the mark in front is optional and the answer ends with either stop token.
+
+Neither ``{"name": "`` nor ``<function=`` is a special token, and answers hold them for other
+reasons: a package.json, say. So a call opens where the name of an offered tool is complete, quote
+or bracket included; with any other name, or spelled otherwise, it is text. <|python_tag|> opens one
+by itself.
 """
 
 import json
@@ -34,7 +38,7 @@ LLAMA3_JSON = TagFamily(
     name="llama3_json",
     begin='{"name": "{name}", "parameters": ',
     end="}",
-    trigger='{"name"',
+    trigger='{"name": "{name}"',
     lead="<|python_tag|>",
     separator="; ",
     between="; \n",
@@ -62,7 +66,7 @@ LLAMA3_FUNCTION = TagFamily(
     name="llama3_function",
     begin="<function={name}>",
     end="</function>",
-    trigger="<function=",
+    trigger="<function={name}>",
     separator="",
     between=" \n",
     spell=word_name,

@@ -22,7 +22,8 @@ class Kind(Enum):
     """What the text of a node is."""
 
     SYNTAX = "syntax"  # the format's own marks: nobody sees them
-    CONTENT = "content"
+    CONTENT = "content"  # free text
+    VALUE = "value"  # content that is a JSON value
     REASONING = "reasoning"
     ARGUMENTS = "arguments"
     CALL = "call"  # a tag: one tool call
@@ -39,6 +40,7 @@ class Role:
 
 SYNTAX = Role(Kind.SYNTAX)
 CONTENT = Role(Kind.CONTENT)
+VALUE = Role(Kind.VALUE)
 REASONING = Role(Kind.REASONING)
 ARGUMENTS = Role(Kind.ARGUMENTS)
 THOUGHT = Role(Kind.THOUGHT)

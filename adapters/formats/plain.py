@@ -4,9 +4,10 @@ A call is written as
 
     <tool_call>{"name": "f", "arguments": {"city": "Oslo"}}</tool_call>
 
-and a further one on the next line. The marks are text, not special tokens, so any tokenizer can
-write them, and no JSON value starts like a call: an answer that may be either is never read two
-ways. Turns are "role:" lines.
+and a further one on the next line. <tool_call> opens a call by itself, whatever would follow (see
+hermes.py). The marks are text, not special tokens, so any tokenizer can write them, and no JSON
+value starts like a call: an answer that may be either is never read two ways. Turns are "role:"
+lines.
 """
 
 from .chat import Chat

@@ -18,7 +18,7 @@ from typing import Any
 
 from .base import Ask, FormatError, Tool
 from .objects import argument_schema
-from .parts import ARGUMENTS, CONTENT, Kind, Marks, Origin, Part, Role, json_value, lower
+from .parts import ARGUMENTS, VALUE, Kind, Marks, Origin, Part, Role, json_value, lower
 from .reader import Layout, Reader
 
 #: a tool's name as the format writes it; None: it can't
@@ -144,7 +144,7 @@ def answer_value(ask: Ask) -> Part | None:
     """The content as a JSON value, or None for free text."""
     if ask.response_schema is None:
         return None
-    return json_value(ask.response_schema, CONTENT, "response_format")
+    return json_value(ask.response_schema, VALUE, "response_format")
 
 
 def must_call(ask: Ask) -> bool:

@@ -134,6 +134,8 @@ class Reader:
             return
         if self._kind is Kind.CONTENT:
             self._content(self._skipped(text))
+        elif self._kind is Kind.VALUE:
+            self._emit(ContentDelta(text, is_value=True))
         elif self._kind is Kind.REASONING:
             self._reasoning(self._skipped(text))
         elif self._kind is Kind.ARGUMENTS:

@@ -16,9 +16,8 @@ text, so no text reads two ways.
 Not here    the families (plain.py, hermes.py, llama3.py), prompts (chat.py).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from .base import Ask, Message, Thinking, Tool
 from .chat import Chat, offers, read_turns, render_chat, turn_text
@@ -58,7 +57,8 @@ class TagFamily:
 
     ``begin``      of a call; "{name}" stands for the tool's name as ``spell`` writes it.
     ``trigger``    a prefix of every begin; in free text it opens a call and nothing else can be
-                   written with it.
+                   written with it. Where it holds "{name}" there is one for each offered tool, and
+                   the same text with another name is free.
     ``lead``       a mark that may stand once in front of the calls ("" = none). An answer that is
                    calls or a JSON value must then have it before calls: it tells the two apart.
     ``separator``  between two calls where nothing but calls may stand; ``between``: characters
@@ -86,11 +86,11 @@ class TagFamily:
 
     def render(self, messages: Sequence[Message], tools: Sequence[Tool], ask: Ask) -> str:
         """See base.Format."""
-        return render_chat(self.chat, self.call_text, messages, tools, ask.response_schema)
+        return render_chat(self.chat, self.call_text, messages, tools, ask)
 
-    def instructions(self, tools: Sequence[Tool], schema: Any) -> str:
+    def instructions(self, tools: Sequence[Tool], ask: Ask) -> str:
         """See base.Format."""
-        return "\n\n".join(offers(self.chat, tools, schema))
+        return "\n\n".join(offers(self.chat, tools, ask))
 
     def as_text(self, message: Message) -> str:
         """See base.Format."""
@@ -112,7 +112,7 @@ class TagFamily:
             )
         if tools:
             return self._text_with_calls(ask, tools, special_texts)
-        forbidden = self._triggers() if ask.tools else []
+        forbidden = self._triggers(tool.name for tool in ask.tools) if ask.tools else []
         return any_text(CONTENT, self._excludes(special_texts, besides=forbidden))
 
     def _only_calls(self, ask: Ask, tools: list[OfferedTool], *, lead_required: bool) -> Part:
@@ -128,8 +128,9 @@ class TagFamily:
     ) -> Part:
         begins = [self.begin, self.lead + self.begin] if self.lead else [self.begin]
         tags = [self._call(tool, begin) for begin in begins for tool in tools]
-        triggers = self._triggers()
-        excludes = self._excludes(special_texts, without=triggers)
+        triggers = self._triggers(tool.name for tool in ask.tools)
+        barred = self._triggers(ask.barred)
+        excludes = self._excludes(special_texts, besides=barred, without=triggers)
         return triggered(triggers, tags, excludes, only_one=one_call_only(ask))
 
     def _call(self, tool: OfferedTool, begin: str) -> Part:
@@ -147,18 +148,23 @@ class TagFamily:
             # the prompt opened it: it ends at once
             inside = const("")
         thought = tag("" if is_open else marks.begin, inside, marks.end, THOUGHT)
-        if answer.role is not CONTENT or "json_schema" in answer.fields:
+        if answer.role is not CONTENT:
             # free text takes the line feeds behind the mark itself, and the reader drops them
             thought = sequence(thought, regex(f"\\n{{0,{marks.outer_newlines}}}"))
         return sequence(thought if is_open else optional(thought), answer)
 
     # -- marks -------------------------------------------------------------------------------------
-    def _triggers(self) -> list[str]:
-        return [self.lead, self.trigger] if self.lead else [self.trigger]
+    def _triggers(self, names: Iterable[str]) -> list[str]:
+        """What opens a call of one of these tools in free text."""
+        spelled = filter(None, map(self.spell, names))
+        named = (self.trigger.replace("{name}", name) for name in spelled)
+        own = named if "{name}" in self.trigger else [self.trigger]
+        return [self.lead, *own] if self.lead else [*own]
 
     def _marks(self) -> list[str]:
+        """What no tool's name may hold."""
         thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
-        return [*self._triggers(), *thinking]
+        return [*self._triggers(()), *thinking]
 
     def _excludes(
         self,
@@ -170,7 +176,7 @@ class TagFamily:
         """What free text must not hold: special tokens, reasoning's marks, ``besides``; but for
         what collides with the marks in ``without``."""
         thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
-        texts = unwritable([*special_texts, *thinking, *besides], without)
+        texts = dict.fromkeys([*unwritable([*special_texts, *thinking], without), *besides])
         return [text for text in texts if not any(w in text or text in w for w in without)]
 
     def _layout(self) -> Layout:

@@ -38,11 +38,11 @@ def namespace(name: str, tools: Sequence[Tool]) -> str:
 
 
 def _tool(tool: Tool) -> str:
-    comment = _comment(tool.description, "")
+    about = comment(tool.description)
     if not tool.parameters:
-        return f"{comment}type {tool.name} = () => any;"
+        return f"{about}type {tool.name} = () => any;"
     shown = _Types(tool.parameters).show(tool.parameters, "", _DEPTH)
-    return f"{comment}type {tool.name} = (_: {shown}) => any;"
+    return f"{about}type {tool.name} = (_: {shown}) => any;"
 
 
 class _Types:
@@ -103,10 +103,11 @@ class _Types:
 def _about(schema: Any, indent: str) -> str:
     if not isinstance(schema, Mapping):
         return ""
-    return _comment(schema.get("title"), indent) + _comment(schema.get("description"), indent)
+    return comment(schema.get("title"), indent) + comment(schema.get("description"), indent)
 
 
-def _comment(text: Any, indent: str) -> str:
+def comment(text: Any, indent: str = "") -> str:
+    """``text`` as comments, each line with its line feed; "" for what is no text."""
     lines = text.splitlines() if isinstance(text, str) else []
     return "".join(f"{indent}// {line}\n" for line in lines)
 

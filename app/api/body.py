@@ -24,6 +24,7 @@ from ..errors import ApiError, bad_request
 from ..offload import LARGE_BYTES, Offload
 from ..request import ChatRequest
 from .errors import from_validation
+from .surrogates import lone_surrogate
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
@@ -105,6 +106,8 @@ def parse_as(kind: type[Parsed], body: bytes, *, max_values: int | None = None) 
     try:
         value = parse_json(body)
     except ValueError as error:
+        if named := lone_surrogate(body):
+            raise named from None
         raise bad_request(
             "We could not parse the JSON body of your request. "
             f"(HINT: this likely means you aren't using your HTTP library correctly. {error}.)",

@@ -19,20 +19,19 @@ Not here         what must follow what (service.conversation), the template (tok
 
 import json
 import string
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
 from ..errors import bad_request
-from .profile import Messages, TemplateProfile
+from .profile import AsText, Messages, TemplateProfile
 
 _ALPHABET = string.ascii_letters + string.digits
 _ID_LENGTH = 9
 INSTRUCTING = ("system", "developer")
 
 Message = dict[str, Any]
-AsText = Callable[[Mapping[str, Any]], str | None]
 
 
 def fitted(

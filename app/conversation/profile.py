@@ -11,7 +11,7 @@ Not here         what is done about it (fitting.py).
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -19,6 +19,8 @@ Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]]
 #: what a request sets beside messages and tools: ``enable_thinking``, ``reasoning_effort``, ...
 Variables = Mapping[str, Any]
+#: a message as text in the syntax of a format; None: it has no such text
+AsText = Callable[[Mapping[str, Any]], str | None]
 
 #: keys that templates read a past answer's reasoning from
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
@@ -64,6 +66,8 @@ class TemplateProfile:
     ``in_a_row``            two messages of a user, one after the other.
     ``empty_answers``       an answer without text.
     ``tools``, ``calls``    definitions of tools; past calls with their results.
+    ``call_syntax``         whether calls stand there as the format writes them. Where tools are
+                            shown and calls are not, nobody can tell: "other".
     ``arguments``           whether it wants a call's arguments as an object or as JSON text.
     ``ids``                 what ids of calls it takes: any, or nine letters and digits.
     ``parallel_calls``      two calls in one message.
@@ -82,6 +86,7 @@ class TemplateProfile:
     empty_answers: bool = True
     tools: bool = True
     calls: bool = True
+    call_syntax: Literal["format", "other"] = "format"
     arguments: Literal["object", "text"] = "object"
     ids: Literal["any", "nine"] = "any"
     parallel_calls: bool = True
@@ -95,14 +100,15 @@ class TemplateProfile:
         return {n: getattr(self, n) for n in names if getattr(self, n) != getattr(whole, n)}
 
 
-def profile_of(render: Render) -> TemplateProfile:
+def profile_of(render: Render, as_text: AsText = lambda _: None) -> TemplateProfile:
     """Renders about twenty short conversations, some milliseconds in all."""
-    return _Probe(render).profile()
+    return _Probe(render, as_text).profile()
 
 
 class _Probe:
-    def __init__(self, render: Render) -> None:
+    def __init__(self, render: Render, as_text: AsText) -> None:
         self._render = render
+        self._as_text = as_text
         self._no_tools: Tools | None = None
 
     def profile(self) -> TemplateProfile:
@@ -114,6 +120,7 @@ class _Probe:
         calls = self._of_calls()
         system = self._shows_system(calls)
         late = [user, _said("assistant"), _said("system")]
+        tools = self._shows([user], "wordtool", tools=[_TOOL])
         return TemplateProfile(
             no_tools="none" if self._no_tools is None else "empty",
             system=system,
@@ -122,7 +129,8 @@ class _Probe:
             developer=self._shows([_said("developer"), user]),
             in_a_row=self._shows([user, two]),
             empty_answers=self._shows([user, {"role": "assistant", "content": ""}, two]),
-            tools=self._shows([user], "wordtool", tools=[_TOOL]),
+            tools=tools,
+            call_syntax=self._call_syntax(tools, calls),
             **calls,
         )
 
@@ -136,6 +144,17 @@ class _Probe:
             return True
         loop = _loop(_IDS[calls["ids"]][:1], calls["arguments"])
         return self._shows([system, *loop], *_CALLED, tools=[_TOOL])
+
+    def _call_syntax(self, tools: bool, calls: Mapping[str, Any]) -> Literal["format", "other"]:
+        if not calls.get("calls", True):
+            return "other" if tools else "format"
+        _, answer, *_ = _loop(_IDS["any"][:1], "text")
+        written = self._as_text(answer)
+        if written is None:
+            return "format"
+        loop = _loop(_IDS[calls["ids"]][:1], calls["arguments"])
+        shown = self._render(loop, [_TOOL], {})
+        return "format" if _squeezed(written) in _squeezed(shown) else "other"
 
     def _of_calls(self) -> dict[str, Any]:
         for kind in _ARGUMENTS:
@@ -176,6 +195,11 @@ class _Probe:
         except TemplateError:
             return False
         return all(word in prompt for word in (*said, *words))
+
+
+def _squeezed(text: str) -> str:
+    """Families and their templates differ in white space."""
+    return "".join(text.split())
 
 
 def _said(role: str, text: str | None = None) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ Representation   an Asking is the Ask for the format, all tools that the prompt 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from adapters.formats import Ask, Effort, Thought, Tool
 
@@ -24,6 +24,7 @@ from ..request import (
     ToolDefinition,
     ToolMode,
 )
+from ..settings import Settings
 from .conversation import mentions_json
 from .strict import check_strict
 
@@ -35,6 +36,7 @@ _EFFORTS: Mapping[str, Effort] = {
     "high": "high",
     "xhigh": "high",
 }
+Value = TypeVar("Value")
 _TOOL_NUMBER = re.compile(r"\Atools\[(\d+)\]")
 
 
@@ -60,44 +62,44 @@ class Asking:
         return f"tools[{self.numbers[int(match[1])]}]{param[match.end() :]}"
 
 
-def make_asking(
-    request: ChatRequest,
-    *,
-    max_tools: int,
-    openai_rules: bool,
-    reasons: bool,
-    thinking_tokens: int | None = None,
-) -> Asking:
-    """``thinking_tokens``: the budget of requests that set none. Raises ApiError 400 that names the
-    place.
-    """
+def make_asking(request: ChatRequest, settings: Settings) -> Asking:
+    """What a request leaves open, the settings decide. Raises ApiError 400 that names the place."""
     definitions = request.tools or []
-    _check_tools(definitions, max_tools)
+    _check_tools(definitions, settings.max_tools)
     if request.parallel_tool_calls is not None and request.tools is None:
         raise bad_request(
             "Invalid value for 'parallel_tool_calls': only allowed when 'tools' are specified.",
             "parallel_tool_calls",
         )
-    if openai_rules:
+    if settings.strict_profile == "openai":
         _check_strict(request)
     tools = tuple(_tool(definition) for definition in definitions)
     mode, name, numbers = _choice(request, [tool.name for tool in tools])
-    budget = request.thinking_token_budget
-    budget = thinking_tokens if budget is None else budget
-    thinks = reasons and request.reasoning_effort != "none" and budget != 0
+    budget = _or(request.thinking_token_budget, settings.thinking_token_budget)
+    thinks = settings.reasons and request.reasoning_effort != "none" and budget != 0
+    may_be_called = frozenset(numbers)
+    wanted = request.response_format
+    described = wanted.json_schema if isinstance(wanted, JsonSchemaFormat) else None
     ask = Ask(
         tools=tuple(tools[number] for number in numbers),
         tool_choice=mode,
         tool_name=name,
+        barred=tuple(tool.name for at, tool in enumerate(tools) if at not in may_be_called),
         parallel_tool_calls=request.parallel_tool_calls is not False,
         response_schema=_response_schema(request),
+        response_name=described.name if described else "",
+        response_description=(described.description or "") if described else "",
+        schema_in_prompt=_or(request.include_schema_in_prompt, settings.include_schema_in_prompt),
         reasoning="auto" if thinks else "off",
         effort=_EFFORTS.get(request.reasoning_effort or ""),
         thinking_tokens=budget if thinks else None,
     )
-    wanted = request.response_format
-    is_strict = isinstance(wanted, JsonSchemaFormat) and bool(wanted.json_schema.strict)
+    is_strict = described is not None and bool(described.strict)
     return Asking(ask, tools if mode != "none" else (), numbers, is_strict)
+
+
+def _or(given: Value | None, default: Value) -> Value:
+    return default if given is None else given
 
 
 def _tool(definition: ToolDefinition) -> Tool:

@@ -159,13 +159,7 @@ class ChatService:
     def _read(self, request: ChatRequest) -> tuple[Asking, Prompt]:
         """The steps that take time in proportion to the request. Raises ApiError."""
         check_order(request.messages)
-        asking = make_asking(
-            request,
-            max_tools=self._settings.max_tools,
-            openai_rules=self._settings.strict_profile == "openai",
-            reasons=self._settings.reasons,
-            thinking_tokens=self._settings.thinking_token_budget,
-        )
+        asking = make_asking(request, self._settings)
         rendered = self._tokenizer.render(
             plain_messages(request),
             asking.shown,
@@ -178,6 +172,7 @@ class ChatService:
 
     def _choice(self, prepared: Prepared, number: int) -> AsyncGenerator[Item, None]:
         sampling, planned = prepared.sampling, prepared.planned
+        may_end = prepared.asking.ask.may_be_text
         generation = Generation(
             # one length for all: SGLang takes a request id for a prefix when it aborts
             rid=uuid.uuid4().hex,
@@ -196,7 +191,7 @@ class ChatService:
                 chunks,
                 planned.parser(),
                 planned.plan.reader(),
-                ContentStops(sampling.stop),
+                ContentStops(sampling.stop, may_end=may_end),
                 self._tokenizer.vocabulary.tokens,
             ),
         )

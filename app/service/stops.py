@@ -1,11 +1,12 @@
 """Stop strings in the content of an answer.
 
 They are searched for in the text that clients see as content, and nowhere else: a stop string never
-cuts reasoning or a call, whose arguments would be no JSON then.
+cuts reasoning, a JSON value or a call, whose arguments would be no JSON then.
 
 Representation   the content that may still belong to a stop string is held back, as bytes.
-Invariants       I1 nothing of a stop string, and nothing behind it, is handed on. I2 a call or
-                 reasoning between two stretches of content ends the search in the first one.
+Invariants       I1 the content of an answer holds no stop string, and nothing of it behind one is
+                 handed on. I2 nothing is held back over a call or a thought: of a stop string that
+                 goes on behind it, what stood before it was shown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,10 +16,16 @@ from adapters.workers import StopStrings
 
 
 class ContentStops:
-    """Cuts one answer at its first stop string. ``hit``: it came; nothing follows."""
+    """Cuts the content of one answer at its first stop string.
 
-    def __init__(self, stops: Sequence[str]) -> None:
+    ``may_end``: the answer ends there, too. Otherwise only its text does: a call or a value must
+    still come. ``hit``: the answer is over.
+    """
+
+    def __init__(self, stops: Sequence[str], *, may_end: bool = True) -> None:
         self.hit = False
+        self._may_end = may_end
+        self._is_over = False
         self._search = StopStrings(stops)
         self._held = b""
 
@@ -28,8 +35,8 @@ class ContentStops:
         for delta in deltas:
             if self.hit:
                 break
-            if isinstance(delta, ContentDelta):
-                shown += self._content(delta.text.encode())
+            if isinstance(delta, ContentDelta) and not delta.is_value:
+                shown += [] if self._is_over else self._content(delta.text.encode())
             else:
                 shown += [*self.flush(), delta]
         return shown
@@ -37,16 +44,17 @@ class ContentStops:
     def flush(self) -> list[Delta]:
         """The content held back, at the end of a stretch of it."""
         held, self._held = self._held, b""
-        self._search.reset()
         return _content(held)
 
     def _content(self, data: bytes) -> list[Delta]:
         found = self._search.feed(data)
-        self.hit = found is not None
+        self._is_over = found is not None
+        self.hit = self._is_over and self._may_end
         behind = self._search.held if found is None else found.trim
         data = self._held + data
-        end = len(data) - behind
-        self._held = b"" if self.hit else data[end:]
+        # a part of it may have been shown, before a call
+        end = max(0, len(data) - behind)
+        self._held = b"" if self._is_over else data[end:]
         return _content(data[:end])
 
 

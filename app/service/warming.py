@@ -119,13 +119,7 @@ class WarmService:
             chats = request.chats()
             budget = max(LEAST_MASKS, MASKS // len(chats))
             for chat in chats:
-                asking = make_asking(
-                    chat,
-                    max_tools=self._settings.max_tools,
-                    openai_rules=self._settings.strict_profile == "openai",
-                    reasons=self._settings.reasons,
-                    thinking_tokens=self._settings.thinking_token_budget,
-                )
+                asking = make_asking(chat, self._settings)
                 start = time.perf_counter()
                 planned = await _to_its_end(self._planner.plan(asking, CLIENT))
                 warmed.compile_seconds += time.perf_counter() - start

@@ -9,6 +9,7 @@ from app.api.body import parse_request
 from app.errors import ApiError
 from app.request import MOST_VARIABLES, VARIABLE_CHARS
 from app.service.asking import Asking, make_asking, template_variables
+from app.settings import Settings
 
 USER = {"role": "user", "content": "hi"}
 
@@ -16,7 +17,7 @@ USER = {"role": "user", "content": "hi"}
 def asking(**fields: Any) -> tuple[Asking, dict[str, Any]]:
     """The asking, and what the chat template is told."""
     request = parse_request(json.dumps({"model": "m", "messages": [USER], **fields}).encode())
-    made = make_asking(request, max_tools=10, openai_rules=False, reasons=True)
+    made = make_asking(request, Settings(reasoning="on"))
     return made, template_variables(request, made.ask)
 
 
@@ -109,9 +110,35 @@ def test_a_budget_of_thinking_reaches_grammar_and_template(
     fields: dict[str, int], default: int | None, budget: int | None, told: dict[str, Any]
 ):
     request = parse_request(json.dumps({"model": "m", "messages": [USER], **fields}).encode())
-    made = make_asking(
-        request, max_tools=10, openai_rules=False, reasons=True, thinking_tokens=default
-    )
+    made = make_asking(request, Settings(reasoning="on", thinking_token_budget=default))
     assert made.ask.thinking_tokens == budget
     assert (made.ask.reasoning == "off") is ("enable_thinking" in told)
     assert template_variables(request, made.ask) == told
+
+
+READING = {"name": "reading", "description": "Of a meter", "schema": {"type": "object"}}
+
+
+@pytest.mark.parametrize("setting", [True, False])
+@pytest.mark.parametrize("field", [None, True, False])
+def test_a_request_decides_before_the_setting_whether_the_prompt_tells_the_schema(
+    setting: bool, field: bool | None
+):
+    wanted = {"type": "json_schema", "json_schema": READING}
+    body = {"model": "m", "messages": [USER], "response_format": wanted}
+    if field is not None:
+        body["include_schema_in_prompt"] = field
+    request = parse_request(json.dumps(body).encode())
+    ask = make_asking(request, Settings(include_schema_in_prompt=setting)).ask
+    assert ask.tells_schema is (setting if field is None else field)
+    assert ask.response_schema == READING["schema"]
+    assert (ask.response_name, ask.response_description) == ("reading", "Of a meter")
+
+
+def test_tools_that_are_shown_and_not_allowed_are_barred():
+    tools = [{"type": "function", "function": {"name": name}} for name in "fgh"]
+    allowed = {"mode": "auto", "tools": tools[1:2]}
+    found, _ = asking(tools=tools, tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
+    assert [tool.name for tool in found.ask.tools] == ["g"]
+    assert found.ask.barred == ("f", "h")
+    assert [tool.name for tool in found.shown] == ["f", "g", "h"]

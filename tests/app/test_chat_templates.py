@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import Ask, Thinking, Tool
+from adapters.formats import Ask, Thinking, Tool, get_format
 from app.api.body import parse_request
 from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
 from app.errors import ApiError
@@ -207,6 +207,65 @@ def test_a_profile_says_what_a_template_shows() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("format", "written", "syntax"),
+    [
+        ("plain", "<tool_call>{call}</tool_call>", "format"),
+        ("plain", "<tool_call>\n{call}\n</tool_call>", "format"),
+        ("plain", "[TOOL_CALLS] [{call}]", "other"),
+        ("hermes", "<tool_call>\n{call}\n</tool_call>", "format"),
+        ("hermes", "<tool_call>{arguments}</tool_call>", "other"),
+        ("llama3_json", '{"name": "wordtool", "parameters": {arguments}}', "format"),
+        ("llama3_json", "{call}", "other"),
+        ("llama3_function", "<function=wordtool>{arguments}</function>", "format"),
+        ("hermes", "", "other"),
+        ("harmony", "{call}", "format"),
+    ],
+)
+def test_a_profile_says_whether_calls_stand_there_as_the_format_writes_them(
+    format: str, written: str, syntax: str
+) -> None:
+    """Of Harmony it can't be told. Where tools are shown and calls are not, it is unlikely."""
+
+    def template(messages: Messages, tools: Any, variables: Any) -> str:
+        shown = [json.dumps(tools)]
+        for message in messages:
+            shown.append(message["content"])
+            for each in message.get("tool_calls") or ():
+                arguments = json.dumps(each["function"]["arguments"])
+                call = f'{{"name": "wordtool", "arguments": {arguments}}}'
+                shown.append(written.replace("{call}", call).replace("{arguments}", arguments))
+        return "\n".join(shown)
+
+    profile = profile_of(template, get_format(format).as_text)
+    assert profile.call_syntax == syntax
+    assert ("call_syntax" in profile.described()) is (syntax == "other")
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize(
+    ("name", "syntax"),
+    [
+        ("Qwen-Qwen3-0.6B", "format"),
+        ("NousResearch-Hermes-3-Llama-3.1-8B-tool_use", "format"),
+        ("meta-llama-Llama-3.1-8B-Instruct", "format"),
+        ("meetkai-functionary-medium-v3.1", "format"),
+        ("ibm-granite-granite-4.0", "format"),
+        ("google-gemma-2-2b-it", "format"),
+        ("openai-gpt-oss-120b", "format"),
+        ("Qwen3-Coder", "other"),
+        ("GLM-4.6", "other"),
+        ("Kimi-K2-Instruct", "other"),
+        ("LFM2-8B-A1B", "other"),
+        ("deepseek-ai-DeepSeek-V3.1", "other"),
+        ("mistralai-Mistral-Nemo-Instruct-2407", "other"),
+    ],
+)
+def test_models_whose_own_call_syntax_is_not_the_formats(name: str, syntax: str) -> None:
+    profile = tokenizer_of(name).profile
+    assert profile is not None and profile.call_syntax == syntax
+
+
 def test_messages_for_a_template_that_shows_everything_stay_as_they_are() -> None:
     for messages in CONVERSATIONS.values():
         given = plain(messages)
@@ -227,6 +286,22 @@ def test_ids_stay_apart_and_results_find_their_calls() -> None:
     assert [each["tool_call_id"] for each in results] == ids
     assert [each["content"] for each in results] == ["wordresulta", "wordresultb"] * 2
     assert fitted(messages, profile) == shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("", {}),
+        (r'{"a": "\ud83d\ude00"}', {"a": "😀"}),
+        ('{"a": "cut', '{"a": "cut'),
+    ],
+)
+def test_arguments_are_an_object_where_a_prompt_can_hold_it(arguments: str, shown: Any) -> None:
+    made = {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    messages = plain([USER, said("assistant", None, tool_calls=[made]), result("a", "x")])
+    calls = fitted(messages, profile_of(lines))[1]["tool_calls"]
+    assert [each["function"]["arguments"] for each in calls] == [shown]
 
 
 def test_a_call_that_can_not_be_shown_is_named() -> None:

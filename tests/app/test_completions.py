@@ -9,7 +9,7 @@ import pytest
 from openai.types import CompletionUsage
 from pydantic import BaseModel
 
-from tests.app.examples import ALARM, LIGHT, MESSAGES, TOOLS, json_schema, tool
+from tests.app.examples import ALARM, LIGHT, MESSAGES, TOOLS, body, json_schema, tool
 from tests.app.gateway import Gateway
 
 SCHEMAS = {"set_alarm": ALARM, "set_light": LIGHT}
@@ -250,3 +250,18 @@ def test_models_are_listed(client: openai.OpenAI):
     assert client.models.retrieve("noise").id == "noise"
     with pytest.raises(openai.NotFoundError):
         client.models.retrieve("other")
+
+
+@pytest.mark.parametrize("setting", [True, False])
+def test_the_prompt_tells_the_schema_unless_someone_says_otherwise(setting: bool):
+    def tokens(running: Gateway, **fields: Any) -> int:
+        answer = running.post(body(max_completion_tokens=1, **fields))
+        return int(answer.json()["usage"]["prompt_tokens"])
+
+    wanted = {"response_format": json_schema(LIGHT)}
+    with Gateway(include_schema_in_prompt=setting) as running:
+        untold = tokens(running)
+        assert tokens(running, **wanted, include_schema_in_prompt=False) == untold
+        told = tokens(running, **wanted, include_schema_in_prompt=True)
+        assert told > untold
+        assert tokens(running, **wanted) == (told if setting else untold)

@@ -26,6 +26,18 @@ def call_of(name: str) -> dict[str, Any]:
 BAD: dict[str, tuple[Any, int, str | None, str | None]] = {
     "malformed JSON": (b'{"model": "noise", ', 400, "invalid_json", None),
     "invalid UTF-8": (b'{"model": "\xff"}', 400, "invalid_json", None),
+    "a lone surrogate": (
+        body(messages=[{"role": "user", "content": "a\ud800"}]),
+        400,
+        "invalid_value",
+        "messages[0].content",
+    ),
+    "a lone surrogate in a key": (
+        body(tools=[tool("f", {"properties": {"\udfff": {}}})]),
+        400,
+        "invalid_value",
+        "tools[0].function.parameters.properties",
+    ),
     "NaN": (b'{"temperature": NaN}', 400, "invalid_json", None),
     "10,000 levels": (deep(10_000), 400, "invalid_json", None),
     "as many levels as JSON may have here": (

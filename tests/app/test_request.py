@@ -37,7 +37,7 @@ NOT_JSON = {
     "Infinity": b'{"temperature": Infinity}',
     "a number beyond floats": b'{"model": "m", "seed": 1e999}',
     "a number of 5,000 digits": b'{"seed": ' + b"9" * 5000 + b"}",
-    "a lone surrogate": b'{"model": "\\ud800"}',
+    "a lone surrogate in what is no JSON": b'{"model": "\\ud800",}',
     "a raw line end in a string": b'{"model": "a\nb"}',
     "10,000 arrays deep": b"[" * 10_000 + b"]" * 10_000,
     "10,000 objects deep": b'{"a":' * 10_000 + b"1" + b"}" * 10_000,
@@ -49,6 +49,41 @@ NOT_JSON = {
 @pytest.mark.parametrize("body", NOT_JSON.values(), ids=NOT_JSON.keys())
 def test_what_is_not_json_is_refused(body: bytes):
     assert refusal(body).code == "invalid_json"
+
+
+#: (body, param, what holds the surrogate, the surrogate, its character's number)
+LONE: dict[str, tuple[str, str | None, str, str, int]] = {
+    "a value": (r'{"model": "ab\ud800c"}', "model", "'model'", "D800", 3),
+    "the first of several": (r'{"a": ["x", "\udfff", "\ud800"]}', "a[1]", "'a[1]'", "DFFF", 1),
+    "a pair the wrong way": (r'{"model": "\udc00\ud83d"}', "model", "'model'", "DC00", 1),
+    "behind a pair": (r'{"model": "\ud83d\ude00\ud83d"}', "model", "'model'", "D83D", 2),
+    "a key": (r'{"metadata": {"a\uDBFF": 1}}', "metadata", "a key in 'metadata'", "DBFF", 2),
+    "a key of the body": (r'{"\udfff": 1}', None, "a key in 'body'", "DFFF", 1),
+    "no object": (r'"\ud800"', None, "'body'", "D800", 1),
+    "deep in a schema": (
+        r'{"tools": [{"function": {"parameters": {"anyOf": [{}, {"enum": ["\ud800"]}]}}}]}',
+        "tools[0].function.parameters.anyOf[1].enum[0]",
+        "'tools[0].function.parameters.anyOf[1].enum[0]'",
+        "D800",
+        1,
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "param", "where", "code", "at"), LONE.values(), ids=LONE.keys())
+def test_a_lone_surrogate_is_named_with_its_place(
+    body: str, param: str | None, where: str, code: str, at: int
+):
+    error = refusal(body.encode())
+    assert (error.status, error.param, error.code) == (400, param, "invalid_value")
+    assert error.message == (
+        f"Invalid value: {where} holds a lone surrogate, U+{code} at character {at}; "
+        "text must be Unicode."
+    )
+
+
+def test_bytes_of_a_lone_surrogate_are_named_too():
+    assert refusal(b'{"model": "a\xed\xa0\x80"}').param == "model"
 
 
 #: (what is changed in a good body, param, code)

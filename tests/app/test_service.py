@@ -85,7 +85,9 @@ STOPPED: dict[str, tuple[str, list[str], str | None, int, str]] = {
     "a call is never cut": (CALL, ["}", '"', "light", "tool_call"], None, 1, ""),
     "behind a call": (f"{CALL}\nand}} more", ["}"], "\nand", 1, ""),
     "before a call": (f"one}} {CALL}", ["}"], "one", 0, ""),
-    "not across a call": (f"one S{CALL}TOP", ["STOP"], "one STOP", 1, ""),
+    # REGRESSION: the content was "one STOP"
+    "across a call": (f"one S{CALL}TOP", ["STOP"], "one S", 1, ""),
+    "across two calls": (f"one S{CALL}T{CALL}OP", ["STOP"], "one ST", 2, ""),
     "not in reasoning": (f"{THOUGHT}three STOP", ["STOP"], "three ", 0, "one STOP two"),
 }
 

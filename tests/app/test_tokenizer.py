@@ -21,6 +21,8 @@ from app.tokenizer import (
 )
 from cache import MemoryStore
 
+from .gateway import Gateway
+
 TEMPLATE = (
     "{% if 'forbidden' in messages[0].content %}{{ raise_exception('not this') }}{% endif %}"
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content or '' }}"
@@ -85,6 +87,20 @@ def test_a_chat_template_makes_the_prompt(tmp_path: Path):
         '<|im_start|>assistant\n<tool_call>{"on": true}</tool_call><|im_end|>\n'
         "set_light,set_alarm<|im_start|>assistant\n"
     )
+
+
+def test_the_start_warns_of_a_template_that_shows_calls_in_another_syntax(tmp_path: Path):
+    own = TEMPLATE.replace(
+        "{{ c.f", '{"name": "{{ c.function.name }}", "arguments": {{ c.f'
+    ).replace("</tool_call>", "}</tool_call>")
+    warning = "the chat template shows tool calls in another syntax than the format"
+    for number, (template, differs) in enumerate([(TEMPLATE, True), (own, False)]):
+        source = folder(tmp_path / str(number), template)
+        with Gateway(tokenizer=source, model_name="m") as gateway:
+            warnings = [line for line in gateway.lines() if line["event"] == warning]
+            shown = gateway.get("/v1/models/m").json()["chat_template"]
+        assert [line["format"] for line in warnings] == ["hermes"] * differs
+        assert shown.get("call_syntax") == ("other" if differs else None)
 
 
 def test_the_order_of_the_tokens_is_kept_in_the_store(tmp_path: Path):

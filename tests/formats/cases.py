@@ -77,6 +77,8 @@ STOPS = {
 }
 
 AUTO = Ask(TOOLS)
+#: g is shown, too
+BARRED = Ask((F, FF), barred=("g",))
 ONE = replace(AUTO, parallel_tool_calls=False)
 NONE = replace(AUTO, tool_choice="none")
 REQUIRED = replace(AUTO, tool_choice="required")
@@ -176,6 +178,10 @@ _P_G = '<tool_call>{"name": "g", "arguments": ' + TWO + "}</tool_call>"
 _L_F = '{"name": "f", "parameters": ' + OSLO + "}"
 _L_G = '{"name": "g", "parameters": ' + TWO + "}"
 
+#: spelled as no member of the family does
+_L_F_SHORT = '{"name":"f","parameters":{"city":"Oslo"}}'
+_PACKAGE = '{"name": "my-package", "version": "1.0.0"}'
+
 _X_F = f"<function=f>{OSLO}</function>"
 _X_G = f"<function=g>{TWO}</function>"
 
@@ -241,6 +247,15 @@ ANSWERS = [
     Answer("llama3_json", AUTO, f"{_L_F};{_L_G}", Said("", "", BOTH)),
     Answer("llama3_json", AUTO, f"So: {_L_F}", Said("So: ", "", JUST_F)),
     Answer("llama3_json", AUTO, '{"names": []}'[:6], Said('{"name')),
+    # REGRESSION: {"name" alone opened a call
+    *(
+        Answer("llama3_json", ask, text, Said(text))
+        for ask in (AUTO, ONE, NONE)
+        for text in (_PACKAGE, '{"name": "fff"}', '{"name": "f', '{"name": 1}', _L_F_SHORT)
+    ),
+    Answer("llama3_json", AUTO, f"{_PACKAGE}\n{_L_F}", Said(f"{_PACKAGE}\n", "", JUST_F)),
+    Answer("llama3_json", AUTO, f'{{"name": "{_L_G}', Said('{"name": "', "", [("g", TWO)])),
+    Answer("llama3_json", BARRED, f"{_PACKAGE} {_L_F}", Said(f"{_PACKAGE} ", "", JUST_F)),
     Answer("llama3_json", NONE, '{"title": 1}', Said('{"title": 1}')),
     Answer("llama3_json", REQUIRED, f"{_L_F}; {_L_G}", Said("", "", BOTH)),
     Answer("llama3_json", REQUIRED, f"<|python_tag|>{_L_F}", Said("", "", JUST_F)),
@@ -251,7 +266,13 @@ ANSWERS = [
     Answer("llama3_function", AUTO, f"{_X_F}{_X_G}", Said("", "", BOTH)),
     Answer("llama3_function", AUTO, f"a < b\n{_X_F}\n{_X_G}", Said("a < b\n", "", BOTH)),
     Answer("llama3_function", ONE, _X_F, Said("", "", JUST_F)),
-    Answer("llama3_function", NONE, "<function", Said("<function")),
+    # REGRESSION: <function= alone opened a call
+    *(
+        Answer("llama3_function", ask, text, Said(text))
+        for ask in (AUTO, ONE, NONE)
+        for text in ("<function=h>{}</function>", "<function=fff>", "<function=f", "<function= f>")
+    ),
+    Answer("llama3_function", AUTO, f"<function={_X_F}", Said("<function=", "", JUST_F)),
     Answer("llama3_function", REQUIRED, f"{_X_F}{_X_G}", Said("", "", BOTH)),
     Answer("llama3_function", NAMED, _X_F, Said("", "", JUST_F)),
     Answer("llama3_function", VALUE_OR_CALL, _X_F, Said("", "", JUST_F)),
@@ -328,17 +349,20 @@ WRONG = [
     Wrong("hermes", VALUE_NONE, _H_F, "a call where none may be"),
     Wrong("hermes", quiet(REQUIRED), f"{_THINK}{_H_F}", "reasoning that is off"),
     Wrong("hermes", quiet(FREE), f"{_THINK}Hi", "reasoning that is off"),
-    Wrong("llama3_json", AUTO, '{"name": "John"}', "a call's beginning as text"),
-    Wrong("llama3_json", AUTO, '{"name":"f","parameters":{}}', "a call spelled otherwise"),
+    Wrong("llama3_json", AUTO, '{"name": "f"}', "a call's beginning as text"),
+    Wrong("llama3_json", AUTO, '{"name": "f", "arguments": {}}', "a call of another shape"),
+    Wrong("llama3_json", AUTO, '<|python_tag|>{"name": "h"', "a tool nobody offered"),
+    Wrong("llama3_json", BARRED, _L_G, "a tool that may not be called"),
+    Wrong("llama3_function", BARRED, _X_G, "a tool that may not be called"),
     Wrong("llama3_json", NONE, _L_F, "a call where none may be"),
     Wrong("llama3_json", NONE, "<|python_tag|>x", "the mark of a call where none may be"),
     Wrong("llama3_json", REQUIRED, f"<|python_tag|>{_L_F}; Hi", "text behind the calls"),
     Wrong("llama3_json", REQUIRED, "<|python_tag|>", "a mark without a call"),
     Wrong("llama3_json", VALUE_OR_CALL, _L_F, "a call without the mark that tells it apart"),
-    Wrong("llama3_function", AUTO, "<function=h>{}</function>", "a tool nobody offered"),
+    Wrong("llama3_function", REQUIRED, "<function=h>{}</function>", "a tool nobody offered"),
     Wrong("llama3_function", AUTO, "<function=f>{}</function>", "a missing argument"),
     Wrong("llama3_function", ONE, f"{_X_F}{_X_G}", "two calls where one may be"),
-    Wrong("llama3_function", NONE, "x <function=", "the mark of a call where none may be"),
+    Wrong("llama3_function", NONE, "x <function=f>", "a call's beginning where none may be"),
     Wrong("llama3_function", REQUIRED, f"{_X_F}\n", "text behind the calls"),
     Wrong("harmony", AUTO, "Hi", "text outside messages"),
     Wrong("harmony", AUTO, "", "nothing at all"),

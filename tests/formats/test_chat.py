@@ -111,6 +111,35 @@ def test_a_response_schema_is_shown(name: str) -> None:
     assert '{"type": "object", "properties": {"é": {}}}' in prompt
 
 
+#: whatever a client says to the model, in the schema and beside it
+DESCRIBED: dict[str, Any] = {
+    "response_name": "reading",
+    "response_description": "What the\nsky does",
+    "response_schema": {
+        "description": "wordschema",
+        "type": "object",
+        "properties": {"a": {"description": "worda", "$ref": "#/$defs/b"}},
+        "$defs": {"b": {"description": "wordb", "enum": [1]}},
+    },
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_client_says_of_the_response_format_is_shown(name: str) -> None:
+    prompt = render(name, [{"role": "user", "content": "Hi"}], **DESCRIBED)
+    comment = "// " if name == "harmony" else ""
+    for word in ("reading", f"What the\n{comment}sky does", "wordschema", "worda", "wordb"):
+        assert word in prompt
+    assert get_format(name).instructions((), Ask(**DESCRIBED)) in prompt
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_response_schema_that_is_not_for_the_prompt_is_not_shown(name: str) -> None:
+    user = {"role": "user", "content": "Hi"}
+    assert render(name, [user], **DESCRIBED, schema_in_prompt=False) == render(name, [user])
+    assert get_format(name).instructions((), Ask(**DESCRIBED, schema_in_prompt=False)) == ""
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("message", "param"),

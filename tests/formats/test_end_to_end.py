@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from adapters.formats import Ask, Plan, get_format
+from adapters.formats import Ask, ContentDelta, Plan, get_format
 from engine import Compiled, Compiler, Matcher, ParseDivergence, SpecError, Vocabulary
 
 from .cases import (
@@ -102,6 +102,17 @@ def test_what_models_write_is_accepted_and_read(answer: Answer, longest: int) ->
     assert read(plan, grammar, ids) == answer.means
 
 
+@pytest.mark.parametrize("answer", ANSWERS, ids=case_id)
+def test_a_json_value_is_told_apart_from_text(answer: Answer) -> None:
+    plan, grammar = compiled(answer.format, answer.ask)
+    parser, reader = grammar.parser(), plan.reader()
+    for token in encode(answer.format, answer.text):
+        for delta in reader.feed(parser.feed(token)):
+            if isinstance(delta, ContentDelta):
+                is_value = answer.ask.response_schema is not None and not answer.means.calls
+                assert delta.is_value is is_value
+
+
 @pytest.mark.parametrize("wrong", WRONG, ids=case_id)
 @pytest.mark.parametrize("longest", [1, 9])
 def test_what_was_not_asked_for_is_rejected(wrong: Wrong, longest: int) -> None:
@@ -129,7 +140,13 @@ def test_marks_that_are_not_special_tokens_mean_the_same(answer: Answer) -> None
     assert read(plan, grammar, ids) == answer.means
 
 
-MARKS = ("<tool_call>", '{"name"', "<|python_tag|>", "<function=", "<think>")
+MARKS = (
+    "<tool_call>",
+    "<|python_tag|>",
+    "<think>",
+    *(f'{{"name": "{tool.name}"' for tool in TOOLS),
+    *(f"<function={tool.name}>" for tool in TOOLS),
+)
 
 
 def without_begun_mark(text: str) -> str:

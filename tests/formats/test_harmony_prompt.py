@@ -115,6 +115,17 @@ def test_a_response_format_ends_the_developer_message() -> None:
     assert 'X\n\n# Response Formats\n\n## answer\n\n{"type": "object"}<|end|>' in prompt
 
 
+def test_a_response_format_has_its_name_and_its_description() -> None:
+    prompt = render(
+        [{"role": "system", "content": "X"}],
+        response_schema={"type": "object"},
+        response_name="reading",
+        response_description="Of a\nmeter",
+    )
+    shown = '## reading\n\n// Of a\n// meter\n{"type": "object"}<|end|>'
+    assert f"# Response Formats\n\n{shown}" in prompt
+
+
 def test_names_in_history_are_words() -> None:
     bad = {**CALL, "function": {"name": "a<|message|>b", "arguments": "{}"}}
     with pytest.raises(FormatError):

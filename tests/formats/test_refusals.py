@@ -104,7 +104,7 @@ def test_names_that_could_be_read_as_something_else_are_refused(name: str, tool:
     spelled = {
         "plain": ("<|call|>", '{"name"'),
         "hermes": ("<|call|>", '{"name"', "<eos>"),
-        "llama3_json": ("a<tool_call>b", "<|call|>", "<eos>"),
+        "llama3_json": ("a<tool_call>b", "<|call|>", '{"name"', "<eos>"),
     }
     if tool in spelled.get(name, ()):  # ordinary text inside of a JSON string
         get_format(name).plan(ask, SPECIALS[name])

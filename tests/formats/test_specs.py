@@ -13,6 +13,7 @@ from adapters.formats.plan import unwritable
 from .cases import (
     ASKS,
     AUTO,
+    BARRED,
     FREE,
     NAMED,
     NONE,
@@ -205,6 +206,32 @@ def test_special_tokens_that_are_triggers_still_open_calls(name: str) -> None:
     node = get_format(name).plan(quiet(AUTO), ["<x>", *trigger]).spec["format"]
     assert node["excludes"][0] == "<x>"
     assert not {*node["excludes"]} & {*trigger}
+
+
+@pytest.mark.parametrize(
+    ("name", "opening"),
+    [
+        ("plain", ["<tool_call>"]),
+        ("hermes", ["<tool_call>"]),
+        ("llama3_json", ["<|python_tag|>", '{"name": "f"', '{"name": "ff"']),
+        ("llama3_function", ["<function=f>", "<function=ff>"]),
+    ],
+)
+def test_only_calls_of_tools_that_are_known_begin_in_free_text(
+    name: str, opening: list[str]
+) -> None:
+    """Other texts that begin alike are free, but for calls of tools that may not be called."""
+    assert spec(name, quiet(BARRED))["triggers"] == opening
+    barred = [text.replace("ff", "g") for text in opening if "ff" in text]
+    assert [t for t in spec(name, quiet(BARRED))["excludes"] if t not in SPECIALS[name]] == barred
+    ruled_out = spec(name, quiet(replace(BARRED, tool_choice="none")))["excludes"]
+    assert {*opening} <= {*ruled_out}
+
+
+def test_numbers_in_the_names_of_tools_rule_out_no_other_names() -> None:
+    tools = tuple(Tool(f"tool_{number}", {}) for number in range(9))
+    ruled_out = spec("llama3_json", Ask(tools, "none"))["excludes"]
+    assert {f'{{"name": "tool_{number}"' for number in range(9)} <= {*ruled_out}
 
 
 def test_white_space_is_allowed_even_where_a_special_token_is_spelled_like_it() -> None:

@@ -1,0 +1,66 @@
+"""Lone surrogates in a body: JSON can spell them (``"\\ud800"``), and they are no Unicode text.
+
+The parser refuses them without a name or a place. So a body that it refused is parsed once more, by
+one that lets them pass, and searched; cost and depth are bounded by the limits on bodies.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import ApiError, bad_request
+from .errors import param_of
+
+#: an escape of a surrogate, alone or one of a pair; or what its bytes in UTF-8 would be
+_SUSPICIOUS = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+#: characters of a place that an error repeats
+_PLACE_CHARS = 300
+
+#: a value's place: its parent's, and the key or number in it
+Place = tuple["Place", int | str] | None
+
+
+def lone_surrogate(body: bytes) -> ApiError | None:
+    """400 that names the first one; None where there is none, or what else is wrong hides it."""
+    if not _SUSPICIOUS.search(body):
+        return None
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    for place, text, is_key in _texts(value):
+        if found := _SURROGATE.search(text):
+            param = param_of(_steps(place), value)[:_PLACE_CHARS]
+            what = f"U+{ord(found[0]):04X} at character {found.start() + 1}"
+            where = f"a key in '{param or 'body'}'" if is_key else f"'{param or 'body'}'"
+            return bad_request(
+                f"Invalid value: {where} holds a lone surrogate, {what}; text must be Unicode.",
+                param or None,
+                "invalid_value",
+            )
+    return None
+
+
+def _texts(value: Any) -> Iterator[tuple[Place, str, bool]]:
+    """Every text of a JSON value with its place, and whether it is a key there; as they stand."""
+    left: list[tuple[Place, Any]] = [(None, value)]
+    while left:
+        place, each = left.pop()
+        if isinstance(each, str):
+            yield place, each, False
+        elif isinstance(each, list):
+            left += [((place, at), item) for at, item in reversed(list(enumerate(each)))]
+        elif isinstance(each, dict):
+            for key in each:
+                yield place, key, True
+            left += [((place, key), item) for key, item in reversed(each.items())]
+
+
+def _steps(place: Place) -> list[int | str]:
+    steps: list[int | str] = []
+    while place is not None:
+        place, step = place
+        steps.append(step)
+    return steps[::-1]
