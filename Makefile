@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-sglang check format fuzz walks campaign conformance real-input bench bench-peers bench-all pictures serve data clean distclean
+.PHONY: help setup build debug test test-clients test-sglang check format fuzz walks campaign conformance real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -64,6 +64,28 @@ debug: $(VENV)/.dev data ## look for races, then compile the engine with its own
 
 test: setup build check data ## check, then all tests
 	$(PY) -m pytest $(ARGS)
+
+# Every framework is asked from where its packages are: two venvs, which no gateway needs, and a folder of Node's.
+CLIENTS ?= .data/clients
+
+$(CLIENTS)/node/.installed: tests/clients/node/package.json tests/clients/node/package-lock.json
+	@command -v npm >/dev/null || { echo "make test-clients needs Node.js 20 or later, with npm" >&2; exit 1; }
+	mkdir -p $(@D)
+	cp $^ $(@D)
+	cd $(@D) && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(CLIENTS)/%/.installed: tests/clients/%/requirements.txt | $(VENV)/pyvenv.cfg
+	rm -rf $(@D)
+	$(PY) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement $<
+	@touch $@
+
+# 5: ARGS leave nothing to run there
+test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed $(CLIENTS)/node/.installed ## real client frameworks against a running gateway; installs 700 MB
+	export GATEWAY_PYTHON=$(abspath $(PY)) NODE_PACKAGES=$(abspath $(CLIENTS))/node; \
+	run() { "$(CLIENTS)/$$1/bin/python" -m pytest -c tests/clients/pytest.ini "$${@:2}" $(ARGS) || [ $$? -eq 5 ]; }; \
+	run openai3 tests/clients/openai3 tests/clients/node; run openai2 tests/clients/openai2
 
 # SGLang pins what it runs on, so its server has a venv of its own (SWITCHYARD_SGLANG_VENV, .data/sglang).
 test-sglang: $(VENV)/.dev build data ## the plug-in in a real SGLang server on this processor; installs 2 GB

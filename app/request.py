@@ -146,14 +146,18 @@ class ContentPart(_Lenient):
     @model_validator(mode="before")
     @classmethod
     def _text_only(cls, value: Any) -> Any:
-        if isinstance(value, dict):
-            kind, known = value.get("type"), ("text", "refusal", "thinking")
-            _refuse_type(kind, known, "Content parts")
-            if kind in known and kind not in value:
-                raise PydanticCustomError(
-                    "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
-                )
-        return value
+        """Nothing counts but what the type names: clients leave other parts of an answer there."""
+        if not isinstance(value, dict):
+            return value
+        kind, known = value.get("type"), ("text", "refusal", "thinking")
+        _refuse_type(kind, known, "Content parts")
+        if kind not in known:
+            return value
+        if kind not in value:
+            raise PydanticCustomError(
+                "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
+            )
+        return {"type": kind, kind: value[kind]}
 
 
 Content = Annotated[
@@ -319,7 +323,7 @@ Stop = Annotated[
 ]
 
 
-ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 #: what a chat template may be told: names and short values
 TemplateVariables = Annotated[
     dict[

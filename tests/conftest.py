@@ -8,6 +8,9 @@ from hypothesis import settings
 
 from tests.redis_server import RedisServer
 
+#: those have a configuration and packages of their own (`make test-clients`)
+collect_ignore = ["clients"]
+
 # Nothing in the tests depends on how fast the machine is.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

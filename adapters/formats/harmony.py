@@ -4,7 +4,7 @@
 
     thought    <|channel|>analysis<|message|> text <|end|>
     preamble   <|channel|>commentary<|message|> text <|end|>  content; only with tools,
-               and only before a call where content must be a JSON value
+               and not where content must be a JSON value
     call       <|channel|>commentary to=functions.NAME TYPE<|message|> JSON <|call|>
     final      <|channel|>final TYPE<|message|> text or JSON <|return|>
 
@@ -116,13 +116,9 @@ def _rest(
     """The answer, with any number of ``thoughts`` wherever a message may begin."""
     if not calls:
         return [*_before(thoughts), final]
-    if must_call(ask):
-        return [*_before([*thoughts, preamble]), either(*calls)]
-    if ask.response_schema is None:
-        return [*_before([*thoughts, preamble]), either(*calls, final)]
-    # Content is then the value alone, so a preamble decides that a call follows.
-    announced = optional(sequence(preamble, _AGAIN, *_before([*thoughts, preamble])))
-    return [*_before(thoughts), either(sequence(announced, either(*calls)), final)]
+    # clients parse all content as the value that they asked for, also beside calls
+    before = [*thoughts, preamble] if ask.response_schema is None else thoughts
+    return [*_before(before), either(*calls) if must_call(ask) else either(*calls, final)]
 
 
 def _before(messages: list[Part]) -> list[Part]:

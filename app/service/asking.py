@@ -35,6 +35,7 @@ _EFFORTS: Mapping[str, Effort] = {
     "medium": "medium",
     "high": "high",
     "xhigh": "high",
+    "max": "high",
 }
 Value = TypeVar("Value")
 _TOOL_NUMBER = re.compile(r"\Atools\[(\d+)\]")

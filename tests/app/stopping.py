@@ -115,7 +115,7 @@ class Told:
 
 
 def is_text(asked: dict[str, Any], told: Told) -> bool:
-    """Whether the content is text; a JSON value never stands beside calls, and preambles do."""
+    """Whether the content is text; beside calls there is no JSON value."""
     return "response_format" not in asked or bool(told.calls)
 
 

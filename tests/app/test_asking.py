@@ -54,6 +54,12 @@ def test_a_call_of_no_tool_can_not_be_required(choice: Any):
             "high",
             {"enable_thinking": True, "thinking": True, "reasoning_effort": "high"},
         ),
+        (
+            "max",
+            "auto",
+            "high",
+            {"enable_thinking": True, "thinking": True, "reasoning_effort": "high"},
+        ),
     ],
 )
 def test_the_effort_reaches_grammar_and_template(

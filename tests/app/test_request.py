@@ -305,6 +305,18 @@ def test_what_a_server_sent_may_be_sent_back():
     parse_request(json.dumps({**BASE, "messages": [USER, answered]}).encode())
 
 
+def test_a_part_is_read_by_its_type_only():
+    """REGRESSION: OpenAI Agents for Node puts the rest of the answer into the part of its text."""
+    part = {"type": "text", "text": "a", "role": "assistant", "refusal": None, "annotations": []}
+    messages = [USER, {"role": "assistant", "content": [part | {"thinking": None}]}, USER]
+    request = parse_request(json.dumps({**BASE, "messages": messages}).encode())
+    content = request.messages[1].content
+    assert isinstance(content, list)
+    assert (content[0].text, content[0].refusal, content[0].thinking) == ("a", "", "")
+    null = [USER, {"role": "assistant", "content": [part | {"text": None}]}]
+    assert refusal({**BASE, "messages": null}).param == "messages[1].content[0].text"
+
+
 def test_the_order_of_a_schemas_keys_is_kept():
     properties = {name: {} for name in ["zebra", "apple", "mango"]}
     tool = {"type": "function", "function": {"name": "f", "parameters": {"properties": properties}}}

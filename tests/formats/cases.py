@@ -304,8 +304,8 @@ ANSWERS = [
     Answer(
         "harmony",
         VALUE_OR_CALL,
-        f"{_ANALYSIS}{_PREAMBLE}{_ANALYSIS}{_PREAMBLE}{CALL_HEADERS[1]}{_BODY}",
-        Said("I'll look." * 2, "Need both." * 2, JUST_F),
+        f"{_ANALYSIS}{_ANALYSIS}{CALL_HEADERS[1]}{_BODY}",
+        Said("", "Need both." * 2, JUST_F),
     ),
     Answer("harmony", quiet(FREE), f"{_FINAL}Hi<|return|>", Said("Hi")),
 ]
@@ -381,6 +381,12 @@ WRONG = [
         VALUE_OR_CALL,
         f'{_PREAMBLE}{_FINAL}{{"name": "x"}}<|return|>',
         "a preamble beside a value",
+    ),
+    Wrong(
+        "harmony",
+        VALUE_OR_CALL,
+        f"{_PREAMBLE}{CALL_HEADERS[1]}{_BODY}",
+        "REGRESSION: content that is no value, where clients parse all content as one",
     ),
     Wrong(
         "harmony",

@@ -138,9 +138,7 @@ def _final(content: str) -> str:
         (REQUIRED, f"sequence({_BEFORE_CALL} or({_CALL} {_CALL} {_CALL}))"),
         (
             VALUE_OR_CALL,
-            f"sequence({_BEFORE} or("
-            f"sequence(optional({_PREAMBLE[:-1]} {_AGAIN} {_BEFORE_CALL})) "
-            f"or({_CALL} {_CALL} {_CALL})) {_final('value')}))",
+            f"sequence({_BEFORE} or({_CALL} {_CALL} {_CALL} {_final('value')}))",
         ),
     ],
 )

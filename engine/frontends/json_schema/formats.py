@@ -5,6 +5,7 @@ asks for that. No text is accepted that the RFC's grammar or ``jsonschema``'s ch
 where they differ the narrower reading is taken, and some formats are narrower than both:
 
 date-time, time   no leap seconds, no year 0000; dates know the lengths of months and leap years
+duration          numbers of at most six digits: Python's timedelta holds a billion days
 hostname          no dot at the end, no labels with -- at their third character (``xn--``)
 idn-hostname      at most 48 characters; labels beyond ASCII have at most 11 letters and digits and
                   no hyphens: a-z, lower-case letters common in Europe, kana, Han, Hangul
@@ -34,10 +35,12 @@ _LEAP_YEAR = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:0[48]|[2468][048]|[13
 _DATE = f"(?:{_YEAR}-{_MONTH_DAYS}|{_LEAP_YEAR}-02-29)"
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)"
 
-_OF_MINUTES = r"\d+M(?:\d+S)?"
-_OF_TIME = rf"T(?:\d+H(?:{_OF_MINUTES})?|{_OF_MINUTES}|\d+S)"
-_OF_MONTHS = r"\d+M(?:\d+D)?"
-_DURATION = rf"P(?:(?:\d+D|{_OF_MONTHS}|\d+Y(?:{_OF_MONTHS})?)(?:{_OF_TIME})?|{_OF_TIME}|\d+W)"
+_COUNT = r"\d{1,6}"
+_OF_MINUTES = f"{_COUNT}M(?:{_COUNT}S)?"
+_OF_TIME = f"T(?:{_COUNT}H(?:{_OF_MINUTES})?|{_OF_MINUTES}|{_COUNT}S)"
+_OF_MONTHS = f"{_COUNT}M(?:{_COUNT}D)?"
+_OF_DAYS = f"(?:{_COUNT}D|{_OF_MONTHS}|{_COUNT}Y(?:{_OF_MONTHS})?)"
+_DURATION = f"P(?:{_OF_DAYS}(?:{_OF_TIME})?|{_OF_TIME}|{_COUNT}W)"
 
 _HEX = "[0-9A-Fa-f]"
 _BYTE = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"

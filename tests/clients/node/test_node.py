@@ -1,0 +1,49 @@
+"""Runs the tests of npm packages with Node's own test runner, against each gateway."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ..served import Served
+from ..snippets import snippet
+
+HERE = Path(__file__).parent
+#: where the packages are; Node looks for them beside the sources, so these are copied there
+PACKAGES = Path(os.environ.get("NODE_PACKAGES", HERE))
+SOURCES = sorted(HERE.glob("*.js"))
+HEADINGS = ("OpenAI's client for Node", "AI SDK", "OpenAI Agents for Node")
+#: seconds for one file of tests on a slow machine
+PATIENCE = 300.0
+
+
+def node(*arguments: str, **environment: str) -> str:
+    """What it prints; it must end well."""
+    done = subprocess.run(
+        ["node", *arguments], cwd=PACKAGES, env={**os.environ, **environment}, text=True,
+        timeout=PATIENCE, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def _sources() -> None:
+    """The sources beside their packages."""
+    for source in SOURCES:
+        (PACKAGES / source.name).write_bytes(source.read_bytes())
+
+
+@pytest.mark.usefixtures("_sources")
+@pytest.mark.parametrize("name", [path.name for path in SOURCES if ".test." in path.name])
+def test_a_file(served: Served, name: str) -> None:
+    thinks = "yes" if served.thinks else "no"
+    node("--test", "--test-reporter=spec", name, SERVED_URL=served.url, SERVED_THINKS=thinks)
+
+
+@pytest.mark.parametrize("served", ["hermes"], indirect=True)
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_an_example_prints_its_type(served: Served, heading: str) -> None:
+    printed = node("--input-type=module", "--eval", snippet(heading, served))
+    assert "city:" in printed

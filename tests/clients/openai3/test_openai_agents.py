@@ -1,0 +1,130 @@
+"""OpenAI Agents on chat completions: a run with tools, hand-offs, typed output, streams."""
+
+from typing import Any
+
+import openai
+import pytest
+from agents import (
+    Agent,
+    AgentOutputSchema,
+    ModelSettings,
+    OpenAIChatCompletionsModel,
+    Runner,
+    function_tool,
+    set_tracing_disabled,
+)
+from openai.types.shared import Reasoning
+from pydantic import BaseModel
+
+from ..served import Served
+from ..shapes import PROMPT, SHAPES, WITHOUT_INTEGERS, Place, Short, Sky, Weather
+
+#: what users set; nothing of it may be refused
+OPTIONS: dict[str, Any] = {
+    "temperature": 0.2,
+    "top_p": 0.9,
+    "frequency_penalty": 0.1,
+    "presence_penalty": 0.1,
+    "max_tokens": 30_000,
+    "reasoning": Reasoning(effort="high"),
+    "metadata": {"run": "1"},
+    "store": False,
+    "include_usage": True,
+    "parallel_tool_calls": True,
+    "extra_body": {"top_k": 40, "min_p": 0.05},
+}
+#: without a seed noise says something else in every turn, so it ends long before
+TURNS = 50
+CALLS: list[str] = []
+
+
+@function_tool
+def locate(name: Short, country: str | None = None) -> str:
+    """Say where a place is.
+
+    Args:
+        name: of the place
+        country: where it may lie
+    """
+    CALLS.append("locate")
+    return f"{name} lies north of {country}"
+
+
+@function_tool
+async def report(place: Place, sky: Sky, celsius: float) -> dict[str, Any]:
+    """Note the weather of a place."""
+    assert isinstance(place, Place)
+    CALLS.append("report")
+    return {"sky": sky.value, "celsius": celsius}
+
+
+@pytest.fixture(autouse=True)
+def _quiet() -> None:
+    """Traces would go to OpenAI."""
+    set_tracing_disabled(True)
+    CALLS.clear()
+
+
+def model(served: Served) -> OpenAIChatCompletionsModel:
+    client = openai.AsyncOpenAI(base_url=served.url, api_key="none", max_retries=0)
+    return OpenAIChatCompletionsModel(model="noise", openai_client=client)
+
+
+def settings(**more: Any) -> ModelSettings:
+    return ModelSettings(**{**OPTIONS, **more})
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_a_run_with_tools(served: Served, is_streamed: bool) -> None:
+    """The first turn must call; then the runner itself goes back to "auto"."""
+    agent = Agent(
+        name="Guide", instructions="Be brief.", model=model(served), tools=[locate, report],
+        model_settings=settings(tool_choice="required"),
+    )  # fmt: skip
+    if is_streamed:
+        streamed = Runner.run_streamed(agent, PROMPT, max_turns=TURNS)
+        kinds = {event.type async for event in streamed.stream_events()}
+        assert {"raw_response_event", "run_item_stream_event"} <= kinds
+        output, answers = streamed.final_output, streamed.raw_responses
+    else:
+        result = await Runner.run(agent, PROMPT, max_turns=TURNS)
+        output, answers = result.final_output, result.raw_responses
+    assert isinstance(output, str)
+    assert CALLS
+    assert len(answers) >= 2
+    assert all(answer.usage.output_tokens > 0 for answer in answers)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_typed_output(served: Served, shape: type[BaseModel], is_streamed: bool) -> None:
+    """A strict schema is parsed strictly, which refuses 6.0 as an integer."""
+    output = AgentOutputSchema(shape, strict_json_schema=shape in WITHOUT_INTEGERS)
+    agent = Agent(
+        name="Guide", model=model(served), tools=[locate], output_type=output,
+        model_settings=settings(tool_choice="locate"),
+    )  # fmt: skip
+    if is_streamed:
+        streamed = Runner.run_streamed(agent, PROMPT, max_turns=TURNS)
+        assert [event async for event in streamed.stream_events()]
+        assert isinstance(streamed.final_output, shape)
+    else:
+        assert isinstance((await Runner.run(agent, PROMPT, max_turns=TURNS)).final_output, shape)
+    assert CALLS
+
+
+async def test_hand_off_and_a_second_question(served: Served) -> None:
+    """The other agent gets the whole history; the next run starts from all of it."""
+    other = Agent(
+        name="Sailor", model=model(served), output_type=Weather, model_settings=settings()
+    )
+    first = Agent(
+        name="Guide", model=model(served), handoffs=[other], tools=[],
+        model_settings=settings(tool_choice="transfer_to_sailor", parallel_tool_calls=False),
+    )  # fmt: skip
+    result = await Runner.run(first, PROMPT, max_turns=TURNS)
+    assert result.last_agent is other
+    assert isinstance(result.final_output, Weather)
+    again = [*result.to_input_list(), {"role": "user", "content": "And in Bergen?"}]
+    second = await Runner.run(other, again, max_turns=TURNS)
+    assert isinstance(second.final_output, Weather)

@@ -1,0 +1,14 @@
+"""The examples of docs/clients.md."""
+
+import pytest
+
+from ..served import Served
+from ..snippets import printed
+
+HEADINGS = ("OpenAI's client for Python", "LangChain", "OpenAI Agents for Python", "Pydantic AI")
+
+
+@pytest.mark.parametrize("served", ["hermes"], indirect=True)
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_an_example_prints_its_type(served: Served, heading: str) -> None:
+    assert "city=" in printed(heading, served)

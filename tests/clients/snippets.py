@@ -1,0 +1,27 @@
+"""The code in docs/clients.md, by its heading: what users copy is what is tested."""
+
+import re
+import subprocess
+import sys
+
+from .served import ROOT, Served
+
+DOCUMENT = ROOT / "docs" / "clients.md"
+#: the address in the document
+ADDRESS = "http://127.0.0.1:8000/v1"
+_SECTION = re.compile(r"^## ([^\n]+)\n\n```(?:python|js)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def snippet(heading: str, served: Served) -> str:
+    """The code below a heading, for that gateway."""
+    code = dict(_SECTION.findall(DOCUMENT.read_text()))[heading]
+    assert ADDRESS in code
+    return code.replace(ADDRESS, served.url)
+
+
+def printed(heading: str, served: Served) -> str:
+    """What the Python code below a heading prints, in an interpreter of its own."""
+    command = [sys.executable, "-c", snippet(heading, served)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
