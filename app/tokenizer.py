@@ -209,7 +209,7 @@ class HuggingFaceTokenizer:
                     "invalid_value",
                 ) from None
         # the text already holds every special token, the one at the start included
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        ids: list[int] = self._tokenizer.encode(self._control.whole(text), add_special_tokens=False)
         return ids
 
     def _templated(

@@ -5,14 +5,15 @@ token of each, whoever wrote it: a tool's result that holds ``<|im_end|>`` would
 So each spelling of a control token in client text is broken by a mark before the template runs,
 and so is a part of one where the template may write the rest of it: templates that write calls in
 tags put a client's keys and names between ``<`` and ``>``. What the template then spells whole is
-its own. A second tokenizer knows the control tokens under
-names that no client can guess; it encodes the prompt with the template's spellings replaced by
-these names, and with the clients' put together again.
+its own. A second tokenizer knows the control tokens under names that no client can guess; it
+encodes the prompt with the template's spellings replaced by these names, and with the clients' put
+together again.
 
 Representation   ``_mark`` and the names are random digits, drawn at start: templates do not change
                  them, and no client knows them.
-Invariants       I1 a prompt without marks has the ids that the tokenizer gives it. I2 a prompt with
-                 marks has exactly the control tokens that the template wrote.
+Invariants       I1 a prompt in which marks keep no control token apart has the ids that the
+                 tokenizer gives it. I2 every other one has exactly the control tokens that the
+                 template wrote.
 Cost             a scan of every string of the request; the second tokenizer is made when the first
                  prompt needs it, in about a second for 150,000 tokens.
 Threads          safe; at worst two threads make the second tokenizer.
@@ -124,8 +125,10 @@ class ControlText:
         return text.replace(self._mark, "")
 
     def is_in(self, prompt: str) -> bool:
-        """Whether a prompt holds client text that was broken."""
-        return self._mark in prompt
+        """Whether a prompt without its marks would have other control tokens."""
+        if self._whole is None or self._mark not in prompt:
+            return False
+        return self._whole.findall(prompt) != self._whole.findall(self.whole(prompt))
 
     def encode(self, prompt: str) -> list[int]:
         """The ids of a prompt that holds broken tokens.

@@ -221,6 +221,14 @@ def test_a_model_that_knows_a_token_by_its_text_can_not_write_it() -> None:
         control.encode(f"x {control.broken('<|a|>')} x")
 
 
+def test_a_part_that_nothing_completed_needs_no_other_tokenizer() -> None:
+    control = ControlText(None, ["<|a|>", "</b>"])
+    prompt = f"<|a|>{control.broken('/b')} {control.broken('text </b')}<|a|>"
+    assert control.whole(prompt) != prompt
+    assert not control.is_in(prompt)
+    assert control.is_in(f"<{control.broken('/b')}>")
+
+
 def test_without_a_tokenizer_of_our_own_control_text_is_refused() -> None:
     control = ControlText(None, ["<|a|>"])
     with pytest.raises(UnwritableText):
