@@ -14,16 +14,15 @@ Representation   ``_mark`` and the names are random digits, drawn at start: temp
 Invariants       I1 a prompt in which marks keep no control token apart has the ids that the
                  tokenizer gives it. I2 every other one has exactly the control tokens that the
                  template wrote.
-Cost             a scan of every string of the request; the second tokenizer is made when the first
-                 prompt needs it, in about a second for 150,000 tokens.
-Threads          safe; at worst two threads make the second tokenizer.
+Cost             a scan of every string of the request. The second tokenizer is made at start, since
+                 all streams would wait for it later: a second and 85 MB for 150,000 tokens.
+Threads          safe.
 """
 
 import json
 import re
 import secrets
-from collections.abc import Collection, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -59,13 +58,13 @@ class ControlText:
     """
 
     def __init__(self, backend: Backend | None, texts: Collection[str]) -> None:
-        self._backend = backend
         self._texts = sorted(text for text in texts if len(text) > 1 and text.strip())
         self._mark = _random_digits()
         spelled = _pattern(set(self._texts))
         self._whole = re.compile(spelled) if spelled else None
         self._begins = re.compile(f"(?={spelled})") if spelled else None
         self._parts = _Parts(self._texts)
+        self._renamed = None if backend is None else _renamed(backend, self._texts)
 
     def broken(self, value: Any) -> Any:
         """A copy of a JSON value with a mark in every control token of its strings and keys."""
@@ -145,28 +144,27 @@ class ControlText:
             raise UnwritableText
         return [renamed.ids.get(number, number) for number in encoding.ids]
 
-    @cached_property
-    def _renamed(self) -> _Renamed | None:
-        if self._backend is None:
-            return None
-        secret = _random_digits()
-        names = {text: f"{secret}{number:06d}" for number, text in enumerate(self._texts)}
-        described = json.loads(self._backend.to_str())
-        # it refers to tokens by their names, and is for what add_special_tokens adds
-        described["post_processor"] = None
-        added = [token["id"] for token in described["added_tokens"]]
-        for token in described["added_tokens"]:
-            token["content"] = names.get(token["content"], token["content"])
-        backend = Backend.from_str(json.dumps(described))
-        vocabulary = backend.get_vocab()
-        contents = (token["content"] for token in described["added_tokens"])
-        ids = dict(zip(map(vocabulary.__getitem__, contents), added, strict=True))
-        ordinary = set(backend.get_vocab(with_added_tokens=False).values())
-        if any(backend.token_to_id(name) in ordinary for name in names.values()):
-            return None
-        known = self._backend.get_vocab()
-        control = {known[text] for text in self._texts}
-        return _Renamed(backend, names, ids, frozenset(control - ids.keys()))
+
+def _renamed(backend: Backend, texts: Sequence[str]) -> _Renamed | None:
+    """None: the names would take ids of ordinary tokens."""
+    secret = _random_digits()
+    names = {text: f"{secret}{number:06d}" for number, text in enumerate(texts)}
+    described = json.loads(backend.to_str())
+    # it refers to tokens by their names, and is for what add_special_tokens adds
+    described["post_processor"] = None
+    added = [token["id"] for token in described["added_tokens"]]
+    for token in described["added_tokens"]:
+        token["content"] = names.get(token["content"], token["content"])
+    made = Backend.from_str(json.dumps(described))
+    vocabulary = made.get_vocab()
+    contents = (token["content"] for token in described["added_tokens"])
+    ids = dict(zip(map(vocabulary.__getitem__, contents), added, strict=True))
+    ordinary = set(made.get_vocab(with_added_tokens=False).values())
+    if any(made.token_to_id(name) in ordinary for name in names.values()):
+        return None
+    known = backend.get_vocab()
+    control = {known[text] for text in texts}
+    return _Renamed(made, names, ids, frozenset(control - ids.keys()))
 
 
 class _Parts:
