@@ -22,6 +22,7 @@ from .conversation import (
     INSTRUCTING,
     ChatTemplate,
     ControlText,
+    DeepArguments,
     Messages,
     TemplateError,
     TemplateProfile,
@@ -161,10 +162,7 @@ class HuggingFaceTokenizer:
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
         broken = self._control.broken
-        messages = [
-            self._control.broken_message(thought_apart(message, self._marks))
-            for message in messages
-        ]
+        messages = [self._broken(at, message) for at, message in enumerate(messages)]
         tools = [
             replace(
                 tool,
@@ -186,6 +184,17 @@ class HuggingFaceTokenizer:
             text = self._templated(self._template, self.profile, messages, tools, ask, variables)
         return Rendered(self._encoded(text), thought_at_end(text, self._marks))
 
+    def _broken(self, at: int, message: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return self._control.broken_message(thought_apart(message, self._marks))
+        except DeepArguments:
+            place = f"messages[{at}].tool_calls"
+            raise bad_request(
+                f"Invalid value for '{place}': the arguments of a call are nested too deep.",
+                place,
+                "invalid_value",
+            ) from None
+
     def _encoded(self, text: str) -> list[int]:
         # escapes in a call's arguments may spell half a surrogate pair, which no tokenizer takes
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
@@ -200,7 +209,7 @@ class HuggingFaceTokenizer:
                     "invalid_value",
                 ) from None
         # the text already holds every special token, the one at the start included
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        ids: list[int] = self._tokenizer.encode(self._control.whole(text), add_special_tokens=False)
         return ids
 
     def _templated(

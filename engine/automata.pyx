@@ -120,7 +120,9 @@ cdef class Automata:
             return self.first[rule] != 0
         if kind == TEXTS_RULE:
             self.texts.resize(self.texts.size() + 1)
-            read_texts(&self.texts.back(), &self.ir.pool[self.ir.nodes[node].off], self.ir.nodes[node].n)
+            read_texts(
+                &self.texts.back(), &self.ir.pool[self.ir.nodes[node].off], self.ir.nodes[node].n,
+                self.ir.nodes[node].a)
             self.first[rule] = self.unbuilt(&self.texts.back().states, rule, <uint32_t>self.texts.size() - 1, 0)
             self.lazy_held += spots_bytes(&self.texts.back())
             return True

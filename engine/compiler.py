@@ -154,9 +154,12 @@ class Compiler:
         any_order: bool = False,
         whitespace: str = "flexible",
         unknown_formats: str = "annotate",
+        spelling: str = "any",
         budget: WorkBudget | None = None,
     ) -> Compiled:
-        """A JSON value that the schema accepts; ``schema`` may be given as JSON text."""
+        """A JSON value that the schema accepts; ``schema`` may be given as JSON text. Options are
+        those of ``frontends.json_schema.build_json_schema``.
+        """
 
         def build(grammar: Grammar, spec: Any) -> Node:
             return build_json_schema(
@@ -166,9 +169,10 @@ class Compiler:
                 any_order=any_order,
                 whitespace=whitespace,
                 unknown_formats=unknown_formats,
+                spelling=spelling,
             )
 
-        kind = f"json_schema {any_order} {whitespace} {unknown_formats}"
+        kind = f"json_schema {any_order} {whitespace} {unknown_formats} {spelling}"
         return self._compile(kind, self.parse(schema), build, budget)
 
     def compile_regex(self, pattern: str, *, budget: WorkBudget | None = None) -> Compiled:

@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .flat cimport (
     ALT, BOUNDED, BOUNDED_RULE, CAPTURE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT,
-    OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TOKENS,
+    OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TEXTS, TOKENS,
     ArmC, DispatchC, FlatIR, NodeC, RuleC, TokenSetC, dispatch_of, list_below,
 )
 from .pool cimport held_bytes, vector
@@ -260,6 +260,8 @@ cdef class Digests:
         elif node.kind == OBJECT:
             self.write_members(node)
         elif node.kind != SEQ and node.kind != ALT and node.kind != CAPTURE:
+            if node.kind == TEXTS:
+                self.write(node.a)
             self.write_pool(node.off, node.n)
         if node.kind == OTHER_TEXT or node.kind == DISPATCH:
             list_below(self.ir, number, &self.below)

@@ -16,7 +16,7 @@ Representation   nodes and pool are the grammar's own, which is sealed. Node i i
                      DISPATCH            a = specials (NO_SET: none), b = number of arms; open_end,
                                          min, max chars, max tokens; arms: node, returns, letters;
                                          excludes: letters. Letters are their number and themselves
-                     TEXTS               for each text its length and code points
+                     TEXTS               for each text its length and code points; a = 1: as written
                      OTHER_TEXT          the same; a = rule of any text
                      OBJECT              a = members, b = flags; nodes of space and of what isn't listed,
                                          then for each member its node, whether it is required, and
@@ -81,6 +81,7 @@ cdef enum:
     MAY_BE_EMPTY = 1          # it needs no member
     EXTRA_LAST = 2            # members that aren't listed stand behind all others
     ANY_ORDER = 4             # listed members stand in any order
+    SPELLED = 8               # names are given as they are written
 
 cdef enum:
     WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary

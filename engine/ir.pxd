@@ -27,11 +27,12 @@ first field is the kind:
                                       free text with triggers, see below
     (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
                                       in any spelling; ``rule`` is that of any string's inside
-    (TEXTS, (text, ...))              any of these texts, as the inside of a JSON string in any spelling
-    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last, any_order)
+    (TEXTS, (text, ...), spelled)     any of these texts, as the inside of a JSON string in any spelling;
+                                      spelled: as they are written alone
+    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last, any_order, spelled)
                                       a JSON object, braces included: these members in this order, or
                                       in any, each at most once; those not required may be left out,
-                                      names in any spelling;
+                                      names in any spelling, or spelled: as they are given;
                                       ``extra`` (FAIL: none) is a whole member under another name,
                                       of which any number may stand between them, or only behind
                                       all others; ``space`` may stand between any two JSON tokens.
@@ -149,6 +150,7 @@ cdef class Grammar:
     ) except? NO_NODE
     cdef uint32_t push_texts(self, list texts)
     cdef uint32_t add_texts(self, list texts) except? NO_NODE
+    cdef uint32_t add_spelled(self, list texts) except? NO_NODE
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
     cdef uint32_t referred(self, uint32_t node) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE

@@ -288,6 +288,14 @@ cdef class Grammar:
             return self.add_text(<str>texts[0])
         return self.intern(flat.TEXTS, 0, 0, 0, self.push_texts(texts))
 
+    cdef uint32_t add_spelled(self, list texts) except? NO_NODE:
+        """Any of these texts as they are written, given once each."""
+        cdef bytes data
+        if len(texts) > 1:
+            return self.intern(flat.TEXTS, 1, 0, 0, self.push_texts(texts))
+        data = (<str>texts[0]).encode()
+        return self.add_bytes(data, len(data))
+
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
         """``maximum`` NO_MAXIMUM is no upper bound."""
         if self.node_list[node].kind != flat.GRAPH:
@@ -705,10 +713,11 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
     if kind == flat.OTHER_TEXT:
         return kind, node.a, split_texts(words)
     if kind == flat.TEXTS:
-        return kind, split_texts(words)
+        return kind, split_texts(words), bool(node.a)
     if kind == flat.OBJECT:
         return (kind, split_members(words), words[1], words[0],
-                bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST), bool(node.b & flat.ANY_ORDER))
+                bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST), bool(node.b & flat.ANY_ORDER),
+                bool(node.b & flat.SPELLED))
     return (kind,)
 
 

@@ -6,7 +6,8 @@
     step       a byte, and the spot behind it
 
 A name is spelled in every way that is legal in JSON: each character as itself, by its short escape,
-or as \\uXXXX in either case, in surrogate pairs beyond U+FFFF.
+or as \\uXXXX in either case, in surrogate pairs beyond U+FFFF. Names that are `spelled` are given as they
+are written, escapes and all, and are written so alone.
 
 Invariants   I1 a spot with stage BETWEEN and one name is the same whatever way led there.
 Cost         sorting, once; the steps of a spot are linear in its names. Nothing is written out: a
@@ -37,6 +38,7 @@ cdef struct NamesC:
     vector[uint32_t] points   # characters of all names, sorted names one behind the other
     vector[uint32_t] off      # by place: where it begins; one more at the end
     vector[uint32_t] numbers  # by place
+    bint spelled              # the names are given as they are spelled: there is no other spelling
 
 cdef struct TextC:
     # a name that is still to be sorted
@@ -69,7 +71,7 @@ cdef uint32_t name_at(NamesC* names, const SpotC* spot, const ChoiceC* choice) n
 cdef void list_steps(
     NamesC* names, const SpotC* spot, const ChoiceC* choice, vector[StepC]* out
 ) noexcept nogil
-cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n) noexcept nogil
+cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil
 cdef void texts_state(SpotsC* spots, uint32_t number, DraftC* out) noexcept nogil
 cdef uint32_t number_spot(SpotsC* spots, const SpotC* spot) noexcept nogil
 cdef SpotC spot_at(SpotsC* spots, uint32_t number) noexcept nogil

@@ -88,7 +88,10 @@ cdef void list_steps(
     for place in range(spot.low, spot.high):
         at = names.off[place] + spot.depth
         if is_choice(choice, names.numbers[place]) and at < names.off[place + 1]:
-            read_point(&reader, place, names.points[at], spot.stage, spot.value)
+            if names.spelled:
+                read_utf8(&reader, place, names.points[at], spot.stage, spot.value)
+            else:
+                read_point(&reader, place, names.points[at], spot.stage, spot.value)
     out.clear()
     sort(reader.bytes, reader.bytes + reader.used)
     for k in range(reader.used):
@@ -197,7 +200,7 @@ cdef void read_hex(
         offer(reader, place, 0x61 + digit - 10, whole, stages + n + 1, value)
 
 
-cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n) noexcept nogil:
+cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil:
     """Texts given each as its length and its code points; spot 0 is the start."""
     cdef uint32_t at = 0
     cdef vector[TextC] texts
@@ -208,6 +211,7 @@ cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n) noexcept no
         texts.push_back(text)
         at += 1 + words[at]
     sort_names(&texts, &out.names)
+    out.names.spelled = spelled
     start = start_of(&out.names)
     number_spot(out, &start)
 

@@ -5,7 +5,7 @@ from .pool cimport held_bytes, vector
 
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .bits cimport has_bit
-from .flat cimport ANY_ORDER, EMPTY, EXTRA_LAST, FAIL, MAY_BE_EMPTY, NO_RULE, FlatIR, NodeC
+from .flat cimport ANY_ORDER, EMPTY, EXTRA_LAST, FAIL, MAY_BE_EMPTY, NO_RULE, SPELLED, FlatIR, NodeC
 from .names cimport (
     names_bytes,
     NO_NAME, ChoiceC, SpotC, StepC, TextC, list_steps, name_at, sort_names, start_of,
@@ -67,6 +67,7 @@ cdef void object_start(ObjectC* obj, FlatIR ir, uint32_t node) noexcept nogil:
             texts.push_back(text)
         at += 3 + n
     sort_names(&texts, &obj.names)
+    obj.names.spelled = obj.flags & SPELLED
     n = <uint32_t>required.size()
     obj.due.assign(n + 1, NO_NAME)
     for k in range(n, 0, -1):

@@ -45,7 +45,7 @@ cdef void build_other_text(Automata automata, uint32_t rule) noexcept nogil:
     if body == 0:
         return
     automata.texts.resize(other + 1)
-    read_texts(&automata.texts[other], &automata.ir.pool[node.off], node.n)
+    read_texts(&automata.texts[other], &automata.ir.pool[node.off], node.n, False)
     automata.tabled[rule] = 1
     automata.first[rule] = state_of(automata, rule, other, start_of(&automata.texts[other].names), body)
 

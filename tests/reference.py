@@ -106,6 +106,11 @@ def graph_machine(edges: Sequence[tuple[int, Node, int]], finals: Sequence[int])
     return Steps(0, lambda at: at in finals, lambda at: leaving.get(at, ()))
 
 
+def name_machine(name: str, spelled: bool) -> Steps:
+    """A text in any spelling, or as it is written."""
+    return bytes_machine(name.encode()) if spelled else text_machine(name)
+
+
 #: where an object has bytes of its own to come
 READING = ("nothing", "open, space", "in a name", "name, space", "member, space", "comma, space")
 
@@ -120,11 +125,10 @@ class ObjectMachine:
     """
 
     def __init__(self, node: tuple, productive: set[Node]) -> None:
-        (_, members, self.extra, self.space, self.may_be_empty, self.extra_last, self.any_order) = (
-            node
-        )
+        _, members, self.extra, self.space, self.may_be_empty, self.extra_last, *ways = node
+        self.any_order, spelled = ways
         self.members = [member for member in members if member[1] in productive]
-        self.texts = [text_machine(name) for name, _, _ in self.members]
+        self.texts = [name_machine(name, spelled) for name, _, _ in self.members]
         self.has_extra = self.extra in productive
         self.first: Any = frozenset() if self.any_order else 0
         self.start: Position = ("nothing", self.first, frozenset())
@@ -203,8 +207,8 @@ class ObjectMachine:
 class TextsMachine:
     """Some texts, each read on its own; the position holds those that the bytes may still spell."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.machines = [text_machine(text) for text in texts]
+    def __init__(self, texts: Sequence[str], spelled: bool) -> None:
+        self.machines = [name_machine(text, spelled) for text in texts]
         self.start: Position = frozenset((k, m.start) for k, m in enumerate(self.machines))
 
     def done(self, at: Position) -> bool:
@@ -439,7 +443,7 @@ class Recogniser:
         if kind in (ir.TOKENS, ir.OTHER_TOKENS):
             return tokens_machine(node[1], others=kind == ir.OTHER_TOKENS)
         if kind == ir.TEXTS:
-            return TextsMachine(node[1])
+            return TextsMachine(node[1], node[2])
         if kind == ir.OBJECT:
             return ObjectMachine(node, self.productive)
         if kind == ir.BOUNDED:

@@ -1,8 +1,9 @@
 """One spec in the dialects of the engines that may stand behind it. Pointers are the same in all.
 
 wire, our own engine     additional keys of objects stand last: that is what models write, and a
-                         text can't put off a required key for ever. Said by the field
-                         "switchyard" of a json_schema node.
+                         text can't put off a required key for ever. What is known is spelled in
+                         one way, so that it need not be drawn. Said by the field "switchyard" of a
+                         json_schema node.
 wire, stock engines      the plain structural tag, which they accept; they put additional keys
                          last by themselves.
 reading, behind stock    every json_schema node is read as any JSON, however badly written: what
@@ -17,7 +18,8 @@ from engine import SPEC_VERSION
 
 
 def for_own_engine(spec: dict[str, Any]) -> str:
-    return _written(_with_field(spec, {"version": SPEC_VERSION, "extra_keys": "last"}))
+    own = {"version": SPEC_VERSION, "extra_keys": "last", "spelling": "canonical"}
+    return _written(_with_field(spec, own))
 
 
 def for_reading_stock(spec: dict[str, Any]) -> str:

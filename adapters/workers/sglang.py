@@ -272,11 +272,11 @@ class SGLangWorker:
 
 
 def _context_of(info: dict[str, Any]) -> int | None:
-    """The context's length; without one of its own the server names the longest prompt."""
-    length, prompt = info.get("context_length"), info.get("max_req_input_len")
-    if type(length) is int and length > 0:
-        return length
-    return prompt + 1 if type(prompt) is int and prompt > 0 else None
+    """The context. SGLang refuses a prompt of ``max_req_input_len`` tokens as well, or with
+    --allow-auto-truncate cuts it silently; memory may keep this below the model's own context.
+    """
+    lengths = [info.get(name) for name in ("context_length", "max_req_input_len")]
+    return min((n for n in lengths if type(n) is int and n > 0), default=None)
 
 
 def refusal(status: int, data: bytes) -> WorkerError:

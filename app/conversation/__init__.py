@@ -4,7 +4,7 @@ A template is asked once what it can show (``profile_of``); each conversation is
 that this template shows all of it (``fitted``), or refused with the message named.
 """
 
-from .control import ControlText, UnwritableText
+from .control import ControlText, DeepArguments, UnwritableText
 from .fitting import INSTRUCTING, fitted
 from .profile import Messages, Render, TemplateError, TemplateProfile, Tools, Variables, profile_of
 from .template import ChatTemplate, template_text
@@ -14,6 +14,7 @@ __all__ = [
     "INSTRUCTING",
     "ChatTemplate",
     "ControlText",
+    "DeepArguments",
     "Messages",
     "Render",
     "TemplateError",

@@ -183,8 +183,9 @@ def _apart(
     if calls and message["content"] and profile.text_beside_calls != "beside":
         if profile.text_beside_calls == "no":
             raise _unshown(at, "content", "shows no text beside tool calls")
-        said = {k: v for k, v in message.items() if k != "tool_calls"}
-        found = [said, {"role": "assistant", "content": "", "tool_calls": calls}]
+        # the thought stays with the calls: there templates show it
+        said = {"role": "assistant", "content": message["content"]}
+        found = [said, {**message, "content": ""}]
     if profile.parallel_calls or not calls:
         return found
     results = {each["tool_call_id"]: each for each in _results_behind(at, messages)}

@@ -176,15 +176,20 @@ class _Probe:
             loop = _loop(ids[:1], kind, thought=(key, "wordthought"))
             return shows(loop, "wordthought", *_CALLED)
 
+        reasoning = next(filter(thinks, REASONING_KEYS), None)
+        thought = (reasoning, "wordthought") if reasoning else None
+        with_text = _loop(ids[:1], kind, "wordbeside", thought)
         user, *rest = _loop(ids[:1], kind)
-        if shows(_loop(ids[:1], kind, "wordbeside"), *_CALLED):
+        # some drop it once the turn is over, or refuse it beside a thought
+        turn_over = [*with_text, _said("assistant"), _said("user", "wordtwo")]
+        if shows(with_text, *_CALLED) and shows(turn_over, *_CALLED):
             beside = "beside"
         else:
             beside = "before" if shows([user, _said("assistant"), *rest], *_CALLED) else "no"
         return {
             "parallel_calls": shows(_loop(ids, kind), *_CALLED, "wordargument1", "wordresult1"),
             "text_beside_calls": beside,
-            "reasoning": next(filter(thinks, REASONING_KEYS), None),
+            "reasoning": reasoning,
         }
 
     def _shows(self, messages: Messages, *words: str, tools: Tools | None = None) -> bool:

@@ -45,6 +45,9 @@ from .stops import ContentStops
 
 #: which grammar engine enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"
+#: what a message or a past call weighs beside its bytes: some chat templates look at all others for
+#: each, seconds for 2,000 of them
+TURN_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +147,8 @@ class ChatService:
             raise model_not_found(request.model)
         vocabulary = self._tokenizer.vocabulary
         sampling = make_sampling(request, self._settings, vocabulary, self._pool.supported_sampling)
-        asking, prompt = await self._offload.run(size, partial(self._read, request))
+        weight = size + TURN_BYTES * _turns(request)
+        asking, prompt = await self._offload.run(weight, partial(self._read, request))
         self._check_room(prompt)
         planned = await self._planner.plan(asking, client)
         check_ending(sampling.options, planned.plan.spec["format"], vocabulary)
@@ -272,6 +276,12 @@ class ChatService:
         self._metrics.tokens.labels("prompt").inc(used["prompt_tokens"])
         self._metrics.tokens.labels("completion").inc(used["completion_tokens"])
         return used
+
+
+def _turns(request: ChatRequest) -> int:
+    """Messages, and calls in them."""
+    calls = (getattr(message, "tool_calls", None) or () for message in request.messages)
+    return len(request.messages) + sum(map(len, calls))
 
 
 class AnswerStream:

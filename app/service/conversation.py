@@ -124,8 +124,8 @@ def _plain(message: Message) -> dict[str, Any]:
     if isinstance(message, FromTool):
         plain["tool_call_id"] = message.tool_call_id
     elif isinstance(message, FromAssistant):
-        if message.content is None and message.refusal is not None:
-            plain["content"] = message.refusal
+        if message.refusal is not None:
+            plain["content"] = (plain["content"] or "") + message.refusal
         if message.tool_calls:
             plain["tool_calls"] = [_plain_call(call) for call in message.tool_calls]
         if thought := _thought_of(message):

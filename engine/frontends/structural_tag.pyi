@@ -9,6 +9,7 @@ class BuildSchema(Protocol):
     def __call__(
         self, grammar: Grammar, schema: Any, /, *, pointer: str, extra_keys: str = "anywhere",
         any_order: bool = False, whitespace: str = "flexible", indent: int = 20,
+        spelling: str = "any",
     ) -> Node: ...  # fmt: skip
 
 class BuildRegex(Protocol):

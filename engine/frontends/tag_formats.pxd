@@ -25,6 +25,7 @@ cdef class JsonSchema(Format):
     cdef readonly object schema
     cdef readonly str place               # the JSON pointer of the schema itself
     cdef readonly str extra_keys          # where additional keys may stand, see frontends.json_schema
+    cdef readonly str spelling            # of what is known, see frontends.json_schema
     cdef readonly bint loose              # for reading only: any JSON, however badly written
     cdef readonly str style
     cdef readonly bint any_order

@@ -9,6 +9,7 @@ class JsonSchema(Format):
     schema: Any
     place: str
     extra_keys: str
+    spelling: str
     loose: bool
     style: str
     any_order: bool

@@ -93,6 +93,7 @@ cdef JsonSchema new_json_schema(str pointer, object schema, str place):
     made.schema = schema
     made.place = place
     made.extra_keys = "anywhere"
+    made.spelling = "any"
     made.loose = False
     made.style = "json"
     made.any_order = False

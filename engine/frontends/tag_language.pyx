@@ -414,8 +414,12 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     if extra_keys not in ("anywhere", "last"):
         raise own.fault("extra_keys", 'must be "anywhere" or "last"')
     made.extra_keys = extra_keys
+    spelling = own.get("spelling", "any")
+    if spelling not in ("any", "canonical"):
+        raise own.fault("spelling", 'must be "any" or "canonical"')
+    made.spelling = spelling
     made.loose = own.flag("loose", False)
-    own.finish(("version", "extra_keys", "loose"))
+    own.finish(("version", "extra_keys", "spelling", "loose"))
     return 0
 
 

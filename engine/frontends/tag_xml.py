@@ -300,6 +300,7 @@ class XmlBuilder:
         return self.build_schema(
             self.g, schema, pointer=place, extra_keys=self.made.extra_keys,
             any_order=self.made.any_order, whitespace=self.made.whitespace, indent=self.made.indent,
+            spelling=self.made.spelling,
         )  # fmt: skip
 
     def _container(self, schema: dict[str, Any], kind: str, place: str) -> Node:

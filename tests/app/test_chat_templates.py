@@ -56,6 +56,18 @@ CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
     "a result in parts": [USER, ONE, result("a", part("wordresult"))],
     "a call and on": [USER, ONE, result("a", "wordresult"), said("assistant", "wordend"), USER],
     "text beside a call": [USER, {**ONE, "content": "wordbeside"}, result("a", "wordresult")],
+    "text beside a call, answered": [
+        USER,
+        {**ONE, "content": "wordbeside"},
+        result("a", "wordresult"),
+        said("assistant", "wordend"),
+        USER,
+    ],
+    "thought and text before a call": [
+        USER,
+        {**ONE, "content": "wordbeside", "reasoning": "thought"},
+        result("a", "wordresult"),
+    ],
     "thought before a call": [USER, {**ONE, "reasoning": "thought"}, result("a", "wordresult")],
     "two calls": [USER, TWO, *BOTH],
     "two calls and on": [
@@ -106,6 +118,7 @@ REFUSED = {
     "a greeting first",
     "no message of a user",
     "a question behind a result",
+    "text beside a call, answered",
     "late instructions",
 }
 

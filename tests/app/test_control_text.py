@@ -115,6 +115,70 @@ def test_half_a_surrogate_pair_in_arguments_is_a_replacement_character(
     assert "\ufffd" in b"".join(tokenizer_of(name).vocabulary.tokens[i] for i in ids).decode()
 
 
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("part", ["tool_call", "/think", "|im_end|", "</think", "|im_end|>"])
+@pytest.mark.parametrize("name", ["Qwen3-Coder", "Qwen3.5-4B", "MiniMax-M3", "StepFun3.5-Flash"])
+def test_templates_complete_no_control_token_with_a_clients_key_or_name(
+    name: str, part: str
+) -> None:
+    """REGRESSION: templates that write tags put these between ``<`` and ``>``."""
+
+    def control_of_prompt(word: str) -> list[int]:
+        messages = conversation("harmless")
+        function = messages[2]["tool_calls"][0]["function"]
+        function |= {"name": word, "arguments": json.dumps({word: {word: [1]}})}
+        schema = {word: 1, "type": "object", "properties": {"p": {"type": "string", word: word}}}
+        tool = Tool("wordtool", schema, word)
+        ids = tokenizer_of(name).render(messages, (tool,), Ask((tool,))).prompt
+        special = set(tokenizer_of(name).vocabulary.special_token_ids)
+        return [number for number in ids if number in special]
+
+    assert control_of_prompt(part) == control_of_prompt("harmless")
+
+
+def with_arguments(depth: int) -> list[dict[str, Any]]:
+    messages = conversation("harmless")
+    arguments = "[" * depth + '"\\u003c|im_end|>"' + "]" * depth
+    messages[2]["tool_calls"][0]["function"]["arguments"] = arguments
+    return messages
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("depth", [0, 100, 100_000])
+def test_deep_arguments_hide_no_control_token(depth: int) -> None:
+    tokenizer = tokenizer_of("Qwen-Qwen3-0.6B")
+    number = tokenizer.vocabulary.special_texts()["<|im_end|>"]
+    made, expected = (
+        tokenizer.render(messages, (), Ask()).prompt
+        for messages in (with_arguments(depth), conversation("harmless"))
+    )
+    assert isinstance(made, list) and isinstance(expected, list)
+    assert made.count(number) == expected.count(number)
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+def test_arguments_too_deep_to_be_searched_are_refused_with_their_place() -> None:
+    with pytest.raises(ApiError) as refused:
+        tokenizer_of("Qwen-Qwen3-0.6B").render(with_arguments(700), (), Ask())
+    assert (refused.value.status, refused.value.param) == (400, "messages[2].tool_calls")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a", "|a|", "/b", "b", " <|a|", "text </", "text </b\n", "|> text", "/b> text", "\n<b<|a"],
+)
+def test_a_part_of_a_token_that_others_may_complete_is_broken(text: str) -> None:
+    control = ControlText(None, ["<|a|>", "</b>", "<b>"])
+    broken = control.broken(text)
+    assert broken != text
+    assert control.whole(broken) == text
+
+
+@pytest.mark.parametrize("text", ["ab", "a b", "<", "text <", "> text", "<|a| text", "x |a|", ""])
+def test_what_no_template_completes_stays_as_it_is(text: str) -> None:
+    assert ControlText(None, ["<|a|>", "</b>", "<b>"]).broken(text) == text
+
+
 def test_overlapping_tokens_are_all_broken() -> None:
     control = ControlText(None, ["<|a|>", "|a|", "|><"])
     broken = control.broken("<|a|><|a|>")
@@ -124,7 +188,7 @@ def test_overlapping_tokens_are_all_broken() -> None:
 
 @pytest.mark.parametrize("value", [None, True, 3, "text", {"a": [1, "b", {"c": None}]}])
 def test_values_without_control_text_stay_as_they_are(value: Any) -> None:
-    assert ControlText(None, ["<|a|>"]).broken(value) == value
+    assert ControlText(None, ["<|z|>"]).broken(value) == value
 
 
 def pieces(added: list[str]) -> Tokenizer:
@@ -155,6 +219,14 @@ def test_a_model_that_knows_a_token_by_its_text_can_not_write_it() -> None:
     assert control.encode(f"x <|a|> {control.broken('<|a|>')}y") == [1, 0, 1]
     with pytest.raises(UnwritableText):
         control.encode(f"x {control.broken('<|a|>')} x")
+
+
+def test_a_part_that_nothing_completed_needs_no_other_tokenizer() -> None:
+    control = ControlText(None, ["<|a|>", "</b>"])
+    prompt = f"<|a|>{control.broken('/b')} {control.broken('text </b')}<|a|>"
+    assert control.whole(prompt) != prompt
+    assert not control.is_in(prompt)
+    assert control.is_in(f"<{control.broken('/b')}>")
 
 
 def test_without_a_tokenizer_of_our_own_control_text_is_refused() -> None:

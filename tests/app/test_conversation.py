@@ -98,6 +98,13 @@ def test_the_plain_form_has_text_only():
     ]
 
 
+def test_a_refusal_stands_behind_content():
+    """REGRESSION: it was dropped where there was any content."""
+    message = {"role": "assistant", "content": "Well. ", "refusal": "No."}
+    (_, plain) = plain_messages(request(USER, message))
+    assert plain["content"] == "Well. No."
+
+
 @pytest.mark.parametrize("key", ["reasoning", "reasoning_content"])
 def test_reasoning_comes_back_under_either_name(key: str):
     message = {"role": "assistant", "content": "x", key: "hm"}

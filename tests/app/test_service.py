@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import threading
+from typing import Any
 
 import pytest
 
@@ -314,3 +316,18 @@ async def test_a_schema_that_is_refused_reaches_no_worker():
     with pytest.raises(ApiError):
         await service.complete(response_format=json_schema({**LIGHT, "$ref": "#/nowhere"}))
     assert service.worker.asked == []
+
+
+@pytest.mark.parametrize(("turns", "is_large"), [(3, False), (300, True)])
+async def test_many_turns_weigh_as_much_as_a_large_body(turns: int, is_large: bool):
+    """REGRESSION: some templates take seconds for 2,000 short messages."""
+    service, threads = Service(script(f"a{END}")), []
+    render = service.tokenizer.render
+
+    def watched(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return render(*arguments)
+
+    service.tokenizer.render = watched  # type: ignore[method-assign]
+    await service.complete(messages=[{"role": "user", "content": "x"}] * turns)
+    assert [name.startswith("large-requests") for name in threads] == [is_large]

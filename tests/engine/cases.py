@@ -9,6 +9,8 @@ vocabularies that have them (``needs``).
 import json
 from typing import Any, NamedTuple
 
+import engine
+
 
 class Case(NamedTuple):
     name: str
@@ -209,6 +211,12 @@ def _json(schema: Any) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": schema}
 
 
+def _canonical(name: str, schema: Any, *values: Any) -> Case:
+    own = {"version": engine.SPEC_VERSION, "spelling": "canonical"}
+    texts = [json.dumps(value, ensure_ascii=False) for value in values]
+    return _tag(f"canonical-{name}", {**_json(schema), "switchyard": own}, *texts)
+
+
 def _function(name: str, schema: Any) -> dict[str, Any]:
     return {
         "type": "tag",
@@ -240,6 +248,11 @@ TRIGGERED = {"type": "triggered_tags", "triggers": ["<function="], "tags": [F, G
 TAGS = [
     _tag("const", {"type": "const_string", "value": 'he said "é"\n'}, 'he said "é"\n'),
     _tag("json", _json(_object({"a": INTEGER})), '{"a":1}'),
+    _canonical("object", _object({'a"b\n': NUMBER, "é": STRING, "a/b": INTEGER}, []), {'a"b\n': 1.5, "a/b": -3}, {"é": "\n"}),
+    _canonical("open", _object({"a": INTEGER, "ab": True}, ["a"], True), {"a": 1, "ab": {"x": 1e-7}, "b": "é"}),
+    _canonical("any-order", {**_object({"a": INTEGER, "b": INTEGER}), "minProperties": 1}, {"a": 1, "b": 20}),
+    _canonical("enum", {"enum": ["a", "ab\t", "é", 2.5, {"k": [1]}]}, "ab\t", 2.5, {"k": [1]}),
+    _canonical("bounded", {"type": "array", "items": {"type": "number", "minimum": -5, "maximum": 1e20}}, [-4.5, 0, 3]),
     _tag("regex", {"type": "regex", "pattern": "[a-f]{4,20}"}, "abcd"),
     _tag("text", TEXT, "", "any <é>\n"),
     _tag("text-excludes", {"type": "any_text", "excludes": ["<stop>", "###"]}, "a <sto ## b"),

@@ -12,6 +12,7 @@ def build_json_schema(
     unknown_formats: str = "annotate",
     extra_keys: str = "anywhere",
     indent: int = 20,
+    spelling: str = "any",
 ) -> Node:
     """A JSON value that the schema accepts, without white space around it.
 
@@ -24,6 +25,9 @@ def build_json_schema(
             listed ones. "last" is for generation: it is what models write, and a text can't put off
             a required key for ever.
         indent: most spaces or tabs behind a newline.
+        spelling: "any", or "canonical": listed names, enum and const in JSON's shortest spelling,
+            other strings in any; integers as digits, numbers as plain decimals or, where
+            serializers write exponents, with one; no -0.
 
     Raises:
         UnsupportedSchema: a keyword that can't be enforced; SpecError: an ill-formed schema, or one

@@ -40,6 +40,7 @@ def build_json_schema(
     str unknown_formats="annotate",
     str extra_keys="anywhere",
     int indent=INDENT,
+    str spelling="any",
 ):
     cdef Builder builder
     cdef uint32_t node
@@ -49,11 +50,14 @@ def build_json_schema(
         raise ValueError(f"unknown_formats must be 'annotate' or 'refuse', not {unknown_formats!r}")
     if extra_keys not in ("anywhere", "last"):
         raise ValueError(f"extra_keys must be 'anywhere' or 'last', not {extra_keys!r}")
+    if spelling not in ("any", "canonical"):
+        raise ValueError(f"spelling must be 'any' or 'canonical', not {spelling!r}")
     schema = check_document(schema, grammar.limits, pointer)
     builder = Builder.__new__(Builder)
     builder.reader = new_reader(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
-    builder.text = text_of(<Grammar?>grammar, whitespace == "flexible", indent)
+    builder.text = text_of(
+        <Grammar?>grammar, whitespace == "flexible", indent, spelling == "canonical")
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
     node = builder.one_place(root_place(schema, pointer))
     builder.finish()
@@ -139,7 +143,7 @@ cdef class Builder(Places):
             if self.reader.checks + n > self.reader.checks_limit:
                 return NO_NODE
             self.reader.checks += n
-        return self.text.quoted(self.text.grammar.add_texts(once(values)))
+        return self.text.quoted(self.text.texts(once(values)))
 
     cdef uint32_t node(self, tuple shapes, Located where) except? 0xFFFFFFFF:
         cdef Shape shape

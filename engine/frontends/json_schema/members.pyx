@@ -255,7 +255,7 @@ cdef uint32_t key_node(Places places, KeyClass keys, list names) except? 0xFFFFF
     cdef Text text = places.text
     cdef tuple barred
     if keys.texts is not None:
-        return text.rule_by("key", text.grammar.add_texts(keys.texts))
+        return text.rule_by("key", text.texts(keys.texts))
     barred = tuple([name for name in names if reader.string(keys.strings, name)])
     strings = meet_strings(keys.strings, new_strings(0, None, (), (), (), barred))
     return text.rule_by("key", build_inside(text, strings, reader))

@@ -29,6 +29,9 @@ EXACT_POWER = 22
 #: the largest exponent of an integer; no double that is read from it is off
 MOST_POWER = 15
 
+#: canonical numbers have an exponent from these powers of ten on, as Python's do: 1e-05, 1e+16
+SMALL_POWER, LARGE_POWER = 5, 16
+
 #: states for multiples with zeros behind a point, which are written without them where it takes more
 POINTED_STATES = 2_000
 #: whole numbers that are left out by comparing digits; of more, the texts are, without a point
@@ -47,11 +50,12 @@ cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF
     cdef tuple key = (
         whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open,
         texts_of(numbers.multiples), texts_of(numbers.foreign), numbers.barred, numbers.is_plain,
-        text.limits())
+        text.canonical, text.limits())
     made = text.kept.get(key)
     if made is None:
         recipe = Within.__new__(Within)
         recipe.limits, recipe.numbers, recipe.whole = text.grammar.limits, numbers, whole
+        recipe.canonical = text.canonical
         fragment = KEPT.get(text.grammar, key, recipe)
         made = text.kept[key] = fragment.put_into(text.grammar)
     return made
@@ -61,22 +65,23 @@ cdef class Within(Recipe):
     """Of numbers within bounds."""
     cdef object limits
     cdef Numbers numbers
-    cdef bint whole
+    cdef bint whole, canonical
 
     cdef Fragment make(self):
         grammar = Grammar(self.limits, self.budget)
-        return fragment_of(grammar, within(grammar, self.numbers, self.whole))
+        return fragment_of(grammar, within(grammar, self.numbers, self.whole, self.canonical))
 
 
-cdef within(g, Numbers numbers, bint whole):
+cdef within(g, Numbers numbers, bint whole, bint canonical):
     low, high = whole_bounds(numbers) if whole else closed(numbers)
     if numbers.multiples or numbers.foreign or numbers.barred or numbers.is_plain:
-        return chosen(g, numbers, low, high, whole)
-    return with_sign(g, low, high, whole)
+        return chosen(g, numbers, low, high, whole, canonical)
+    return with_sign(g, low, high, whole, canonical)
 
 
-cdef chosen(g, Numbers numbers, low, high, bint whole):
+cdef chosen(g, Numbers numbers, low, high, bint whole, bint canonical):
     """Numbers low..high of which not all are allowed."""
+    cdef bint is_plain = numbers.is_plain or canonical
     cdef list multiples = decimals_of(numbers.multiples), foreign = decimals_of(numbers.foreign), parts = []
     cdef list barred = [Decimal(repr(value)) for value in numbers.barred]
     bound = Bound(g.limits.pattern_states, pointer_of(numbers), g.budget)
@@ -84,7 +89,7 @@ cdef chosen(g, Numbers numbers, low, high, bint whole):
         if low > high:
             return g.fail()
         if whole and is_short_range(low, high, multiples):
-            return listed_numbers(g, low, high, multiples, foreign, barred, numbers.is_plain)
+            return listed_numbers(g, low, high, multiples, foreign, barred, is_plain, canonical)
     low = None if low is None else Decimal(low)
     high = None if high is None else Decimal(high)
     # (lower bound, upper bound, numbers left out) of magnitudes
@@ -95,12 +100,14 @@ cdef chosen(g, Numbers numbers, low, high, bint whole):
     if low is None or low <= 0:
         some = [abs(value) for value in barred if value <= 0]
         least = negative(high) if high is not None and high < 0 else None
+        if canonical and Decimal(0) not in some:
+            some.append(Decimal(0))
         sides.append((least, None if low is None else abs(low), some))
     for side in sides:
         if side != sides[0] or not parts:
             least, most, some = side
             node = chosen_magnitude(
-                g, least, most, multiples, foreign, some, whole, numbers.is_plain, bound)
+                g, least, most, multiples, foreign, some, whole, is_plain, bound)
         parts.append(node)
     if low is None or low <= 0:
         parts[-1] = g.seq(g.bytes(b"-"), parts[-1])
@@ -119,7 +126,9 @@ cdef bint is_short_range(low, high, list multiples) except -1:
     return (high - low) // period_of(multiples) < MOST_LISTED
 
 
-cdef listed_numbers(g, low, high, list multiples, list foreign, list barred, bint is_plain):
+cdef listed_numbers(
+    g, low, high, list multiples, list foreign, list barred, bint is_plain, bint canonical
+):
     """The whole numbers of a short range, one by one."""
     cdef list texts = []
     period = period_of(multiples)
@@ -127,7 +136,7 @@ cdef listed_numbers(g, low, high, list multiples, list foreign, list barred, bin
     while value <= high:
         if value not in barred and not any([Fraction(value) % Fraction(each) == 0 for each in foreign]):
             texts.append(str(value))
-            if value == 0:
+            if value == 0 and not canonical:
                 texts.append("-0")
         value += period
     node = words(texts).to_node(g, inside_json=False)
@@ -189,7 +198,7 @@ cdef bint is_free(Numbers numbers) noexcept:
 
 cdef uint32_t any_integer(Text text) except? 0xFFFFFFFF:
     if text.shared[ANY_INTEGER] == NO_NODE:
-        text.define_shared(ANY_INTEGER, unbounded(True))
+        text.define_shared(ANY_INTEGER, unbounded(True, text.canonical))
     return text.shared[ANY_INTEGER]
 
 
@@ -222,19 +231,22 @@ cdef negative(value):
     return value.copy_negate() if isinstance(value, Decimal) else -value
 
 
-cdef with_sign(g, low, high, bint whole):
+cdef with_sign(g, low, high, bint whole, bint canonical):
     """Numbers low..high from magnitudes 0 <= least..most; None: no bound. Both signs may stand
-    before zero.
+    before zero, unless it is canonical.
     """
     if low is not None and high is not None and low > high:
         return g.fail()
     parts = []
     if high is None or high >= 0:
-        parts.append(magnitude(g, whole, 0 if low is None else max(low, 0 * low), high))
+        parts.append(magnitude(g, whole, 0 if low is None else max(low, 0 * low), high, canonical))
     if low is None or low <= 0:
         least = 0 if high is None else max(negative(high), 0 * high)
         most = None if low is None else negative(low)
-        parts.append(g.seq(g.bytes(b"-"), magnitude(g, whole, least, most)))
+        if canonical and whole:
+            least = max(least, 1)
+        if not canonical or most is None or least <= most and most > 0:
+            parts.append(g.seq(g.bytes(b"-"), magnitude(g, whole, least, most, canonical, False)))
     return g.alt(*parts)
 
 
@@ -308,8 +320,11 @@ cdef one_digit(g, int low, int high):
 # -- numbers -------------------------------------------------------------------------------------
 
 
-cdef magnitude(g, bint whole, least, most):
-    return whole_number(g, least, most) if whole else positive(g, Decimal(least), most)
+cdef magnitude(g, bint whole, least, most, bint canonical, bint has_zero=True):
+    """``has_zero``: of canonical numbers, whether they may be a bare 0."""
+    if whole:
+        return natural(g, least, most) if canonical else whole_number(g, least, most)
+    return positive(g, Decimal(least), most, canonical, has_zero or not canonical)
 
 
 cdef whole_number(g, low, high):
@@ -330,7 +345,7 @@ cdef whole_number(g, low, high):
 
 cdef uint32_t any_number(Text text) except? 0xFFFFFFFF:
     if text.shared[ANY_NUMBER] == NO_NODE:
-        text.define_shared(ANY_NUMBER, unbounded(False))
+        text.define_shared(ANY_NUMBER, unbounded(False, text.canonical))
     return text.shared[ANY_NUMBER]
 
 
@@ -375,20 +390,21 @@ cdef below(value):
     return rounded if rounded < value else context.next_minus(value)
 
 
-cdef positive(g, low, high):
+cdef positive(g, low, high, bint canonical, bint has_zero):
     """Numbers low..high without a sign, 0 <= low."""
-    if low == 0 and high is None:
+    if low == 0 and high is None and not canonical:
         return without_sign(g)
     first, low_digits = split_decimal(low)
     last, high_digits = (None, "") if high is None else split_decimal(high)
     inner = (first + 1, None if last is None else last - 1)
     large = max(first, last or 0) >= 10**WHOLE
-    parts = [by_exponent(g, low, high)]
+    parts = [by_exponent(g, low, high, canonical)]
     if first == last:
-        parts.append(joined(g, first, first, fraction_between(g, low_digits, high_digits), large))
+        parts.append(joined(g, first, first, fraction_between(g, low_digits, high_digits), large, has_zero))
         return g.alt(*parts)
     parts.append(
-        joined(g, first, first, fraction_between(g, low_digits, None), large and first >= 10**WHOLE)
+        joined(
+            g, first, first, fraction_between(g, low_digits, None), large and first >= 10**WHOLE, has_zero)
     )
     if last is not None:
         parts.append(joined(g, last, last, fraction_between(g, "", high_digits), large))
@@ -402,9 +418,10 @@ cdef positive(g, low, high):
     return g.alt(*parts)
 
 
-cdef joined(g, low, high, tuple fraction, bint bare):
+cdef joined(g, low, high, tuple fraction, bint bare, bint has_zero=True):
     """Whole parts low..high with a fraction behind them, unless they are to stand bare."""
     digits, may_be_bare = fraction
+    may_be_bare = may_be_bare and (has_zero or low != 0)
     whole = natural(g, low, high)
     if bare:
         return whole if may_be_bare else g.fail()
@@ -471,9 +488,9 @@ cdef power(exponent):
     return Decimal((0, (1,), exponent))
 
 
-cdef by_exponent(g, low, high):
+cdef by_exponent(g, low, high, bint canonical):
     """d.ddde+x whose exponents alone keep them within the bounds: low <= 10^x, and 10^(x+1) <=
-    high.
+    high. Canonical ones are those that serializers write with an exponent.
     """
     first = None if low == 0 else low.adjusted() + (low != power(low.adjusted()))
     last = None if high is None else high.adjusted() - 1
@@ -489,9 +506,18 @@ cdef by_exponent(g, low, high):
     if first is None or first < 0:
         least = 1 if last is None else max(1, -last)
         most = None if first is None else -first
-        parts.append(g.seq(g.bytes(b"-"), zeros, natural(g, least, most)))
+        if canonical:
+            # Python writes two digits at least
+            parts.append(g.seq(g.bytes(b"-"), two_digits(g, max(least, SMALL_POWER), most)))
+        else:
+            parts.append(g.seq(g.bytes(b"-"), zeros, natural(g, least, most)))
+    plus = g.optional(g.bytes(b"+"))
+    if canonical:
+        parts.append(g.seq(plus, natural(g, max(first or 0, LARGE_POWER), last)))
+        tail = g.seq(g.repeat(g.chars(DIGIT), 0, None), g.chars(((0x31, 0x39),)))
+        return g.seq(
+            g.chars(((0x31, 0x39),)), g.optional(g.seq(g.bytes(b"."), tail)), g.bytes(b"e"), g.alt(*parts))
     if last is None or last >= 0:
-        plus = g.optional(g.bytes(b"+"))
         parts.append(g.seq(plus, zeros, natural(g, max(first or 0, 1), last)))
     some = g.repeat(g.chars(DIGIT), 1, None)
     digit = g.chars(DIGIT if first is None else ((0x31, 0x39),))
@@ -499,11 +525,22 @@ cdef by_exponent(g, low, high):
     return g.seq(digit, fraction, g.chars(((0x45, 0x45), (0x65, 0x65))), g.alt(*parts))
 
 
-cdef Fragment unbounded(bint whole):
-    cdef Fragment fragment = KEPT.recall((whole,))
+cdef two_digits(g, low, high):
+    """Whole numbers low..high, those of one digit also behind a zero."""
+    if low > LAST_DIGIT:
+        return natural(g, low, high)
+    last = LAST_DIGIT if high is None else min(high, LAST_DIGIT)
+    return g.alt(g.seq(g.optional(g.bytes(b"0")), natural(g, low, last)), natural(g, LAST_DIGIT + 1, high))
+
+
+cdef Fragment unbounded(bint whole, bint canonical):
+    cdef Fragment fragment = KEPT.recall((whole, canonical))
     if fragment is None:
         g = Grammar()
-        fragment = fragment_of(
-            g, g.seq(g.optional(g.bytes(b"-")), whole_number(g, 0, None) if whole else without_sign(g)))
-        KEPT.keep((whole,), fragment)
+        if canonical:
+            node = with_sign(g, None, None, whole, True)
+        else:
+            node = g.seq(g.optional(g.bytes(b"-")), whole_number(g, 0, None) if whole else without_sign(g))
+        fragment = fragment_of(g, node)
+        KEPT.keep((whole, canonical), fragment)
     return fragment

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from ...flat cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY
+from ...flat cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY, SPELLED
 from .cardinality cimport LOTS, RangeC
 from .evaluate cimport has_surrogate
 from .members cimport (
@@ -10,7 +10,7 @@ from .members cimport (
 )
 from .places cimport Places
 from .shapes cimport Keyed, Objects
-from .text cimport Text
+from .text cimport Text, spelled
 from ...pool cimport vector
 
 from ...errors import UnsupportedSchema
@@ -217,5 +217,8 @@ cdef uint32_t members_node(
     cdef Text text = places.text
     cdef uint32_t flags = MAY_BE_EMPTY if is_empty else 0
     flags |= (EXTRA_LAST if places.extra_last else 0) | (ANY_ORDER if places.any_order else 0)
+    if text.canonical:
+        flags |= SPELLED
+        names = [spelled(name) for name in names]
     return text.grammar.add_object(
         names, members.nodes.data(), members.required.data(), extra, text.space(), flags)

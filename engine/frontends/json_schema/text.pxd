@@ -33,9 +33,11 @@ cdef enum:
     INDENT = 20
 
 cdef class Text:
-    """The shared rules of one grammar for one way of writing white space; see ``text_of``."""
+    """The shared rules of one grammar for one way of writing; see ``text_of``. ``canonical``: texts that are
+    known, and numbers, are spelled in one way.
+    """
     cdef readonly Grammar grammar
-    cdef bint flexible
+    cdef bint flexible, canonical
     cdef int indent
     cdef uint32_t empty, fail
     cdef uint32_t shared[SHARED_RULES]
@@ -48,6 +50,7 @@ cdef class Text:
     # leaves and composition, as in ir.Grammar
     cdef uint32_t bytes(self, bytes data) except? NO_NODE
     cdef uint32_t text(self, str text) except? NO_NODE
+    cdef uint32_t texts(self, list texts) except? NO_NODE
     cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE
     cdef uint32_t alt(self, const uint32_t* parts, size_t n) except? NO_NODE
     cdef uint32_t repeat(self, uint32_t node, minimum, maximum) except? NO_NODE
@@ -88,4 +91,5 @@ cdef class Text:
     cdef uint32_t null(self) except? NO_NODE
 
 
-cdef Text text_of(Grammar grammar, bint flexible, int indent)
+cdef Text text_of(Grammar grammar, bint flexible, int indent, bint canonical)
+cdef str spelled(str text)

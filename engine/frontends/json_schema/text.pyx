@@ -7,6 +7,8 @@ from ...ir cimport Grammar
 from ..fragment cimport Fragment
 from .evaluate cimport has_surrogate
 
+from json import dumps
+
 cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
 #: every Unicode scalar value
 cdef uint32_t[4] ANY_CHAR = [0, 0xD7FF, 0xE000, 0x10FFFF]
@@ -18,9 +20,10 @@ cdef tuple NAMES = (
 
 
 cdef class Text:
-    def __cinit__(self, Grammar grammar, bint flexible, int indent):
+    def __cinit__(self, Grammar grammar, bint flexible, int indent, bint canonical):
         cdef int k
         self.grammar, self.flexible, self.indent, self.kept = grammar, flexible, indent, {}
+        self.canonical = canonical
         self.empty, self.fail = grammar.empty_node, grammar.fail_node
         self._quote = self._comma = self._colon = NO_NODE
         for k in range(SHARED_RULES):
@@ -31,7 +34,14 @@ cdef class Text:
         return self.grammar.add_bytes(data, len(data))
 
     cdef uint32_t text(self, str text) except? NO_NODE:
-        return self.grammar.add_text(text)
+        return self.grammar.add_spelled([spelled(text)]) if self.canonical else self.grammar.add_text(text)
+
+    cdef uint32_t texts(self, list texts) except? NO_NODE:
+        """Any of these texts inside a string, given once each; lone surrogates have no spelling."""
+        if not self.canonical:
+            return self.grammar.add_texts(texts)
+        texts = [spelled(text) for text in texts if not has_surrogate(text)]
+        return self.grammar.add_spelled(texts) if texts else self.fail
 
     cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE:
         return self.grammar.add_seq(parts, n)
@@ -136,7 +146,7 @@ cdef class Text:
         return self.seq(parts, 3)
 
     cdef uint32_t literal(self, str text) except? NO_NODE:
-        """A JSON string with this decoded value, in any spelling; a lone surrogate has none."""
+        """A JSON string with this decoded value; a lone surrogate has no spelling."""
         return self.fail if has_surrogate(text) else self.quoted(self.text(text))
 
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
@@ -193,11 +203,14 @@ cdef class Text:
         return self.bytes(b"null")
 
 
-cdef Text text_of(Grammar grammar, bint flexible, int indent):
-    """The one ``Text`` of a grammar and a way of writing white space, so that all schemas of the
-    grammar share it.
-    """
-    cdef tuple key = ("json text", flexible, indent)
+cdef str spelled(str text):
+    """The inside of a string as JSON is written: escapes where there must be some, short ones if there are."""
+    return dumps(text, ensure_ascii=False)[1:-1]
+
+
+cdef Text text_of(Grammar grammar, bint flexible, int indent, bint canonical):
+    """The one ``Text`` of a grammar and a way of writing, so that all schemas of the grammar share it."""
+    cdef tuple key = ("json text", flexible, indent, canonical)
     if key not in grammar.shared:
-        grammar.shared[key] = Text.__new__(Text, grammar, flexible, indent)
+        grammar.shared[key] = Text.__new__(Text, grammar, flexible, indent, canonical)
     return grammar.shared[key]

@@ -19,7 +19,7 @@ cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) exce
         else:
             others.append(value)
     if strings:
-        alternatives.push_back(text.quoted(text.grammar.add_texts(strings)))
+        alternatives.push_back(text.quoted(text.texts(strings)))
     for value in others:
         alternatives.push_back(value_node(text, value))
     return 0
@@ -62,11 +62,11 @@ cdef uint32_t member(Text text, str key, uint32_t value) except? 0xFFFFFFFF:
 
 
 cdef uint32_t number_node(Text text, value) except? 0xFFFFFFFF:
-    """As Python writes it; a decimal with any zeros behind its last digit."""
+    """As Python writes it; a decimal, unless it is canonical, with any zeros behind its last digit."""
     cdef uint32_t[3] parts
     cdef uint32_t zero
     cdef str digits = str(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)
-    if "e" in digits:
+    if "e" in digits or text.canonical:
         return text.bytes(digits.encode())
     zero = text.bytes(b"0")
     parts[0] = text.bytes(digits.encode())
