@@ -2,7 +2,7 @@
 
     openai3/   Python packages that run on openai 3: the client itself, LangChain, OpenAI Agents,
                Pydantic AI
-    openai2/   Python packages that pin openai 2: Instructor, LiteLLM
+    openai2/   Python packages that need an older one: Instructor, LiteLLM
     node/      npm packages: openai, OpenAI Agents, the AI SDK
 
 Each folder lists its packages and has one file of tests per framework. The noise worker writes the

@@ -34,7 +34,7 @@ class Weather(BaseModel):
     celsius: float = Field(ge=-90, le=60)
     sky: Sky
     tags: list[Short] = Field(max_length=3)
-    wind: float | None = None
+    wind: int | None = None
 
 
 class Formats(BaseModel):
@@ -84,8 +84,6 @@ class Drawing(Closed):
     inside: "Drawing | None"
 
 
-#: for validators that take 6.0 for no integer, as JSON Schema does and our grammar with it
-WITHOUT_INTEGERS: tuple[type[BaseModel], ...] = (Weather, Formats)
 #: what OpenAI's own rules of ``strict`` take
-STRICT_SHAPES: tuple[type[BaseModel], ...] = (*WITHOUT_INTEGERS, Numbers)
+STRICT_SHAPES: tuple[type[BaseModel], ...] = (Weather, Formats, Numbers)
 SHAPES: tuple[type[BaseModel], ...] = (*STRICT_SHAPES, Drawing)

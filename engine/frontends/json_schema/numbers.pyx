@@ -31,6 +31,8 @@ MOST_POWER = 15
 
 #: canonical numbers have an exponent from these powers of ten on, as Python's do: 1e-05, 1e+16
 SMALL_POWER, LARGE_POWER = 5, 16
+#: with this power of ten as its exponent every d.ddd is a double; readers take larger ones for infinity
+GREATEST_POWER = 307
 
 #: states for multiples with zeros behind a point, which are written without them where it takes more
 POINTED_STATES = 2_000
@@ -513,7 +515,8 @@ cdef by_exponent(g, low, high, bint canonical):
             parts.append(g.seq(g.bytes(b"-"), zeros, natural(g, least, most)))
     plus = g.optional(g.bytes(b"+"))
     if canonical:
-        parts.append(g.seq(plus, natural(g, max(first or 0, LARGE_POWER), last)))
+        most = GREATEST_POWER if last is None else min(last, GREATEST_POWER)
+        parts.append(g.seq(plus, natural(g, max(first or 0, LARGE_POWER), most)))
         tail = g.seq(g.repeat(g.chars(DIGIT), 0, None), g.chars(((0x31, 0x39),)))
         return g.seq(
             g.chars(((0x31, 0x39),)), g.optional(g.seq(g.bytes(b"."), tail)), g.bytes(b"e"), g.alt(*parts))

@@ -27,7 +27,7 @@ export const Formats = z.object({
 })
 export const Mail = z.object({ mail: z.email().max(30) })
 export const Numbers = z.object({
-  real: z.number().min(-1e9).max(1e9),
+  real: z.number(),
   whole: z.int(),
   percent: z.number().min(0).max(100),
   above: z.number().gt(0.5),

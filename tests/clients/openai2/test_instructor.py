@@ -10,7 +10,7 @@ from instructor import Mode
 from pydantic import BaseModel
 
 from ..served import Served
-from ..shapes import PROMPT, SHAPES, WITHOUT_INTEGERS, Place, Weather
+from ..shapes import PROMPT, SHAPES, STRICT_SHAPES, Place, Weather
 
 #: what users set; nothing of it may be refused
 OPTIONS: dict[str, Any] = {
@@ -37,13 +37,13 @@ def test_a_type(served: Served, seed: int, mode: Mode, shape: type[BaseModel]) -
     """Without retries: what noise writes must fit at the first try."""
     answer = client(served, mode).create(
         model="noise", messages=MESSAGES, response_model=shape, max_retries=0, seed=seed,
-        strict=shape in WITHOUT_INTEGERS, **OPTIONS,
+        **OPTIONS,
     )  # fmt: skip
     assert isinstance(answer, shape)
 
 
 @pytest.mark.filterwarnings("ignore:Mode.TOOLS_STRICT is deprecated")
-@pytest.mark.parametrize("shape", WITHOUT_INTEGERS)
+@pytest.mark.parametrize("shape", STRICT_SHAPES)
 def test_strict_tools(served: Served, shape: type[BaseModel]) -> None:
     for seed in range(3):
         answer = client(served, Mode.TOOLS_STRICT).create(
@@ -69,7 +69,7 @@ def test_parallel_tools(served: Served) -> None:
     answers = list(
         client(served, Mode.PARALLEL_TOOLS).create(
             model="noise", messages=MESSAGES, response_model=Iterable[Weather | Place],
-            max_retries=TRIES, strict=False,
+            max_retries=TRIES,
         )
     )  # fmt: skip
     assert answers

@@ -31,6 +31,11 @@ TEXTS: list[tuple[Any, str, bool]] = [
     *[(NUMBER, text, True) for text in ("0", "-7", "2.5", "1.50", "-0.25", "3.0")],
     *[(NUMBER, text, True) for text in ("1e-05", "1e-7", "-2.5e-10", "1e+16", "1.25e21")],
     *[(NUMBER, text, False) for text in ("-0", "5E0", "4e1", "1e5", "1E-7", "1.50e-7", "10e-7")],
+    # beyond a double's range readers see infinity
+    *[(NUMBER, text, True) for text in ("9.9e+307", "1e-400", "1" + "0" * 308)],
+    *[(NUMBER, text, False) for text in ("9.9e+308", "-1e400", "1e+1000")],
+    *[({**NUMBER, "minimum": 1}, text, text < "1e+308") for text in ("1e+307", "1e+309")],
+    ({**NUMBER, "minimum": 1e308}, "1" * 309, True),
     *[(NUMBER, text, False) for text in ("1e-4", "1e-007", "1e+016", "0e-7")],
     *[({**NUMBER, "minimum": -1}, text, True) for text in ("-1", "-0.5", "0", "1e+20", "-1e-05")],
     *[({**NUMBER, "minimum": -1}, text, False) for text in ("-0", "-1E-05", "1e2")],
