@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
 
 import httpx
 
 ROOT = Path(__file__).parents[2]
 #: seconds that it may take to start or to stop on a slow machine
 PATIENCE = 60.0
+#: of the gateway's log, shown where a test fails
+LOG_CHARS = 4000
 
 
 @contextmanager
@@ -24,6 +25,8 @@ def served_gateway(
 ) -> Iterator[str]:
     """Its URL, while it runs and is ready; without ``settings`` it runs the noise worker.
 
+    An error raised meanwhile, or because the gateway does not start, gets the end of the
+    gateway's log as a note.
     ``settings`` are SWITCHYARD_* variables without the prefix; those of the caller's environment
     don't count. ``module`` is what ``python -m`` runs.
     """
@@ -38,20 +41,21 @@ def served_gateway(
         )
         try:
             url = f"http://127.0.0.1:{port}"
-            _wait_until_ready(url, process, log, patience)
+            _wait_until_ready(url, process, patience)
             yield url
+        except Exception as error:
+            log.seek(0)
+            error.add_note(f"the gateway's log ends with:\n{log.read()[-LOG_CHARS:]}")
+            raise
         finally:
             _stop(process)
 
 
-def _wait_until_ready(
-    url: str, process: subprocess.Popen[bytes], log: IO[str], patience: float
-) -> None:
+def _wait_until_ready(url: str, process: subprocess.Popen[bytes], patience: float) -> None:
     until = time.monotonic() + patience
     while not _ready(url):
         if process.poll() is not None or time.monotonic() > until:
-            log.seek(0)
-            raise RuntimeError(f"the gateway did not start: {log.read()[-2000:]}")
+            raise RuntimeError("the gateway did not start")
         time.sleep(0.1)
 
 
