@@ -132,6 +132,9 @@ UNIQUE = {
     "additionalProperties": False,
 }
 COMPACT = "--constrained-json-disable-any-whitespace"
+#: llguidance lays masks over logits by a function that torch compiles between the first two tokens:
+#: on a busy machine that takes longer than a worker may
+UNCOMPILED = {"TORCHDYNAMO_DISABLE": "1"}
 
 
 async def asked_for(url: str, schema: Any, **more: Any) -> tuple[Any, httpx.Headers]:
@@ -170,7 +173,7 @@ async def test_behind_xgrammar_what_passes_is_named(sglang_server: Servers) -> N
 
 
 async def test_behind_llguidance_a_whole_answer_is_a_schema(sglang_server: Servers) -> None:
-    worker = sglang_server("llguidance", COMPACT)
+    worker = sglang_server("llguidance", COMPACT, **UNCOMPILED)
     own = settings(worker, GRAMMAR_BACKEND="llguidance", REASONING="off")
     plain = {"type": "object", "properties": {"a": {"enum": [1, 2]}}, "required": ["a"]}
     with served_gateway(own) as url:
