@@ -41,10 +41,12 @@ DIRECTIVES = {
     "cdivision": True,
 }
 SANITIZE_ARGS = ["-fsanitize=thread"] if THREADS else []
+#: masks are copied and united in loops over words, which -O2 alone does not vectorise
+RELEASE_ARGS = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-g0"]
 COMPILE_ARGS = [
     "-std=c++17",
     "-fvisibility=hidden",
-    *(["-O1", "-g", "-UNDEBUG"] if DEBUG or THREADS else ["-O2", "-g0"]),
+    *(["-O1", "-g", "-UNDEBUG"] if DEBUG or THREADS else RELEASE_ARGS),
     *SANITIZE_ARGS,
 ]
 MACROS: list[tuple[str, str | None]] = [("ENGINE_DEBUG", "1")] if DEBUG else []
