@@ -163,8 +163,8 @@ data: .data/.bfcl .data/.chat_templates ## fetch the tool-calling cases and chat
 	@touch $@
 
 clean: ## remove what was built
-	find engine -name '*.pyx' | sed 's/\.pyx$$//' | \
-	    while read -r module; do rm -f "$$module.cpp" "$$module".*.so "$$module".html; done
+	find engine -name '*.pyx' | sed 's/\.pyx$$//' | while read -r module; do rm -f "$$module.cpp" "$$module".html; done
+	find engine -name '*.so' -delete
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 

@@ -9,6 +9,7 @@ It is usable on its own.
     matcher.accept_token(token)          # one of them came
 """
 
+from . import _modules as _modules
 from .artifact_version import ARTIFACT_VERSION
 from .batch import fill_bitmask_batch
 from .bitmask import Bitmask

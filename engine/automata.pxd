@@ -41,7 +41,7 @@ from .drafttable cimport DraftTable
 from .flat cimport FlatIR
 from .names cimport SpotsC
 from .nfa cimport NfaC
-from .objects cimport ObjectC
+from .json_objects cimport ObjectC
 from .pool cimport vector
 from .vocabulary cimport Vocabulary
 

@@ -19,7 +19,7 @@ from .flat cimport (
 )
 from .names cimport read_texts, spots_bytes, texts_state
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_emit_counted, nfa_start, nfa_state
-from .objects cimport object_bytes, object_start, object_state
+from .json_objects cimport object_bytes, object_start, object_state
 from .other_text cimport build_other_text, grow_other_text
 from .pool cimport held_bytes, vector
 from .vocabulary cimport Vocabulary

@@ -15,7 +15,6 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from itertools import islice
 from typing import Any
 
 from . import pool
@@ -53,9 +52,6 @@ WARM_TEXTS: tuple[tuple[Any, bytes], ...] = (
 WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
 #: seconds that preparing waits for another process to make the same masks
 WAIT_SECONDS = 1.0
-#: kept grammars whose bytes are counted again at each compile, a few microseconds each
-MEASURED_AGAIN = 8
-
 COUNTERS = ("compiles", "grammar_hits", "grammar_evictions", "refused", "refusal_hits")
 
 #: a front end: what a spec says, as a node of the grammar
@@ -322,14 +318,13 @@ class Compiler:
         return self._finish(grammar)
 
     def _keep(self, key: bytes, compiled: Compiled) -> None:
-        """Into the LRU, which is bounded in bytes; grammars that are used grow, so a few of the
-        others are measured again each time. A mask under way is not waited for.
+        """Into the LRU, which is bounded in bytes; grammars that are used grow, so the one
+        that was measured longest ago is measured again. A mask under way is not waited for.
         """
         compiled.key = key
         self._compiled[key] = compiled
         self._measure(key)
-        for known in list(islice(self._sizes, MEASURED_AGAIN)):
-            self._measure(known)
+        self._measure(next(iter(self._sizes)))
         self._evict()
 
     def _measure(self, key: bytes) -> None:

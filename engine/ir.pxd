@@ -107,11 +107,8 @@ cdef class Grammar:
     cdef readonly object limits
     cdef readonly WorkBudget budget       # of the request; several grammars may share it
     cdef public object root
-    # by rule; for people only, see ``rule_names``. Once sealed, one text and where each ends in it: what
-    # a front end calls a rule may hold on to the spec
+    # by rule: a str, or what becomes one when somebody asks (``rule_names``) and holds on to no spec
     cdef list names
-    cdef str name_text
-    cdef vector[uint32_t] name_ends
     cdef readonly list labels
     cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
     cdef readonly list sets               # TokenSet, each content once: the specials of DISPATCHes
@@ -162,11 +159,10 @@ cdef class Grammar:
         self, uint32_t n_arms, vector[uint32_t]* operands, TokenSet specials, bint open_end,
         uint32_t min_chars, uint32_t max_chars, uint32_t max_tokens
     ) except? NO_NODE
-    # ``name`` is a str, or what becomes one when somebody asks for it: a tuple of parts
+    # ``name`` is a str, or an object whose str() is one
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
     cdef int set_rule(self, uint32_t rule, uint32_t node) except -1
     cdef int seal(self) except -1
-    cdef int pack_names(self) except -1
     cdef size_t bytes_held(self)
 
 # a pattern's number of letters and its letters

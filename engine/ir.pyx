@@ -43,6 +43,8 @@ cdef uint32_t WORDS_PER_STEP = 256
 # Characters of the names of a grammar's rules; those of a large schema take some hundred thousand. A name is
 # the place of a schema, and may be as long as the whole spec: later ones are left empty.
 cdef Py_ssize_t MOST_NAME_CHARS = 4 << 20
+# what the place of a schema takes in memory: an object of six words and a key
+cdef size_t NAME_BYTES = 120
 
 cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT,
                    "differs": flat.ROLE_DIFFERS}
@@ -551,11 +553,14 @@ cdef class Grammar:
 
     @property
     def rule_names(self):
-        """By rule, for people only."""
-        if self.sealed:
-            ends = [0, *[end for end in self.name_ends]]
-            return [self.name_text[start:end] for start, end in zip(ends, ends[1:])]
-        return [name_of(name) for name in self.names]
+        """By rule, for people only; those behind the first MOST_NAME_CHARS characters are empty."""
+        cdef Py_ssize_t left = MOST_NAME_CHARS
+        cdef list found = []
+        for name in self.names:
+            text = str(name) if left > 0 else ""
+            left -= len(text)
+            found.append(text)
+        return found
 
     @property
     def rules(self):
@@ -593,7 +598,6 @@ cdef class Grammar:
         if self.sealed:
             return 0
         self.check()
-        self.pack_names()
         self.sealed = True
         vector[uint64_t]().swap(self.hashes)
         vector[uint32_t]().swap(self.table)
@@ -603,33 +607,16 @@ cdef class Grammar:
         self.label_ids, self.literal_rules, self.shared = {}, {}, {}
         return 0
 
-    cdef int pack_names(self) except -1:
-        cdef uint32_t end = 0
-        cdef str name
-        cdef list names = []
-        self.name_ends.reserve(len(self.names))
-        for parts in self.names:
-            name = name_of(parts) if end < MOST_NAME_CHARS else ""
-            names.append(name)
-            end += <uint32_t>len(name)
-            self.name_ends.push_back(end)
-        self.name_text, self.names = "".join(names), []
-        return 0
-
     cdef size_t bytes_held(self):
         """How much memory it takes, once it is sealed."""
         cdef size_t size = (
             held_bytes(self.node_list) + held_bytes(self.pool) + held_bytes(self.rule_nodes)
-            + held_bytes(self.common) + held_bytes(self.name_ends)) + getsizeof(self.name_text)
+            + held_bytes(self.common) + NAME_BYTES * <size_t>len(self.names))
         for label in self.labels:
             size += 8 + getsizeof(label)
         for ids in self.sets:
             size += 4 * <size_t>len(ids)
         return size
-
-
-cdef str name_of(name):
-    return "".join(map(str, name)) if isinstance(name, tuple) else name
 
 
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1:

@@ -154,7 +154,7 @@ cdef class Builder(Places):
             if shape.types & (ARRAY | OBJECT) and shape.values is None:
                 self.named.append(where)
                 spend(self.text.grammar.budget, 2)
-                rule = self.text.grammar.new_rule((where,), NO_NODE)
+                rule = self.text.grammar.new_rule(where, NO_NODE)
                 self.queue.append((rule, shapes, where))
                 return self.text.grammar.add_ref(rule)
         body = self.alternatives(shapes, where)
@@ -164,7 +164,7 @@ cdef class Builder(Places):
     cdef uint32_t new_rule(self, Located where, uint32_t body) except? 0xFFFFFFFF:
         """Named for a place; the name is made when somebody asks for it."""
         self.named.append(where)
-        return self.text.new_rule((where,), body)
+        return self.text.new_rule(where, body)
 
     cdef int finish(self) except -1:
         """Defines all rules that wait."""

@@ -47,6 +47,7 @@ cdef class Located:
     cdef str known      # the pointer, once somebody asked
 
     cdef str pointer(self)
+    cdef str path(self)
     cdef str at(self, str keyword)
     cdef void release(self) noexcept
 

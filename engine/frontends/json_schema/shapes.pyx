@@ -19,11 +19,20 @@ from ...errors import UnsupportedSchema
 cdef class Located:
     cdef str pointer(self):
         if self.known is None:
-            self.known = self.above.at(self.keyword)
-            if self.key is not None:
-                key = self.key.replace("~", "~0").replace("/", "~1") if isinstance(self.key, str) else str(self.key)
-                self.known += "/" + key
+            self.known = self.path()
         return self.known
+
+    cdef str path(self):
+        """The pointer, which is not kept."""
+        cdef Located at = self
+        cdef list parts = []
+        while at.known is None:
+            if at.key is not None:
+                parts.append(at.key.replace("~", "~0").replace("/", "~1") if isinstance(at.key, str) else str(at.key))
+            parts.append(at.keyword)
+            at = at.above
+        parts.append(at.known)
+        return "/".join(reversed(parts))
 
     cdef str at(self, str keyword):
         """The pointer of one of the schema's keywords."""
@@ -31,7 +40,7 @@ cdef class Located:
 
     def __str__(self):
         """As the name of a rule, which outlives the schema."""
-        return self.pointer() or "/"
+        return self.path() or "/"
 
     cdef void release(self) noexcept:
         """Lets go of the schema and of those above it."""

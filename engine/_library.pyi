@@ -1,0 +1,2 @@
+#: the full names of all modules of the library
+MODULES: frozenset[str]
