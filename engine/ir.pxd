@@ -39,8 +39,9 @@ first field is the kind:
                                       Nodes are references; ``space`` may be EMPTY and must have
                                       the empty word
     (BOUNDED, node, minimum, maximum) the words of ``node`` that have so many characters; a maximum of -1
-                                      is no upper bound. ``node`` is a GRAPH whose edges are classes of
-                                      characters, no two from one state with a character in common;
+                                      is no upper bound. ``node`` is a GRAPH whose edges are characters:
+                                      classes, or alternatives of their spellings; no two from one state
+                                      have a spelling in common;
                                       some word that is not empty fits the bounds. With a minimum, from
                                       every state words of every length from maximum - minimum on
                                       lead to an end, so that what can't get short enough can be

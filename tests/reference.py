@@ -225,6 +225,46 @@ class TextsMachine:
         return frozenset((k, way) for k, way in moved if way is not None) or None
 
 
+class CharMachine:
+    """One character: a class, or ways to spell it. A position is what was read."""
+
+    def __init__(self, nodes: Sequence[tuple], node: Node) -> None:
+        self.nodes, self.node = nodes, node
+
+    def scan(self, prefix: bytes, letter: int) -> bytes | None:
+        if letter >= TOKEN:
+            return None
+        data = prefix + bytes([letter])
+        whole = self._match((self.node,), data)
+        return None if whole is None else DONE if whole else data
+
+    def _match(self, parts: tuple[Node, ...], data: bytes) -> bool | None:
+        """Whether the parts are over with these bytes; None: they don't fit."""
+        if not parts or not data:
+            return None if data else not parts
+        kind, *fields = self.nodes[parts[0]]
+        rest = parts[1:]
+        if kind == ir.SEQ:
+            return self._match((*fields[0], *rest), data)
+        if kind == ir.ALT:
+            found = [self._match((way, *rest), data) for way in fields[0]]
+            return max((each for each in found if each is not None), default=None)
+        if kind == ir.BYTES:
+            n = min(len(fields[0]), len(data))
+            if fields[0][:n] != data[:n]:
+                return None
+            return False if n < len(fields[0]) else self._match(rest, data[n:])
+        machine = char_machine(fields[0], read_char if kind == ir.CHARS else read_json_char)
+        at: Position = machine.start
+        for n, letter in enumerate(data, 1):
+            at = machine.scan(at, letter)
+            if at is None:
+                return None
+            if at == DONE:
+                return self._match(rest, data[n:])
+        return False
+
+
 class BoundedMachine:
     """The words of a graph of characters that have so many of them, every way tried.
 
@@ -239,9 +279,7 @@ class BoundedMachine:
         self.leaving: dict[int, list[tuple[Letters, int]]] = {}
         targets: dict[int, set[int]] = {}
         for source, chars, target in edges:
-            kind, ranges = nodes[chars]
-            read = read_char if kind == ir.CHARS else read_json_char
-            self.leaving.setdefault(source, []).append((char_machine(ranges, read), target))
+            self.leaving.setdefault(source, []).append((CharMachine(nodes, chars), target))
             targets.setdefault(source, set()).add(target)
         # by count: the states that stand so many characters before an end
         self.before = [self.finals]

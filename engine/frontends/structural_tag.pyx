@@ -151,7 +151,7 @@ cdef class TagBuilder:
             node = self.build_schema(
                 self.grammar, made.schema, pointer=made.place, extra_keys=made.extra_keys,
                 any_order=made.any_order, whitespace=made.whitespace, indent=made.indent,
-                spelling=made.spelling)
+                spelling=made.spelling, excludes=made.excludes)
         return self.rule(made.place, node)
 
     cdef uint32_t rule(self, str name, uint32_t node) except? NO_NODE:

@@ -31,6 +31,7 @@ cdef class JsonSchema(Format):
     cdef readonly bint any_order
     cdef readonly str whitespace
     cdef readonly uint32_t indent         # blanks behind a newline, see frontends.json_schema
+    cdef readonly tuple excludes          # what no string may hold as it is written
 
 cdef class Regex(Format):
     cdef readonly str pattern

@@ -15,3 +15,4 @@ class JsonSchema(Format):
     any_order: bool
     whitespace: str
     indent: int
+    excludes: tuple[str, ...]

@@ -99,6 +99,7 @@ cdef JsonSchema new_json_schema(str pointer, object schema, str place):
     made.any_order = False
     made.whitespace = "flexible"
     made.indent = 20
+    made.excludes = ()
     return made
 
 
@@ -217,7 +218,7 @@ cdef bint is_endless(Format made) except -1:
     if kind is Repeat:
         return is_endless((<Repeat>made).content)
     if kind is OtherTokens:
-        return (<OtherTokens>made).maximum is None
+        return (<OtherTokens>made).maximum is None and not (<OtherTokens>made).excludes
     if kind is AnyText:
         return not is_counted(<AnyText>made) and not (<AnyText>made).excludes
     if kind is Triggered:

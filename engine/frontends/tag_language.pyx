@@ -403,8 +403,9 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     elif blanks is not None and blanks <= made.indent:
         # a newline is the first of them
         made.indent = blanks - 1
-    if fields.get("excludes", []) != []:
-        raise UnsupportedSchema(fields.pointer, "excludes")
+    made.excludes = excluded(fields)
+    if made.excludes and style != "json":
+        check_excludes(fields, made)
     if "switchyard" not in fields.value:
         return 0
     own = Fields(fields.item("switchyard"), f"{fields.pointer}/switchyard")
@@ -420,6 +421,20 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     made.spelling = spelling
     made.loose = own.flag("loose", False)
     own.finish(("version", "extra_keys", "spelling", "loose"))
+    return 0
+
+
+cdef int check_excludes(Fields fields, JsonSchema made) except -1:
+    """As xgrammar: a style whose white space would be part of an excluded text, or whose elements nest,
+    has none.
+    """
+    if STYLES[made.style].nested:
+        message = f"excludes can't be enforced in the style {made.style!r}"
+        raise UnsupportedSchema(fields.pointer, "excludes", message)
+    for text in made.excludes:
+        if text.strip() != text:
+            message = f"{text!r} begins or ends with white space, which can't be enforced in an XML style"
+            raise UnsupportedSchema(fields.pointer, "excludes", message)
     return 0
 
 

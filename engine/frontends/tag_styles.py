@@ -26,7 +26,9 @@ class Style(NamedTuple):
 SCALARS = ("string", "integer", "number", "boolean", "null")
 TYPES = (*SCALARS, "object", "array")
 IS_STRING = {kind: str(kind == "string").lower() for kind in TYPES}
-JSON_NAMES = {**{kind: kind for kind in TYPES}, "integer": "number"}
+#: an integer where a schema leaves the type open: it may be called so, too
+OPEN_INTEGER = "open integer"
+JSON_NAMES = {**{kind: kind for kind in TYPES}, "integer": "number", OPEN_INTEGER: "integer"}
 COHERE = {**dict.fromkeys(TYPES, "json"), "string": "raw", "object": "dict", "array": "list"}
 QUOTED = {"&": "&amp;", '"': "&quot;"}
 DSML = "\uff5cDSML\uff5c"

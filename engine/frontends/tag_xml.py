@@ -31,7 +31,7 @@ from .json_schema.formats import PATTERNS
 from .regex_syntax import parse
 from .regex_tree import Chars, cat
 from .tag_formats import JsonSchema
-from .tag_styles import SCALARS, STYLES, TYPES
+from .tag_styles import OPEN_INTEGER, SCALARS, STYLES, TYPES
 from .tag_vocabulary import TagVocabulary
 
 #: keywords that say nothing about values
@@ -68,11 +68,16 @@ BuildSchema = Callable[..., Node]
 
 @dataclass(slots=True)
 class Case:
-    """What a value of one type may be; of a string, a function of what it must not hold."""
+    """What a value of one type may be.
+
+    ``raw`` makes a string's node from the text that it must not hold, ``integers`` that of the
+    integers among numbers.
+    """
 
     kind: str
     raw: Callable[[str], Node] | None
     node: Node
+    integers: Callable[[], Node] | None = None
 
 
 class XmlBuilder:
@@ -119,9 +124,10 @@ class XmlBuilder:
         members: list[tuple[Node, bool]] = []
         for key, value in {**listed, **rest}.items():
             step = str(key).replace("~", "~0").replace("/", "~1")
-            name = f"properties/{step}" if key in listed else "additionalProperties"
-            element = self._element(self._key(key, place), value, f"{place}/{name}")
-            member = g.seq(self._space(), element)
+            where = f"properties/{step}" if key in listed else "additionalProperties"
+            name = self._key(key, place)
+            element = self._element(name, value, f"{place}/{where}")
+            member = g.fail() if self._is_excluded(name) else g.seq(self._space(), element)
             members.append((member, key in required))
         parts = [member if needed else g.optional(member) for member, needed in members]
         if self.made.any_order:
@@ -158,7 +164,7 @@ class XmlBuilder:
         opening = opening or self.style.open
         close = self.style.close.replace("{key}", name)
         by_open: dict[str, list[Node]] = {}
-        for case in self._cases(schema, place):
+        for case in self._with_open_integers(self._cases(schema, place)):
             begin = opening.replace("{type}", self.style.types.get(case.kind, ""))
             guard = self.style.guard or close
             if case.raw is not None:
@@ -197,8 +203,13 @@ class XmlBuilder:
         """Names of additional keys."""
         bound = Bound(self.g.limits.pattern_states, self.made.place, self.g.budget)
         tree = parse("[a-zA-Z_][a-zA-Z0-9_]*", pointer="", limits=self.g.limits)
-        names = from_tree(tree, bound, search=False)
-        return intersection(names, excluding(listed), bound).to_node(self.g, inside_json=False)
+        names = intersection(from_tree(tree, bound, search=False), excluding(listed), bound)
+        for text in self.made.excludes:
+            names = intersection(names, _without(text, bound), bound)
+        return names.to_node(self.g, inside_json=False)
+
+    def _is_excluded(self, text: str) -> bool:
+        return any(excluded in text for excluded in self.made.excludes)
 
     def _space(self) -> Node:
         if self.made.whitespace == "compact":
@@ -256,7 +267,8 @@ class XmlBuilder:
         for kind in plain:
             groups.setdefault(self.style.types.get(kind, ""), []).append(kind)
         for kinds in groups.values():
-            cases.append(Case(kinds[0], None, self._json({**schema, "type": kinds}, place)))
+            node = self._json({**schema, "type": kinds}, place)
+            cases.append(Case(kinds[0], None, node, self._integers(schema, kinds, place)))
         return cases
 
     def _values(self, schema: dict[str, Any], place: str) -> list[Case]:
@@ -280,15 +292,31 @@ class XmlBuilder:
             if self.style.nested and kind not in SCALARS:
                 raise UnsupportedSchema(f"{place}/{word}", word, f"a constant {kind} in this style")
             sub = {key: value for key, value in schema.items() if key != word}
-            cases.append(Case(kind, None, self._json({**sub, "enum": some}, place)))
+            sub["enum"] = some
+            integers = self._integers(sub, [kind], place)
+            cases.append(Case(kind, None, self._json(sub, place), integers))
         return cases
+
+    def _integers(
+        self, schema: dict[str, Any], kinds: list[str], place: str
+    ) -> Callable[[], Node] | None:
+        if not {"integer", "number"}.intersection(kinds):
+            return None
+        return lambda: self._json({**schema, "type": "integer"}, place)
+
+    def _with_open_integers(self, cases: list[Case]) -> list[Case]:
+        """A schema that leaves the type open leaves open how an integer's type is called."""
+        if OPEN_INTEGER not in self.style.types or len({case.kind for case in cases}) < 2:
+            return cases
+        more = [case.integers() for case in cases if case.integers is not None]
+        return [*cases, *(Case(OPEN_INTEGER, None, node) for node in more)]
 
     def _constant(self, text: str, place: str) -> Callable[[str], Node]:
         def raw(guard: str) -> Node:
             if guard in text:
                 message = f"{text!r} holds {guard!r}, which ends it"
                 raise UnsupportedSchema(place, place.rpartition("/")[2], message)
-            return self.g.bytes(text.encode())
+            return self.g.fail() if self._is_excluded(text) else self.g.bytes(text.encode())
 
         return raw
 
@@ -300,7 +328,7 @@ class XmlBuilder:
         return self.build_schema(
             self.g, schema, pointer=place, extra_keys=self.made.extra_keys,
             any_order=self.made.any_order, whitespace=self.made.whitespace, indent=self.made.indent,
-            spelling=self.made.spelling,
+            spelling=self.made.spelling, excludes=self.made.excludes,
         )  # fmt: skip
 
     def _container(self, schema: dict[str, Any], kind: str, place: str) -> Node:
@@ -342,15 +370,14 @@ class XmlBuilder:
             most = min(MOST if most is None else most, MOST_OF_FORMATS.get(schema["format"], MOST))
         if patterns:
             return self._matching(patterns, least, most, guard, f"{place}/pattern")
-        banned = [p for p in self.vocabulary.spelling.patterns(guard, place) if max(p) < 256]
+        banned = [tuple(text.encode()) for text in (guard, *self.made.excludes)]
         return g.dispatch((), excludes=banned, open_end=True, min_chars=least, max_chars=most)
 
     def _matching(
         self, patterns: list[str], least: int, most: int | None, guard: str, place: str
     ) -> Node:
         bound = Bound(self.g.limits.pattern_states, place, self.g.budget)
-        ends = cat([Chars(((ord(c), ord(c)),)) for c in guard])
-        found: CharAutomaton = complement(from_tree(ends, bound, search=True))
+        found = _without(guard, bound)
         for pattern in patterns:
             tree = parse(pattern, pointer=place, limits=self.g.limits)
             found = intersection(found, from_tree(tree, bound, search=True), bound)
@@ -380,6 +407,12 @@ class XmlBuilder:
             if keyword not in known and keyword not in ANNOTATIONS:
                 message = f"{keyword!r} can't be enforced here in an XML style"
                 raise UnsupportedSchema(f"{place}", keyword, message)
+
+
+def _without(text: str, bound: Bound) -> CharAutomaton:
+    """Every text that does not hold this one."""
+    found = cat([Chars(((ord(c), ord(c)),)) for c in text])
+    return complement(from_tree(found, bound, search=True))
 
 
 def _beside(kind: str, enforced: Iterable[str]) -> set[str]:

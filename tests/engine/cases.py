@@ -322,6 +322,12 @@ TAGS = [
     _tag("dispatch-repeated", {"type": "dispatch", "rules": [["<f>", {"type": "plus", "content": {"type": "const_string", "value": "1;"}}], ["<g>", {"type": "repeat", "min": 1, "max": 3, "content": F}]]}, "x <f>1;1;", f"x <g>{F_TEXT}y"),
     _tag("dispatch-tag", {"type": "tag", "begin": "(", "content": {"type": "dispatch", "rules": [["<f>", _json(INTEGER)]]}, "end": ")"}, "(x <f>12 y)"),
     _tag("token-dispatch", {"type": "token_dispatch", "rules": [["<|start|>", _json(INTEGER)]], "exclude_tokens": ["<|end|>"]}, "plain", needs=("<|start|>", "<|end|>")),
+    _tag("excludes", {**_json(STRING), "excludes": ["<x>", "u003", "é"]}, '"a<\\u00e9<x"', '"u00"'),
+    _tag("excludes-lengths", {**_json({"type": "string", "minLength": 2, "maxLength": 30}), "excludes": ["ab", "cx"]}, '"aa"', '"\\u003dxbaé"'),
+    _tag("excludes-values", {**_json({"type": ["object", "array", "string"]}), "excludes": ["<|start|>", "the "]}, '{"a": ["<|start|", 1]}', '["the", "\\u0074he "]'),
+    _tag("excludes-object", {**_json(_object({"a": STRING, "a<": INTEGER, "<x>": True}, ["a"], INTEGER)), "excludes": ["<x>"]}, '{"a": "<", "a<": 1, "<": 2}'),
+    _tag("excludes-kimi", {"type": "json_schema", "style": "kimi_k3_xml", "json_schema": {"type": "object"}, "excludes": ["<|open|>", "<|close|>", "<|sep|>"]}, '<|open|>argument key="a" type="integer"<|sep|>7<|close|>argument<|sep|>', '<|open|>argument key="a" type="string"<|sep|><|open<|close|>argument<|sep|>'),
+    _tag("any-tokens-no-end", {"type": "token_triggered_tags", "trigger_tokens": ["<|start|>"], "tags": [{"type": "tag", "begin": {"type": "token", "token": "<|start|>"}, "content": {"type": "any_tokens", "exclude_tokens": ["<|end|>"]}, "end": ""}]}, "plain", needs=("<|start|>", "<|end|>")),
     _tag("grammar", {"type": "grammar", "grammar": 'root ::= item ("," item)*\nitem ::= [a-z]{1,20} | "(" root ")"'}, "a,(bc,d)", "x" * 20),
     *[
         _tag(style, {"type": "json_schema", "style": style, "json_schema": _object({"city": STRING, "n": INTEGER, "l": {"type": "array", "items": STRING}, "s": {"type": "string", "maxLength": 20}}, ["city"])}, *samples)

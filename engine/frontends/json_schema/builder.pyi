@@ -13,6 +13,7 @@ def build_json_schema(
     extra_keys: str = "anywhere",
     indent: int = 20,
     spelling: str = "any",
+    excludes: tuple[str, ...] = (),
 ) -> Node:
     """A JSON value that the schema accepts, without white space around it.
 
@@ -28,6 +29,8 @@ def build_json_schema(
         spelling: "any", or "canonical": listed names, enum and const in JSON's shortest spelling,
             other strings in any; integers as digits, numbers as plain decimals or, where
             serializers write exponents, with one; no -0.
+        excludes: texts that keys, and strings without a pattern or a format, must not hold as they
+            are written. Listed names, enum and const are then spelled in one way.
 
     Raises:
         UnsupportedSchema: a keyword that can't be enforced; SpecError: an ill-formed schema, or one

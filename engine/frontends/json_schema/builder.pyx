@@ -41,6 +41,7 @@ def build_json_schema(
     str extra_keys="anywhere",
     int indent=INDENT,
     str spelling="any",
+    tuple excludes=(),
 ):
     cdef Builder builder
     cdef uint32_t node
@@ -57,7 +58,8 @@ def build_json_schema(
     builder.reader = new_reader(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
     builder.text = text_of(
-        <Grammar?>grammar, whitespace == "flexible", indent, spelling == "canonical")
+        <Grammar?>grammar, whitespace == "flexible", indent, spelling == "canonical", excludes)
+    builder.reader.excludes = builder.text.excludes
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
     node = builder.one_place(root_place(schema, pointer))
     builder.finish()

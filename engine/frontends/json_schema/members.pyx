@@ -91,6 +91,7 @@ cdef RangeC count_others(Places places, Objects objects, list names) except *:
     cdef dict sure = {}
     if not objects.names and not (differ and objects.keyed):
         return RangeC(LOTS, LOTS)
+    check_excludes(places, objects, names)
     for each in classes_of(places, objects, names):
         if each.texts is None and not differ:
             return RangeC(LOTS, LOTS)
@@ -101,6 +102,18 @@ cdef RangeC count_others(Places places, Objects objects, list names) except *:
     # keys of two shapes may be the same
     found.least = max(sure.values(), default=0)
     return found
+
+
+cdef int check_excludes(Places places, Objects objects, list names) except -1:
+    """What is excluded may leave few keys of a pattern."""
+    cdef KeyClass each
+    if places.text.excludes is None or objects.minimum <= len(objects.required):
+        return 0
+    for each in classes_of(places, objects, names):
+        if each.texts is None and (each.strings.patterns or each.strings.formats):
+            message = "keys with a pattern can't be counted beside excludes"
+            raise UnsupportedSchema(objects.where.at("minProperties"), "minProperties", message)
+    return 0
 
 
 cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *:
@@ -158,6 +171,8 @@ cdef list classes_of(Places places, Objects objects, list names):
             shape.check(STRING)
             if shape.values is not None:
                 listed = [value for value in shape.values if isinstance(value, str) and value not in names]
+                if places.text.excludes is not None:
+                    listed = [value for value in listed if places.text.has_spelling(value)]
                 some = classes_of_texts(reader, listed, patterns)
             else:
                 made = KeyClass.__new__(KeyClass)
@@ -258,7 +273,7 @@ cdef uint32_t key_node(Places places, KeyClass keys, list names) except? 0xFFFFF
         return text.rule_by("key", text.texts(keys.texts))
     barred = tuple([name for name in names if reader.string(keys.strings, name)])
     strings = meet_strings(keys.strings, new_strings(0, None, (), (), (), barred))
-    return text.rule_by("key", build_inside(text, strings, reader))
+    return text.rule_by("key", build_inside(text, strings, reader, True))
 
 
 # -- counted members -----------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from libc.stdint cimport uint32_t
 
 from ...flat cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY, SPELLED
 from .cardinality cimport LOTS, RangeC
-from .evaluate cimport has_surrogate
 from .members cimport (
     MembersC, count_others, counted_members, differing_key, must_differ, other_members,
 )
@@ -85,7 +84,7 @@ cdef bint keyed_members(Places places, Objects objects, MembersC* members, list 
     for name in order:
         is_required = objects.wanted is not None and name in objects.wanted
         node = text.fail
-        if not has_surrogate(name) and places.reader.fits(objects.names, name):
+        if text.has_spelling(name) and places.reader.fits(objects.names, name):
             node = places.place(objects.place_of(name, places.reader))
         if node == text.fail and is_required:
             return False
@@ -119,7 +118,7 @@ cdef bint listed_members(
     members.required.reserve(<size_t>(len(objects.properties) + len(unlisted)))
     for name in objects.properties:
         is_required = wanted is not None and name in wanted
-        if has_surrogate(name):
+        if not text.has_spelling(name):
             if is_required:
                 return False
         else:
@@ -130,7 +129,7 @@ cdef bint listed_members(
             members.required.push_back(is_required)
         n += 1
     for name in unlisted:
-        if extra[0] == text.fail or has_surrogate(name):
+        if extra[0] == text.fail or not text.has_spelling(name):
             return False
         names.append(name)
         members.nodes.push_back(extra[0])
@@ -217,7 +216,7 @@ cdef uint32_t members_node(
     cdef Text text = places.text
     cdef uint32_t flags = MAY_BE_EMPTY if is_empty else 0
     flags |= (EXTRA_LAST if places.extra_last else 0) | (ANY_ORDER if places.any_order else 0)
-    if text.canonical:
+    if text.canonical or text.excludes is not None:
         flags |= SPELLED
         names = [spelled(name) for name in names]
     return text.grammar.add_object(

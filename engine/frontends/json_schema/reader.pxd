@@ -26,6 +26,7 @@ cdef class Reader(Opposites):
     cdef References references
     cdef Py_ssize_t depth_limit
     cdef bint refuse_unknown        # formats
+    cdef object excludes            # what no string may hold as it is written, or None
     cdef bint followed              # whether a $ref was met
     # by the identities of schemas (odd: with what they evaluate): what was read, as numbers in a list;
     # and what is being read, schemas and places of several, where that may lead back to itself

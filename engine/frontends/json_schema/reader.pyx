@@ -270,6 +270,8 @@ cdef class Reader(Opposites):
         for value in <list>values:
             self.check_value(value, where, keyword, number if is_enum else -1)
             number += 1
+            if self.excludes is not None and not self.excludes.has_spelling(value):
+                continue
             if is_free or self.tracking:
                 fitting.append(value)
                 continue

@@ -7,6 +7,9 @@ intersected in one automaton, with the complements of what is
 not to match and of the texts that it is not. With a length beside it, a format that has one is taken in its short
 form, which rules a few rare texts out.
 
+Beside ``excludes`` of a structural tag, values with a pattern or a format hold what these say, as in
+xgrammar; all other values, and all keys, hold nothing excluded.
+
 What patterns and formats become is kept for the next grammar (``fragment``).
 """
 
@@ -17,4 +20,4 @@ from .shapes cimport Strings
 from .text cimport Text
 
 cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator, bint apart=*) except? 0xFFFFFFFF
-cdef uint32_t build_inside(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF
+cdef uint32_t build_inside(Text text, Strings strings, Evaluator evaluator, bint is_key=*) except? 0xFFFFFFFF

@@ -9,7 +9,7 @@ from .text cimport STRING_BODY, Text
 
 from ...ir import Grammar
 from ..char_automaton import Bound, excluding, intersection, without
-from ..char_lengths import bounded_node
+from ..char_lengths import bounded_node, with_length
 from ..regex import emit_search, search_automaton, whole, with_lengths
 from ..regex_syntax import parse
 from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
@@ -33,11 +33,15 @@ cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator, bint
     return text.any_string() if inside == text.shared[STRING_BODY] else text.quoted(inside)
 
 
-cdef uint32_t build_inside(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
+cdef uint32_t build_inside(
+    Text text, Strings strings, Evaluator evaluator, bint is_key=False
+) except? 0xFFFFFFFF:
     """What stands between the quotes."""
     minimum, maximum = strings.minimum, longest(strings)
     if maximum is not None and maximum < minimum:
         return text.fail
+    if text.excludes is not None and (is_key or not (strings.patterns or strings.formats)):
+        return without_excludes(text, strings, evaluator, minimum, maximum)
     if strings.patterns or strings.formats or strings.without:
         return patterned(text, strings, evaluator)
     if not strings.barred:
@@ -59,7 +63,23 @@ cdef longest(Strings strings):
 cdef uint32_t any_of_length(Text text, minimum, maximum) except? 0xFFFFFFFF:
     if minimum == 0 and maximum is None:
         return text.any_body()
-    return text.repeat(text.any_char(), minimum, maximum)
+    return text.any_of_length(minimum, maximum)
+
+
+cdef uint32_t without_excludes(
+    Text text, Strings strings, Evaluator evaluator, minimum, maximum
+) except? 0xFFFFFFFF:
+    cdef list automata = automata_of(strings, evaluator, minimum)
+    if not automata:
+        return any_of_length(text, minimum, maximum)
+    bound = Bound(text.grammar.limits.pattern_states, place_of(strings), text.grammar.budget)
+    found = automata[0].trimmed()
+    for other in automata[1:]:
+        found = intersection(found, other, bound)
+    if minimum or maximum is not None:
+        # what is excluded may leave a state without ends of every length, so registers won't do
+        found = with_length(found, minimum, maximum, bound)
+    return text.without_excludes(found, place_of(strings))
 
 
 cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
@@ -130,8 +150,6 @@ cdef int add_tree(str pattern, Named named, limits, list asked) except -1:
 
 cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evaluator):
     """The inside of a string for which more is asked than a length."""
-    cdef Named each
-    cdef list automata = []
     minimum, maximum = strings.minimum, longest(strings)
     if len(asked) == 1 and not is_barred:
         tree, pointer = asked[0]
@@ -143,6 +161,19 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
             bound = Bound(grammar.limits.pattern_states, pointer, grammar.budget)
             found = search_automaton(rest, bound)
             return bounded_node(grammar, found, max(minimum, low), least(maximum, high), bound)
+    automata = automata_of(strings, evaluator, minimum)
+    bound = Bound(grammar.limits.pattern_states, place_of(strings), grammar.budget)
+    # a complement may have states that lead nowhere
+    found = automata[0].trimmed() if is_barred else automata[0]
+    for other in automata[1:]:
+        found = intersection(found, other, bound)
+    return bounded_node(grammar, found, minimum, maximum, bound)
+
+
+cdef list automata_of(Strings strings, Evaluator evaluator, minimum):
+    """Of everything but the lengths; complements are not trimmed."""
+    cdef Named each
+    cdef list automata = []
     for each in strings.patterns:
         automata.append(evaluator.pattern(each))
     for each in strings.formats:
@@ -151,12 +182,7 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
         automata.append(without(evaluator.pattern(each)))
     if strings.barred:
         automata.append(excluding(strings.barred))
-    bound = Bound(grammar.limits.pattern_states, place_of(strings), grammar.budget)
-    # a complement may have states that lead nowhere
-    found = automata[0].trimmed() if is_barred else automata[0]
-    for other in automata[1:]:
-        found = intersection(found, other, bound)
-    return bounded_node(grammar, found, minimum, maximum, bound)
+    return automata
 
 
 cdef str place_of(Strings strings):

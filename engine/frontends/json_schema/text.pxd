@@ -34,10 +34,11 @@ cdef enum:
 
 cdef class Text:
     """The shared rules of one grammar for one way of writing; see ``text_of``. ``canonical``: texts that are
-    known, and numbers, are spelled in one way.
+    known, and numbers, are spelled in one way. So are texts that are known beside ``excludes``.
     """
     cdef readonly Grammar grammar
     cdef bint flexible, canonical
+    cdef readonly object excludes   # what strings must not hold as they are written, or None
     cdef int indent
     cdef uint32_t empty, fail
     cdef uint32_t shared[SHARED_RULES]
@@ -49,6 +50,7 @@ cdef class Text:
 
     # leaves and composition, as in ir.Grammar
     cdef uint32_t bytes(self, bytes data) except? NO_NODE
+    cdef bint has_spelling(self, str text) except -1
     cdef uint32_t text(self, str text) except? NO_NODE
     cdef uint32_t texts(self, list texts) except? NO_NODE
     cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE
@@ -83,7 +85,8 @@ cdef class Text:
     cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE
     cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE
-    cdef uint32_t any_char(self) except? NO_NODE
+    cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE
+    cdef uint32_t without_excludes(self, automaton, str place) except? NO_NODE
     cdef uint32_t any_body(self) except? NO_NODE
     cdef uint32_t other_body(self, list texts) except? NO_NODE
     cdef uint32_t any_string(self) except? NO_NODE
@@ -91,5 +94,5 @@ cdef class Text:
     cdef uint32_t null(self) except? NO_NODE
 
 
-cdef Text text_of(Grammar grammar, bint flexible, int indent, bint canonical)
+cdef Text text_of(Grammar grammar, bint flexible, int indent, bint canonical, tuple excludes)
 cdef str spelled(str text)

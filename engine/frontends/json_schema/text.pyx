@@ -2,12 +2,15 @@
 
 from libc.stdint cimport uint32_t
 
-from ...flat cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, NO_MAXIMUM, REF
+from ...flat cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, REF
 from ...ir cimport Grammar
 from ..fragment cimport Fragment
 from .evaluate cimport has_surrogate
 
 from json import dumps
+
+from ..char_automaton import Bound, excluding
+from ..json_excludes import ANYTHING, Excludes, written_node
 
 cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
 #: every Unicode scalar value
@@ -20,10 +23,11 @@ cdef tuple NAMES = (
 
 
 cdef class Text:
-    def __cinit__(self, Grammar grammar, bint flexible, int indent, bint canonical):
+    def __cinit__(self, Grammar grammar, bint flexible, int indent, bint canonical, tuple excludes):
         cdef int k
         self.grammar, self.flexible, self.indent, self.kept = grammar, flexible, indent, {}
         self.canonical = canonical
+        self.excludes = Excludes(excludes) if excludes else None
         self.empty, self.fail = grammar.empty_node, grammar.fail_node
         self._quote = self._comma = self._colon = NO_NODE
         for k in range(SHARED_RULES):
@@ -33,14 +37,22 @@ cdef class Text:
     cdef uint32_t bytes(self, bytes data) except? NO_NODE:
         return self.grammar.add_bytes(data, len(data))
 
+    cdef bint has_spelling(self, str text) except -1:
+        """Whether this can be the value of a string."""
+        return not has_surrogate(text) and (self.excludes is None or self.excludes.has_spelling(text))
+
     cdef uint32_t text(self, str text) except? NO_NODE:
-        return self.grammar.add_spelled([spelled(text)]) if self.canonical else self.grammar.add_text(text)
+        if self.excludes is not None and not self.has_spelling(text):
+            return self.fail
+        if self.canonical or self.excludes is not None:
+            return self.grammar.add_spelled([spelled(text)])
+        return self.grammar.add_text(text)
 
     cdef uint32_t texts(self, list texts) except? NO_NODE:
         """Any of these texts inside a string, given once each; lone surrogates have no spelling."""
-        if not self.canonical:
+        if not self.canonical and self.excludes is None:
             return self.grammar.add_texts(texts)
-        texts = [spelled(text) for text in texts if not has_surrogate(text)]
+        texts = [spelled(text) for text in texts if self.has_spelling(text)]
         return self.grammar.add_spelled(texts) if texts else self.fail
 
     cdef uint32_t seq(self, const uint32_t* parts, size_t n) except? NO_NODE:
@@ -147,7 +159,7 @@ cdef class Text:
 
     cdef uint32_t literal(self, str text) except? NO_NODE:
         """A JSON string with this decoded value; a lone surrogate has no spelling."""
-        return self.fail if has_surrogate(text) else self.quoted(self.text(text))
+        return self.quoted(self.text(text)) if self.has_spelling(text) else self.fail
 
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
         """``inside`` behind white space; that before the end is its own."""
@@ -171,19 +183,28 @@ cdef class Text:
         cdef uint32_t[4] parts = [space, self.comma(), space, node]
         return self.seq(parts, 4)
 
-    cdef uint32_t any_char(self) except? NO_NODE:
-        """One character of a JSON string."""
-        return self.json_chars(ANY_CHAR, 2)
+    cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE:
+        """The inside of any JSON string of so many characters; ``maximum`` None is no upper bound."""
+        if self.excludes is not None:
+            return self.grammar.bounded(self.without_excludes(ANYTHING, ""), minimum, maximum)
+        return self.repeat(self.json_chars(ANY_CHAR, 2), minimum, maximum)
+
+    cdef uint32_t without_excludes(self, automaton, str place) except? NO_NODE:
+        """The automaton's texts as the inside of a JSON string that holds nothing excluded."""
+        bound = Bound(self.grammar.limits.pattern_states, place, self.grammar.budget)
+        return written_node(self.grammar, automaton, self.excludes, bound)
 
     cdef uint32_t any_body(self) except? NO_NODE:
         """The inside of any JSON string."""
         if self.shared[STRING_BODY] == NO_NODE:
             self.body_rule = self.declare_shared(STRING_BODY)
-            self.define(self.body_rule, self.grammar.add_repeat(self.any_char(), 0, NO_MAXIMUM))
+            self.define(self.body_rule, self.any_of_length(0, None))
         return self.shared[STRING_BODY]
 
     cdef uint32_t other_body(self, list texts) except? NO_NODE:
         """The inside of a JSON string that is none of these."""
+        if self.excludes is not None:
+            return self.rule_by("key", self.without_excludes(excluding(texts), ""))
         self.any_body()
         return self.rule_by("key", self.grammar.add_other_text(self.body_rule, texts))
 
@@ -208,9 +229,9 @@ cdef str spelled(str text):
     return dumps(text, ensure_ascii=False)[1:-1]
 
 
-cdef Text text_of(Grammar grammar, bint flexible, int indent, bint canonical):
+cdef Text text_of(Grammar grammar, bint flexible, int indent, bint canonical, tuple excludes):
     """The one ``Text`` of a grammar and a way of writing, so that all schemas of the grammar share it."""
-    cdef tuple key = ("json text", flexible, indent, canonical)
+    cdef tuple key = ("json text", flexible, indent, canonical, excludes)
     if key not in grammar.shared:
-        grammar.shared[key] = Text.__new__(Text, grammar, flexible, indent, canonical)
+        grammar.shared[key] = Text.__new__(Text, grammar, flexible, indent, canonical, excludes)
     return grammar.shared[key]

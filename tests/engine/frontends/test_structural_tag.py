@@ -10,7 +10,13 @@ from engine.frontends.structural_tag import build_structural_tag
 from engine.frontends.tag_vocabulary import KEPT, KEPT_CHARACTERS, KEPT_MARKS, TagVocabulary
 from engine.ir import Grammar
 from engine.limits import Limits
-from tests.engine.frontends import dispatch_cases, tag_cases, triggered_cases, xml_cases
+from tests.engine.frontends import (
+    dispatch_cases,
+    excludes_cases,
+    tag_cases,
+    triggered_cases,
+    xml_cases,
+)
 from tests.engine.frontends.tag_specs import (
     ANY_TEXT,
     CALLS,
@@ -45,6 +51,7 @@ CASES = (
     *triggered_cases.CASES,
     *dispatch_cases.CASES,
     *xml_cases.CASES,
+    *excludes_cases.CASES,
 )
 
 
@@ -154,6 +161,7 @@ SPEC_ERRORS = [
     (wrap({"type": "any_text", "excludes": [""]}), "/format/excludes/0"),
     (wrap({"type": "any_text", "excludes": ["a", 1]}), "/format/excludes/1"),
     (wrap({"type": "any_text", "excludes": None}), "/format/excludes"),
+    (wrap({**INTEGER, "excludes": ["a", ""]}), "/format/excludes/1"),
     (wrap(token("<|nope|>")), "/format/token"),
     (wrap(token("a")), "/format/token"),
     (wrap(token(-1)), "/format/token"),
@@ -293,7 +301,8 @@ UNSUPPORTED = [
     (wrap({"type": "token_dispatch", "rules": [[97, ANY_TEXT]]}), "/format/rules/0/0", "rules"),
     (wrap({"type": "dispatch", "rules": [["a", ANY_TEXT]], "x": 1}), "/format", "x"),
     (wrap({"type": "any_tokens", "max_chars": 1}), "/format", "max_chars"),
-    (wrap({**J, "excludes": ["a"]}), "/format", "excludes"),
+    (wrap({**J, "style": "cohere_xml", "excludes": ["a"]}), "/format", "excludes"),
+    (wrap({**J, "style": "qwen_xml", "excludes": ["a", " b"]}), "/format", "excludes"),
     (wrap({**const("a"), "flags": 0}), "/format", "flags"),
     (wrap({**some("star", const("a")), "max": 3}), "/format", "max"),
     (wrap({**F_A, "name": "a"}), "/format", "name"),

@@ -3,7 +3,13 @@
 import pytest
 
 import engine
-from tests.engine.frontends import dispatch_cases, tag_cases, triggered_cases, xml_cases
+from tests.engine.frontends import (
+    dispatch_cases,
+    excludes_cases,
+    tag_cases,
+    triggered_cases,
+    xml_cases,
+)
 from tests.engine.frontends.tag_specs import SPECIALS, STOPS, Case, letters
 
 CASES = (
@@ -11,6 +17,7 @@ CASES = (
     *triggered_cases.CASES,
     *dispatch_cases.CASES,
     *xml_cases.CASES,
+    *excludes_cases.CASES,
 )
 TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
 

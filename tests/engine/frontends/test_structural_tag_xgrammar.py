@@ -8,7 +8,13 @@ import json
 
 import pytest
 
-from tests.engine.frontends import dispatch_cases, tag_cases, triggered_cases, xml_cases
+from tests.engine.frontends import (
+    dispatch_cases,
+    excludes_cases,
+    tag_cases,
+    triggered_cases,
+    xml_cases,
+)
 from tests.engine.frontends.tag_specs import EOS, SPECIALS, STOPS, Case, letters
 
 xgrammar = pytest.importorskip("xgrammar", reason="xgrammar is not installed (extra: bench)")
@@ -18,6 +24,7 @@ CASES = (
     *triggered_cases.CASES,
     *dispatch_cases.CASES,
     *xml_cases.CASES,
+    *excludes_cases.CASES,
 )
 
 

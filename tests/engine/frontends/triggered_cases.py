@@ -25,6 +25,7 @@ from .tag_specs import (
     A,
     B,
     Case,
+    any_tokens,
     by_token,
     const,
     either,
@@ -389,6 +390,18 @@ SEPARATED = (
         tag("<r>", separated([F_A], ","), "</r>"),
         ("<r></r>", "<r><f=a>1</f>,<f=a>1</f></r>"),
         ("<r>x</r>", "<r>,</r>"),
+    ),
+    Case(
+        "any tokens up to an empty end",
+        by_token(["<|a|>"], [tag(token("<|a|>"), any_tokens("<|trig|>"), "")]),
+        ("x", ("x", A, "y"), ("x", A, "y", TRIG), ("x", A, "y", TRIG, "z", A), (A, A, "x"), (A, B)),
+        (("x", A, EOS, "y"),),
+    ),
+    Case(
+        "any tokens up to an empty end, alone",
+        tag("<x>", any_tokens("<|a|>"), ""),
+        ("<x>", "<x>abc", ("<x>a", B)),
+        (("<x>", A), ("<x>a", A)),
     ),
     Case(
         "separated up to an empty end",
