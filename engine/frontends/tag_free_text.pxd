@@ -32,6 +32,7 @@ cdef class FreeTextBuilder:
     cdef TagVocabulary vocabulary
     cdef dict ends
     cdef uint32_t end(self, Tag around) except? 0xFFFFFFFF
+    cdef uint32_t node(self, FreeText text, Tag around) except? 0xFFFFFFFF
     cdef uint32_t open(self, FreeText text, Tag around) except? 0xFFFFFFFF
     cdef uint32_t closed(self, FreeText text, Tag around) except? 0xFFFFFFFF
     cdef Surroundings surroundings(self, FreeText text, Tag around)

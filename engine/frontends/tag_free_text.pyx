@@ -3,11 +3,11 @@
 from libc.stdint cimport uint32_t
 
 from ..flat cimport NO_MAXIMUM, ROLE_END, ROLE_TEXT
-from ..ir cimport push_pattern
+from ..ir cimport Grammar, push_pattern
 from ..pool cimport vector
 from ..tokenset cimport TokenSet
 from .tag_formats cimport Tag
-from .tag_vocabulary cimport Surroundings, are_tangled
+from .tag_vocabulary cimport Surroundings, TagVocabulary, are_tangled
 
 cdef object NO_TOKENS = frozenset()
 
@@ -27,6 +27,24 @@ cdef FreeText new_free_text(str pointer, tuple triggers, tuple excludes):
     made.pointer, made.triggers, made.excludes = pointer, triggers, excludes
     made.patterns = []
     return made
+
+
+def build_free_text(
+    Grammar grammar, TagVocabulary vocabulary, arms, *, tuple excludes, bint loop, max_chars=None, max_tokens=None,
+    str pointer
+):
+    """Free text that belongs to no tag; see the interface file."""
+    cdef FreeText text
+    cdef FreeTextBuilder builder = FreeTextBuilder.__new__(FreeTextBuilder, grammar, vocabulary)
+    nodes = {}
+    for mark, node in arms:
+        for pattern in vocabulary.spelling.patterns(mark, pointer):
+            nodes.setdefault(pattern, []).append(node)
+    text = new_free_text(pointer, tuple(dict.fromkeys([mark for mark, _ in arms])), excludes)
+    text.max_chars, text.max_tokens = max_chars, max_tokens
+    for pattern, ways in nodes.items():
+        text.add_arm(pattern, grammar.alt(*ways), loop)
+    return builder.node(text, None)
 
 
 cdef uint32_t bound(count) except? 0:
@@ -51,10 +69,13 @@ cdef class FreeTextBuilder:
 
     cdef uint32_t open(self, FreeText text, Tag around) except? 0xFFFFFFFF:
         """Text that may stop anywhere and holds no end of the tag around it."""
+        return self.grammar.add_capture(text.pointer, ROLE_TEXT, self.node(text, around))
+
+    cdef uint32_t node(self, FreeText text, Tag around) except? 0xFFFFFFFF:
+        """As ``open``, without a mark for the event parser."""
         cdef Surroundings beside = self.surroundings(text, around)
         cdef vector[uint32_t] operands = text.arms
         cdef TokenSet specials = None
-        cdef uint32_t node
         if text.max_chars is None:
             specials = beside.specials
             operands.insert(operands.end(), beside.excluded_operands.begin(), beside.excluded_operands.end())
@@ -62,9 +83,8 @@ cdef class FreeTextBuilder:
             for pattern in beside.excluded:
                 if type(pattern) is bytes:
                     push_pattern(&operands, pattern)
-        node = self.grammar.add_dispatch(
+        return self.grammar.add_dispatch(
             <uint32_t>len(text.patterns), &operands, specials, True, 0, bound(text.max_chars), bound(text.max_tokens))
-        return self.grammar.add_capture(text.pointer, ROLE_TEXT, node)
 
     cdef uint32_t closed(self, FreeText text, Tag around) except? 0xFFFFFFFF:
         """Text up to the end of the tag around it, with that end."""

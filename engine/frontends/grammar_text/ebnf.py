@@ -8,11 +8,13 @@
               parentheses and behind a |
     empty     an alternative may be empty             "" and () are empty
     any       . is any character
-    tokens    <[12]> or <text>, and ! before it for   Token(1, 2), ExcludeToken(1, 2)
+    tokens    <[12]> or <text>, and ! before it for   macros: see there
               any other token
     names     letters, digits, - and _                letters, digits, - _ and ., no digit first
+    behind    nothing                                 name[max_chars=5], (= ...)
 
-Refused   of EBNF the macros that are formats of structural tags, and look-ahead.
+A look-ahead (= ...) behind a rule says nothing: xgrammar's matcher does not enforce it either, but
+takes it for true to make masks ahead of time.
 """
 
 import re
@@ -21,6 +23,7 @@ from typing import NamedTuple
 from ...ir import ANY_CHAR, Grammar, Node
 from ..charset import complement, normalise
 from ..tag_vocabulary import TagVocabulary
+from .macros import Bounds, Macros
 from .rules import Rules
 from .source import Source
 
@@ -32,6 +35,10 @@ DIGITS = frozenset("0123456789")
 SIGNS = re.compile(r'"(?:\\.|[^"\\\n])*"|\[(?:\\.|[^\]\\])*\]|#[^\n]*|(::=)')
 #: blanks and comments, with ends of lines and without
 SPACE, BLANKS = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*"), re.compile(r"(?:[ \t]|#[^\n]*)*")
+
+#: between a rule's name and its ::=
+ATTRIBUTES = re.compile(r'\[((?:[^\]"\n]|"[^"\n]*")*)\](?=[ \t]*::=)')
+ATTRIBUTE = re.compile(r"[ \t]*(max_tokens|max_chars)[ \t]*=[ \t]*([0-9]+)[ \t]*")
 
 
 class Dialect(NamedTuple):
@@ -47,7 +54,7 @@ def _dialect(
     first: frozenset[str], inner: frozenset[str], escapes: dict[str, str], is_gbnf: bool
 ) -> Dialect:
     name = f"[{re.escape(''.join(sorted(first)))}][{re.escape(''.join(sorted(inner)))}]*"
-    head = rf"{name}[ \t]*::="
+    head = rf"{name}[ \t]*::=" if is_gbnf else rf"{name}(?:{ATTRIBUTES.pattern}|[ \t]*::=)"
     return Dialect(first, inner, escapes, is_gbnf, re.compile(name), re.compile(head))
 
 
@@ -66,8 +73,12 @@ EBNF = _dialect(
     False,
 )  # fmt: skip
 #: in a class these may be escaped, too
-IN_CLASS = {"-": "-", "]": "]", "[": "[", "^": "^"}
-MACROS = ("TagDispatch", "TokenTagDispatch", "Regex", "JSONSchema")
+IN_GBNF_CLASS = {"-": "-", "]": "]", "[": "[", "^": "^"}
+IN_CLASS = {**IN_GBNF_CLASS, **{sign: sign for sign in "$.*+(){}|/"}}
+#: of rules, in xgrammar
+KNOWN_ATTRIBUTES = (
+    "max_tokens", "max_chars", "capture", "stop_capture", "lazy", "temperature", "suffix", "stop",
+)  # fmt: skip
 
 
 def parse_ebnf(
@@ -86,23 +97,27 @@ class _Parser:
     ) -> None:
         self.g, self.s, self.dialect, self.vocabulary = grammar, source, dialect, vocabulary
         self.rules = Rules(grammar, source)
+        self.macros = Macros(grammar, source, vocabulary, self.rules)
 
     def parse(self) -> Node:
         self.rules.check_count(self._count_heads())
-        self._space()
+        self.space()
         while self.s.peek():
             at = self.s.at
-            name = self._name()
+            name = self.name()
             if self.s.text[self.s.text.rfind("\n", 0, at) + 1 : at].strip():
                 raise self.s.error("a rule must begin on a line of its own", at)
-            self._space(lines=False)
+            bounds = self._attributes()
+            self.space(lines=False)
             self.s.want("::=")
             self.rules.check_new(name, at)
-            self._space()
-            self.rules.define_alternatives(name, self._alternatives(0), at)
+            self.space()
+            ways = self._alternatives(0) if bounds == Bounds() else self._bounded(bounds, at)
+            self.rules.define_alternatives(name, ways, at)
+            self._look_ahead()
             if self.dialect.is_gbnf and self.s.peek() not in ("", "\n", "\r"):
                 raise self.s.error(f"{self.s.peek()!r} is no element")
-            self._space()
+            self.space()
         return self.rules.finish("root")
 
     def _count_heads(self) -> int:
@@ -113,12 +128,12 @@ class _Parser:
         return found
 
     # -- words ------------------------------------------------------------------------------------
-    def _space(self, *, lines: bool = True) -> None:
+    def space(self, *, lines: bool = True) -> None:
         found = (SPACE if lines else BLANKS).match(self.s.text, self.s.at)
         if found is not None:
             self.s.at = found.end()
 
-    def _name(self) -> str:
+    def name(self) -> str:
         found = self.dialect.name.match(self.s.text, self.s.at)
         if found is None:
             raise self.s.error("the name of a rule must stand here")
@@ -129,21 +144,68 @@ class _Parser:
         """Whether a name and ::= stand here."""
         return self.dialect.head.match(self.s.text, self.s.at) is not None
 
+    # -- rules ------------------------------------------------------------------------------------
+    def _attributes(self) -> Bounds:
+        """What stands in brackets behind a rule's name."""
+        found = None if self.dialect.is_gbnf else ATTRIBUTES.match(self.s.text, self.s.at)
+        if found is None:
+            return Bounds()
+        made: dict[str, int] = {}
+        for part in found[1].split(","):
+            name = part.strip().partition("=")[0].strip()
+            value = ATTRIBUTE.fullmatch(part)
+            if value is None and name in KNOWN_ATTRIBUTES[2:]:
+                raise self.s.refuse(name)
+            if value is None or name in made:
+                raise self.s.error("an attribute is max_tokens=N or max_chars=N, each once")
+            made[name] = self.s.checked_count(value[2])
+        self.s.at = found.end()
+        return Bounds(**made)
+
+    def _bounded(self, bounds: Bounds, at: int) -> list[list[Node]]:
+        """A rule of bounded text, which is a TagDispatch and nothing else."""
+        start = self.s.at
+        if self._name_or_none() == "TagDispatch" and self.s.peek() == "(":
+            node = self.macros.node(self, "TagDispatch", start, bounds)
+            self.space()
+            if not self.s.peek() or self.s.peek(2) == "(=" or self._starts_rule():
+                return [[node]]
+        name = "max_chars" if bounds.max_chars is not None else "max_tokens"
+        raise self.s.refuse(name, at, "of anything but a TagDispatch without tags")
+
+    def _name_or_none(self) -> str | None:
+        return self.name() if self.dialect.name.match(self.s.text, self.s.at) else None
+
+    def _look_ahead(self) -> None:
+        if self.dialect.is_gbnf or not self.s.take("(="):
+            return
+        at = self.s.at - 2
+        self.space()
+        self._alternatives(1)
+        if not self.s.take(")"):
+            raise self.s.error("a ( is never closed", at)
+        self.space()
+        if self.s.peek() and not self._starts_rule():
+            raise self.s.error("a look-ahead must stand at the end of a rule", at)
+
     # -- structure --------------------------------------------------------------------------------
     def _alternatives(self, depth: int) -> list[list[Node]]:
         self.s.check_depth(depth + 1)
         made = [self._sequence(depth)]
         while self.s.take("|"):
-            self._space()
+            self.space()
             made.append(self._sequence(depth))
         return made
 
     def _sequence(self, depth: int) -> list[Node]:
         """Up to a |, a ), or the end of the rule."""
         lines = depth > 0 or not self.dialect.is_gbnf
-        start, parts = self.s.at, []
+        start = self.s.at
+        parts: list[Node] = []
         while self.s.peek() and self.s.peek() not in "|)\r\n":
             if lines and self.s.peek() in self.dialect.first and self._starts_rule():
+                break
+            if depth == 0 and parts and not self.dialect.is_gbnf and self.s.peek(2) == "(=":
                 break
             parts.append(self._repeated(depth, lines))
         if not parts and not self.dialect.is_gbnf:
@@ -154,12 +216,12 @@ class _Parser:
 
     def _repeated(self, depth: int, lines: bool) -> Node:
         node = self._element(depth)
-        self._space(lines=lines)
+        self.space(lines=lines)
         sign = self.s.peek()
         if sign and sign in "*+?{":
             at = self.s.at
             node = self.g.repeat(node, *self._bounds())
-            self._space(lines=lines)
+            self.space(lines=lines)
             if self.s.peek() and self.s.peek() in "*+?{":
                 raise self.s.error("an element can be repeated only once; use parentheses", at)
         return node
@@ -170,14 +232,15 @@ class _Parser:
         if sign != "{":
             return (1 if sign == "+" else 0), (1 if sign == "?" else None)
         at = self.s.at
-        self._space()
+        self.space()
         low = self.s.count()
         high: int | None = low
-        self._space()
+        self.space()
         if self.s.take(","):
-            self._space()
-            high = None if self.s.peek() == "}" else self.s.count()
-            self._space()
+            self.space()
+            is_open = self.s.peek() == "}" or (not self.dialect.is_gbnf and self.s.take("-1"))
+            high = None if is_open else self.s.count()
+            self.space()
         self.s.want("}")
         if high is not None and high < low:
             raise self.s.error("the numbers of a repetition are out of order", at)
@@ -187,7 +250,7 @@ class _Parser:
         c = self.s.peek()
         at = self.s.at
         if c == '"':
-            return self.vocabulary.spelling.node(self.g, self._literal())
+            return self.vocabulary.spelling.node(self.g, self.literal())
         if c == "[":
             return self.g.chars(self._class())
         if c == "(":
@@ -198,9 +261,9 @@ class _Parser:
         if self.dialect.is_gbnf and (c == "<" or self.s.peek(2) == "!<"):
             return self._token()
         if c in self.dialect.first:
-            name = self._name()
-            if not self.dialect.is_gbnf and self.s.peek() == "(":
-                return self._macro(name, at)
+            name = self.name()
+            if not self.dialect.is_gbnf and self.s.peek() == "(" and self.s.peek(2) != "(=":
+                return self.macros.node(self, name, at, Bounds())
             return self.rules.ref(name, at)
         raise self.s.error(f"{c!r} is no element")
 
@@ -208,8 +271,8 @@ class _Parser:
         at = self.s.at
         self.s.at += 1
         if not self.dialect.is_gbnf and self.s.peek() == "=":
-            raise self.s.refuse("look-ahead", at)
-        self._space()
+            raise self.s.error("a look-ahead must stand at the end of a rule", at)
+        self.space()
         if not self.dialect.is_gbnf and self.s.take(")"):
             return self.g.empty()
         node = self.g.alt(*[self.g.seq(*parts) for parts in self._alternatives(depth + 1)])
@@ -218,7 +281,7 @@ class _Parser:
         return node
 
     # -- characters -------------------------------------------------------------------------------
-    def _literal(self) -> str:
+    def literal(self) -> str:
         start = self.s.at
         self.s.at += 1
         made: list[str] = []
@@ -230,7 +293,8 @@ class _Parser:
         start = self.s.at
         self.s.at += 1
         negated = self.s.take("^")
-        escapes = {**self.dialect.escapes, **IN_CLASS}
+        more = IN_GBNF_CLASS if self.dialect.is_gbnf else IN_CLASS
+        escapes = {**self.dialect.escapes, **more}
         ranges: list[tuple[int, int]] = []
         while not self.s.take("]"):
             low = high = ord(self._character(escapes, start, "a class"))
@@ -269,30 +333,12 @@ class _Parser:
                 raise self.s.error(f"there is no special token {text!r}", at)
             token = self.vocabulary.special_tokens[text]
             self.s.at = end + 1
-        return self._tokens([token], other=other)
-
-    def _macro(self, name: str, at: int) -> Node:
-        if name in MACROS:
-            raise self.s.refuse(name, at, "write it as a structural tag")
-        if name not in ("Token", "ExcludeToken"):
-            raise self.s.error(f"there is no macro {name!r}", at)
-        ids: list[int] = []
-        self.s.at += 1
-        self._space()
-        while not ids or self.s.take(","):
-            self._space()
-            ids.append(self._token_id())
-            self._space()
-        self.s.want(")")
-        return self._tokens(ids, other=name == "ExcludeToken")
+        if other:
+            return self.vocabulary.other_tokens(self.g, [token])
+        return self.g.tokens([token])
 
     def _token_id(self) -> int:
         at = self.s.at
         token = self.s.count()
         self.s.check_token(token, self.vocabulary.size, at)
         return token
-
-    def _tokens(self, ids: list[int], *, other: bool) -> Node:
-        if not other:
-            return self.g.tokens(ids)
-        return self.vocabulary.other_tokens(self.g, ids)

@@ -70,9 +70,12 @@ class Source:
             self.at += 1
         if start == self.at:
             raise self.error("a number is missing")
-        digits = self.text[start : self.at].lstrip("0")
+        return self.checked_count(self.text[start : self.at], start)
+
+    def checked_count(self, number: str, at: int | None = None) -> int:
+        digits = number.lstrip("0")
         if len(digits) > len(str(MOST)) or int(digits or "0") > MOST:
-            raise self.error(f"a count must not be above {MOST:,}", start)
+            raise self.error(f"a count must not be above {MOST:,}", at)
         return int(digits or "0")
 
     def escape(self, short: dict[str, str]) -> str:

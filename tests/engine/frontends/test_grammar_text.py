@@ -14,7 +14,7 @@ from engine.ir import Grammar
 from engine.limits import Limits
 from tests.engine.frontends.grammar_cases import CASES, MISTAKES, REFUSED, Case
 from tests.engine.frontends.recognise import accepts, language
-from tests.engine.frontends.tag_specs import EOS, SPECIALS, STOPS, A, B, letters
+from tests.engine.frontends.tag_specs import EOS, SPECIALS, STOPS, TRIG, A, B, letters
 
 TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
 VOCABULARY = TagVocabulary(SPECIALS, STOPS, TOKENS)
@@ -90,6 +90,9 @@ TOKEN_TEXTS = (
     ("ebnf", 'root ::= "x<|a|>"', (("x", A), "x<|a|>"), (("x", B), "x")),
     ("ebnf", f'root ::= Token({A}) Token({A}, {B})', ((A, A), (A, B)), ("<|a|>", (B, A))),
     ("ebnf", f'root ::= ExcludeToken({A}, 97)', ((B,), "b", b"\xc3"), ((A,), "a", (EOS,))),
+    ("ebnf", f'root ::= TokenTagDispatch(({A}, a), ({B}, b), excludes=({TRIG}))\na ::= "1" Token({TRIG})?\nb ::= "2"', ((A, "1x", B, "2"), "x", (A, "1", TRIG, "y")), ((A, "2"), ("x", TRIG), (A, "1", B), (EOS, "x"), (A, "1", TRIG, TRIG))),
+    ("ebnf", f'root ::= TokenTagDispatch(({A}, a), loop_after_dispatch=false) "."\na ::= "1"', ((A, "1."), ("x.", A, "1."), (B, TRIG, ".")), ((A, "1x."), (A, "."))),
+    ("ebnf", 'root ::= TagDispatch(("<|a|>", a), excludes=("<|b|>"))\na ::= "1"', ((A, "1x<|a|>1"), ("x", TRIG)), ((A, "x"), (B,), "<|b|>", "<|a|>")),
     ("gbnf", f'root ::= <[{A}]> <|b|> !<[{A}]> !<|b|>', ((A, B, B, A), (A, B, "xy")), ((A, B, A, A),)),
     ("gbnf", "root ::= . [^a]", ("ab",), ((A, "b"), ("a", A))),
     ("lark", f"start: <|a|> <[{A}-{B},97]> <[^97]>", ((A, B, "b"), (A, "a", B)), ((A, "b", "b"), (A, A, "a"))),
@@ -121,6 +124,22 @@ def test_left_recursion_is_read_back(compiler: engine.Compiler, syntax: str, tex
     events = [*parser.feed_bytes(written), *parser.finish()]
     assert b"".join(event.bytes for event in events) == written
     assert parser.is_whole()
+
+
+#: the event parser follows rules downwards (docs/grammars.md)
+READ_BACK = [
+    case for case in CASES if case.syntax == "ebnf" and case.name != "indirect left recursion"
+]
+
+
+@pytest.mark.parametrize("case", READ_BACK, ids=lambda case: case.name)
+def test_texts_are_read_back(compiler: engine.Compiler, case: Case) -> None:
+    compiled = compiler.compile_grammar(case.text)
+    for text in (*case.yes, *case.ours):
+        parser = compiled.parser()
+        events = [*parser.feed_bytes(text.encode()), *parser.finish()]
+        assert b"".join(event.bytes for event in events) == text.encode()
+        assert parser.is_whole()
 
 
 # -- errors ---------------------------------------------------------------------------------------

@@ -112,9 +112,9 @@ def changed(syntax: str) -> list[str]:
 
 
 def kind(syntax: str, message: str) -> str:
-    """What is wrong, without its place, names and numbers; of a pattern in Lark just that."""
+    """What is wrong, without its place, names and numbers; of a pattern in a grammar just that."""
     words = re.sub(r"^line \d+, column \d+: ", "", message)
-    if syntax == "lark" and words.startswith("pattern, "):
+    if syntax != "regex" and words.startswith("pattern, "):
         return "pattern, position"
     return re.sub(r"(?<!\w)'[^']*'|%\w+|[\d,]{4,}", "", words)
 

@@ -1,0 +1,310 @@
+"""The macros of xgrammar's EBNF: what stands behind a name that a ( touches.
+
+    Token(1, 2), ExcludeToken(1, 2)               one of these tokens, another one
+    TagDispatch(("<f>", rule), ..., loop_after_dispatch=true, excludes=("a", ...))
+    TokenTagDispatch((7, rule), ..., loop_after_dispatch=true, excludes=(8, ...))
+    Regex("pattern", json_string=false, flags="is")
+    Substring("chunk", ...)                        chunks that follow each other there, or none
+
+Source   xgrammar 0.2.8, grammar_parser.cc. A dispatch is what structural tags call so; a substring
+         is an automaton of its chunks' suffixes (A. Blumer et al., TCS 40, 1985).
+Refused  by name: tokens that are no special tokens as triggers, flags that can't be enforced.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from ...errors import SpecError
+from ...ir import Grammar, Node
+from ..char_automaton import Bound, CharAutomaton, intersection
+from ..char_subsets import from_tree
+from ..json_excludes import RAW
+from ..regex import build_regex
+from ..regex_syntax import parse
+from ..tag_formats import Mark
+from ..tag_free_text import build_free_text
+from ..tag_vocabulary import TagVocabulary
+from .folding import in_any_case, with_dots
+from .rules import Rules
+from .source import Source
+
+#: what each takes, for messages
+USAGE = {
+    "Token": "one token id or more",
+    "ExcludeToken": "one token id or more",
+    "TagDispatch": 'pairs ("text", rule), loop_after_dispatch and excludes',
+    "TokenTagDispatch": "pairs (token id, rule), loop_after_dispatch and excludes",
+    "Regex": "a pattern, json_string and flags",
+    "Substring": "texts",
+}
+
+
+class Name(NamedTuple):
+    """A rule's name as an argument, and where it stands."""
+
+    text: str
+    at: int
+
+
+class Number(NamedTuple):
+    number: int
+    at: int
+
+
+#: how xgrammar prints the flag i
+FOLDED = "(?i)"
+#: bool, str, Name, Number, or a tuple of values
+Value = Any
+
+
+class Words(Protocol):
+    """What is read of a text, by the parser of rules."""
+
+    s: Source
+
+    def space(self) -> None: ...
+    def literal(self) -> str: ...
+    def name(self) -> str: ...
+
+
+class Bounds(NamedTuple):
+    """Attributes of a rule; None: no bound."""
+
+    max_chars: int | None = None
+    max_tokens: int | None = None
+
+
+class Call:
+    """The arguments of one macro."""
+
+    def __init__(self, words: Words, name: str, at: int) -> None:
+        self.s, self.name, self.at = words.s, name, at
+        self.values: list[Value] = []
+        self.named: dict[str, Value] = {}
+        self._words = words
+        words.s.want("(")
+        words.space()
+        while words.s.peek() != ")":
+            self._argument()
+            words.space()
+            if not words.s.take(","):
+                break
+            words.space()
+            if words.s.peek() == ")":
+                raise words.s.error("an argument is missing")
+        words.s.want(")")
+
+    def _argument(self) -> None:
+        value = self._value(1)
+        self._words.space()
+        if isinstance(value, Name) and self.s.take("="):
+            self._words.space()
+            self.named[value.text] = self._value(1)
+        else:
+            self.values.append(value)
+
+    def _value(self, depth: int) -> Value:
+        self.s.check_depth(depth)
+        c, at = self.s.peek(), self.s.at
+        if c == '"':
+            return self._words.literal()
+        if c.isascii() and c.isdigit():
+            return Number(self.s.count(), at)
+        if c == "(":
+            return self._tuple(depth)
+        try:
+            word = self._words.name()
+        except SpecError:
+            raise self.s.error("an argument is missing") from None
+        return word == "true" if word in ("true", "false") else Name(word, at)
+
+    def _tuple(self, depth: int) -> Value:
+        self.s.at += 1
+        made: list[Value] = []
+        self._words.space()
+        while not self.s.take(")"):
+            made.append(self._value(depth + 1))
+            self._words.space()
+            if not self.s.take(",") and self.s.peek() != ")":
+                raise self.s.error("')' is missing")
+            self._words.space()
+        return tuple(made)
+
+    # -- what is asked of them --------------------------------------------------------------------
+    def misuse(self) -> SpecError:
+        return self.s.error(f"{self.name} takes {USAGE[self.name]}", self.at)
+
+    def take(self, name: str, kind: type, default: Value) -> Value:
+        value = self.named.pop(name, default)
+        if type(value) is not kind:
+            raise self.misuse()
+        return value
+
+    def texts(self, values: Value) -> tuple[str, ...]:
+        if not all(isinstance(value, str) for value in values):
+            raise self.misuse()
+        return tuple(values)
+
+    def finish(self) -> None:
+        if self.named:
+            raise self.misuse()
+
+
+class Macros:
+    """Emits macros into one grammar."""
+
+    def __init__(
+        self, grammar: Grammar, source: Source, vocabulary: TagVocabulary, rules: Rules
+    ) -> None:
+        self.g, self.s, self.vocabulary, self.rules = grammar, source, vocabulary, rules
+        self._emit: dict[str, Callable[[Call, Bounds], Node]] = {
+            "Token": self._tokens,
+            "ExcludeToken": self._tokens,
+            "TagDispatch": self._tag_dispatch,
+            "TokenTagDispatch": self._token_dispatch,
+            "Regex": self._regex,
+            "Substring": self._substring,
+        }
+
+    def node(self, words: Words, name: str, at: int, bounds: Bounds) -> Node:
+        """A macro whose name was read."""
+        if name == "JSONSchema":
+            raise self.s.refuse(name, at, "write it as a structural tag")
+        if name not in self._emit:
+            raise self.s.error(f"there is no macro {name!r}", at)
+        call = Call(words, name, at)
+        node = self._emit[name](call, bounds)
+        call.finish()
+        return node
+
+    # -- tokens -----------------------------------------------------------------------------------
+    def _token_id(self, call: Call, value: Value) -> int:
+        if not isinstance(value, Number):
+            raise call.misuse()
+        self.s.check_token(value.number, self.vocabulary.size, value.at)
+        return value.number
+
+    def _special(self, call: Call, value: Value) -> int:
+        token = self._token_id(call, value)
+        if token not in self.vocabulary.special_ids:
+            raise self.s.refuse(call.name, call.at, f"token {token} is not a special token")
+        return token
+
+    def _tokens(self, call: Call, _: Bounds) -> Node:
+        ids = [self._token_id(call, value) for value in call.values]
+        if not ids:
+            raise call.misuse()
+        if call.name == "Token":
+            return self.g.tokens(ids)
+        return self.vocabulary.other_tokens(self.g, ids)
+
+    # -- free text --------------------------------------------------------------------------------
+    def _tag_dispatch(self, call: Call, bounds: Bounds) -> Node:
+        def mark(value: Value) -> str:
+            if not isinstance(value, str) or not value:
+                raise call.misuse()
+            return value
+
+        return self._dispatch(call, mark, bounds)
+
+    def _token_dispatch(self, call: Call, bounds: Bounds) -> Node:
+        return self._dispatch(call, lambda value: self._special(call, value), bounds)
+
+    def _dispatch(self, call: Call, mark: Callable[[Value], Mark], bounds: Bounds) -> Node:
+        arms: list[tuple[Mark, Node]] = []
+        for pair in call.values:
+            if type(pair) is not tuple or len(pair) != 2 or not isinstance(pair[1], Name):
+                raise call.misuse()
+            arms.append((mark(pair[0]), self.rules.ref(pair[1].text, pair[1].at)))
+        excludes = tuple(dict.fromkeys(mark(v) for v in call.take("excludes", tuple, ())))
+        loop = call.take("loop_after_dispatch", bool, True)
+        if arms and bounds != Bounds():
+            name = "max_chars" if bounds.max_chars is not None else "max_tokens"
+            raise self.s.refuse(name, call.at, "of text with tags in it")
+        return build_free_text(
+            self.g, self.vocabulary, arms, excludes=excludes, loop=loop, max_chars=bounds.max_chars,
+            max_tokens=bounds.max_tokens, pointer=self.s.pointer,
+        )  # fmt: skip
+
+    # -- patterns ---------------------------------------------------------------------------------
+    def _regex(self, call: Call, _: Bounds) -> Node:
+        if len(call.values) != 1:
+            raise call.misuse()
+        (pattern,) = call.texts(call.values)
+        # without flags, xgrammar's dot is any character
+        flags = call.take("flags", str, "s")
+        if not set(flags) <= set("isu"):
+            raise self.s.refuse(f"the flags {flags!r}", call.at)
+        if pattern.startswith(FOLDED):
+            pattern, flags = pattern.removeprefix(FOLDED), flags + "i"
+        inside_json = call.take("json_string", bool, False)
+        try:
+            return self._pattern(call, pattern, flags, inside_json)
+        except SpecError as error:
+            raise self.s.within(error, call.at) from None
+
+    def _pattern(self, call: Call, pattern: str, flags: str, inside_json: bool) -> Node:
+        pointer, limits = self.s.pointer, self.s.limits
+        parse(pattern, pointer=pointer, limits=limits, looks=False)
+        if "i" in flags:
+            folded = in_any_case(pattern)
+            if folded is None:
+                raise self.s.refuse("the flag i", call.at, "with what is not plain ASCII")
+            pattern = folded
+        pattern = with_dots(pattern, all_characters="s" in flags)
+        if not inside_json:
+            return build_regex(self.g, pattern, pointer=pointer, looks=False)
+        # as it is written, without any escape
+        bound = Bound(limits.pattern_states, pointer, self.g.budget)
+        tree = parse(pattern, pointer=pointer, limits=limits, looks=False)
+        found = intersection(from_tree(tree, bound, search=False), RAW_TEXT, bound)
+        return found.to_node(self.g, inside_json=False)
+
+    # -- substrings -------------------------------------------------------------------------------
+    def _substring(self, call: Call, _: Bounds) -> Node:
+        chunks = [chunk for chunk in call.texts(call.values) if chunk]
+        if not chunks:
+            return self.g.empty()
+        states = suffix_automaton(chunks)
+        edges = [
+            (state, self.g.bytes(chunk.encode()), target)
+            for state, moves in enumerate(states)
+            for chunk, target in moves.items()
+        ]
+        return self.g.graph(len(states), edges, range(len(states)))
+
+
+#: what stands inside a JSON string without escapes
+RAW_TEXT = CharAutomaton([[(RAW, 0)]], [0])
+
+
+def suffix_automaton(chunks: list[str]) -> list[dict[str, int]]:
+    """The chunks that follow each other somewhere: by state the moves over chunks. All states are
+    final; there are fewer than two for each chunk.
+    """
+    moves: list[dict[str, int]] = [{}]
+    links, lengths = [-1], [0]
+    last = 0
+    for chunk in chunks:
+        new = len(moves)
+        moves.append({})
+        links.append(0)
+        lengths.append(lengths[last] + 1)
+        at = last
+        while at >= 0 and chunk not in moves[at]:
+            moves[at][chunk] = new
+            at = links[at]
+        if at >= 0:
+            target = moves[at][chunk]
+            if lengths[target] > lengths[at] + 1:
+                moves.append(dict(moves[target]))
+                links.append(links[target])
+                lengths.append(lengths[at] + 1)
+                links[target] = copy = len(moves) - 1
+                while at >= 0 and moves[at].get(chunk) == target:
+                    moves[at][chunk] = copy
+                    at = links[at]
+                target = copy
+            links[new] = target
+        last = new
+    return moves
