@@ -385,11 +385,17 @@ class XmlBuilder:
 
     # -- schemas ----------------------------------------------------------------------------------
     def _followed(self, schema: Any, place: str) -> tuple[Any, str]:
-        """What a reference to a definition of the whole schema leads to."""
+        """What a reference to a definition of the whole schema leads to, or an allOf of one schema."""
         for _ in range(FOLLOWED):
             if not isinstance(schema, dict | bool):
                 raise SpecError("must be a JSON Schema, an object or a boolean", place)
-            if isinstance(schema, bool) or "$ref" not in schema:
+            if isinstance(schema, bool):
+                return schema, place
+            if _is_one(schema.get("allOf")):
+                self._check_keywords(schema, {"allOf"}, place)
+                schema, place = schema["allOf"][0], f"{place}/allOf/0"
+                continue
+            if "$ref" not in schema:
                 return schema, place
             self._check_keywords(schema, {"$ref"}, place)
             steps = str(schema["$ref"]).split("/")
@@ -407,6 +413,10 @@ class XmlBuilder:
             if keyword not in known and keyword not in ANNOTATIONS:
                 message = f"{keyword!r} can't be enforced here in an XML style"
                 raise UnsupportedSchema(f"{place}", keyword, message)
+
+
+def _is_one(schemas: Any) -> bool:
+    return isinstance(schemas, list) and len(schemas) == 1
 
 
 def _without(text: str, bound: Bound) -> CharAutomaton:

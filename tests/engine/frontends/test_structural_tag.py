@@ -323,6 +323,16 @@ UNSUPPORTED = [
         "minProperties",
     ),
     (wrap(xml({"minProperties": 1})), "/format/json_schema", "minProperties"),
+    (wrap(xml({"maxProperties": 1})), "/format/json_schema", "maxProperties"),
+    (wrap(xml({"propertyNames": {}})), "/format/json_schema", "propertyNames"),
+    (wrap(xml({"patternProperties": {}})), "/format/json_schema", "patternProperties"),
+    (wrap(xml({"allOf": [{}, {}]})), "/format/json_schema", "allOf"),
+    (wrap(xml({"allOf": [{}], "properties": {}})), "/format/json_schema", "properties"),
+    (
+        wrap(xml({"properties": {"a": {"patternProperties": {}}}}, "cohere_xml")),
+        "/format/json_schema/properties/a",
+        "patternProperties",
+    ),
     (wrap(xml({"properties": {"a": {"not": {}}}})), "/format/json_schema/properties/a", "not"),
     (
         wrap(xml({"properties": {"a": {"const": "x</parameter>"}}})),

@@ -97,6 +97,7 @@ QWEN = (
         reason=OPEN_OBJECT,
     ),
     Case("qwen, required and not listed", styled("qwen_xml", {"type": "object", "required": ["z"], "additionalProperties": INTEGER}), (f"{P}z>1{END}",), (f"{P}z>x{END}",), theirs=(f"{P}y>1{END}",), reason=ORDER_OF_REST),
+    Case("qwen, all of one", styled("qwen_xml", {"allOf": [closed({"e": {"allOf": [{"$ref": "#/$defs/t"}], "description": "as pydantic writes it"}})], "$defs": {"t": {"allOf": [{"type": "string", "maxLength": 2}]}}}), (f"{P}e>ab{END}", f"{P}e>{END}"), (f"{P}e>abc{END}", ""), reason=RAW_SPACE, theirs=(f"{P}e>\nab\n{END}",)),
     Case("qwen, odd keys", styled("qwen_xml", closed({'a"&<b>': BOOLEAN})), (f'{P}a"&<b>>true{END}',), (f"{P}a>true{END}",)),
     Case("qwen in a tag", tag("<f>", styled("qwen_xml", NAME_AGE), "</f>"), (f"<f>\n{P}name>Bob{END}\n</f>", f"<f>{P}name></f>{END}</f>"), ("<f></f>", f"<f>{P}name>Bob{END}")),
     Case("qwen twice", seq(styled("qwen_xml", closed({"a": STRING})), const(";"), styled("qwen_xml", closed({"b": STRING}))), (f"{P}a>;{END};{P}b>{END}",), (f"{P}a>{END}{P}b>{END}",)),
