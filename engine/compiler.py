@@ -149,6 +149,8 @@ class Compiler:
         *,
         any_order: bool = False,
         whitespace: str = "flexible",
+        indent: int | str | None = None,
+        separators: Sequence[str] | None = None,
         unknown_formats: str = "annotate",
         spelling: str = "any",
         budget: WorkBudget | None = None,
@@ -164,11 +166,15 @@ class Compiler:
                 pointer="",
                 any_order=any_order,
                 whitespace=whitespace,
+                indent=indent,
+                separators=separators,
                 unknown_formats=unknown_formats,
                 spelling=spelling,
             )
 
         kind = f"json_schema {any_order} {whitespace} {unknown_formats} {spelling}"
+        if indent is not None or separators is not None:
+            kind += f" {indent!r} {separators!r}"
         return self._compile(kind, self.parse(schema), build, budget)
 
     def compile_regex(self, pattern: str, *, budget: WorkBudget | None = None) -> Compiled:

@@ -14,4 +14,6 @@ class JsonSchema(Format):
     style: str
     any_order: bool
     whitespace: str
-    indent: int
+    most_blanks: int
+    indent: int | str | None
+    separators: list[str] | None

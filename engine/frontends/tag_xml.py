@@ -205,8 +205,8 @@ class XmlBuilder:
             return self.g.empty()
         if self._gap < 0:
             g = self.g
-            indent = g.repeat(g.chars(((9, 9), (32, 32))), 0, self.made.indent)
-            node = g.alt(g.empty(), g.bytes(b" "), g.seq(g.bytes(b"\n"), indent))
+            blanks = g.repeat(g.chars(((9, 9), (32, 32))), 0, self.made.most_blanks)
+            node = g.alt(g.empty(), g.bytes(b" "), g.seq(g.bytes(b"\n"), blanks))
             self._gap = g.ref(g.rule("white space between elements", node))
         return self._gap
 
@@ -299,8 +299,9 @@ class XmlBuilder:
                 schema = {**schema, word: self.root[word]}
         return self.build_schema(
             self.g, schema, pointer=place, extra_keys=self.made.extra_keys,
-            any_order=self.made.any_order, whitespace=self.made.whitespace, indent=self.made.indent,
-            spelling=self.made.spelling,
+            any_order=self.made.any_order, whitespace=self.made.whitespace,
+            most_blanks=self.made.most_blanks, indent=self.made.indent,
+            separators=self.made.separators, spelling=self.made.spelling,
         )  # fmt: skip
 
     def _container(self, schema: dict[str, Any], kind: str, place: str) -> Node:

@@ -250,7 +250,7 @@ cdef class Items:
             n = state[0]
             if n >= arrays.minimum and self.is_enough(state):
                 if n:
-                    graph.add(state, self.places.text.space(), None)
+                    graph.add(state, self.places.text.closing(), None)
                     graph.finals.add(None)
                 else:
                     graph.finals.add(state)
@@ -289,8 +289,7 @@ cdef class Items:
                         break
                     after[k] = each.minimum
             else:
-                if n:
-                    node = self.places.text.after_comma(node)
+                node = self.places.text.after_comma(node) if n else self.places.text.first(node)
                 graph.add(state, node, (min(n + 1, cap), tuple(after), state[2] | used))
         return 0
 

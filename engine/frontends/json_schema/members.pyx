@@ -324,7 +324,7 @@ cdef class Counting:
         cdef bint is_found = state[2] == (1 << len(self.objects.some)) - 1
         if self.has_all(state) and state[1] >= min(self.objects.minimum, self.cap) and is_found:
             if state[1]:
-                graph.add(state, self.places.text.space(), None)
+                graph.add(state, self.places.text.closing(), None)
                 graph.finals.add(None)
             else:
                 graph.finals.add(state)
@@ -367,8 +367,8 @@ cdef class Counting:
         return 0
 
     cdef int add_member(self, Graph graph, tuple state, uint32_t node, after, bits) except -1:
-        if state[1]:
-            node = self.places.text.after_comma(node)
+        cdef Text text = self.places.text
+        node = text.after_comma(node) if state[1] else text.first(node)
         return graph.add(state, node, (after, min(state[1] + 1, self.cap), state[2] | bits, state[3]))
 
 
