@@ -25,6 +25,7 @@ from ...ir cimport Grammar
 from ...pool cimport vector
 
 from ...errors import SpecError
+from .guidance import WORD, is_compact
 
 # Strings of one place whose patterns are determinised together. States multiply: five formats took 390 ms.
 cdef Py_ssize_t STRINGS_TOGETHER = 2
@@ -53,6 +54,8 @@ def build_json_schema(
     if spelling not in ("any", "canonical"):
         raise ValueError(f"spelling must be 'any' or 'canonical', not {spelling!r}")
     schema = check_document(schema, grammar.limits, pointer)
+    if isinstance(schema, dict) and WORD in schema and is_compact(schema[WORD], pointer):
+        whitespace = "compact"
     builder = Builder.__new__(Builder)
     builder.reader = new_reader(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")

@@ -73,6 +73,8 @@ def test_white_space_stands_between_tokens_only(
 ) -> None:
     assert accepts(schema_language(schema), text) == flexible
     assert accepts(schema_language(schema, whitespace="compact"), text) == compact
+    options = {"x-guidance": {"whitespace_flexible": False}}
+    assert accepts(schema_language({**schema, **options}), text) == compact
 
 
 @pytest.mark.parametrize(
