@@ -137,6 +137,11 @@ class Emission:
             raise LimitExceeded("pattern_chars", limit, len(tree.parts), self.s.pointer)
         return tree
 
+    def check_states(self, states: int) -> None:
+        limit = self.g.limits.pattern_states
+        if states > limit:
+            raise LimitExceeded("pattern_states", limit, states, self.s.pointer)
+
     def bound(self) -> Bound:
         return Bound(self.g.limits.pattern_states, self.s.pointer, self.g.budget)
 

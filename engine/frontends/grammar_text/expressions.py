@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Protocol
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
@@ -54,7 +55,7 @@ class Expressions:
     """Reads at the source's place.
 
     Args:
-        library: what names stand for that are written out where they are met, by name.
+        library: the terminal that a name stands for, where names are written out.
         nested: reads a grammar up to its }, given how deep it stands.
         depth: how deep the grammar itself stands.
     """
@@ -67,10 +68,11 @@ class Expressions:
         *,
         build_schema: BuildSchema | None,
         nested: Callable[[int], Callable[[], Node]],
+        library: Callable[[str], Choice | None] | None = None,
         depth: int = 0,
     ) -> None:
         self.g, self.s, self.vocabulary = grammar, source, vocabulary
-        self.library: dict[str, Choice] = {}
+        self._library = library
         self._build_schema, self._nested, self._depth = build_schema, nested, depth
         self._parameters = ParameterReader(source, lambda: self.blanks())
 
@@ -212,8 +214,9 @@ class Expressions:
         if not c or not _NAME.match(c):
             raise self.s.error(f"{c!r} is no element")
         name = self.name("a name")
-        if name in self.library:
-            return self.library[name]
+        written_out = self._library(name) if self._library is not None else None
+        if written_out is not None:
+            return written_out
         if not self.s.take("::"):
             return Name(name, at)
         if is_terminal(name):
@@ -333,7 +336,7 @@ class Expressions:
                     raise UnsupportedSchema(error.pointer, error.keyword, message) from None
                 raise SpecError(message, error.pointer) from None
 
-        return Special(make, "%json", at)
+        return Special(cache(make), "%json", at)
 
     def _substring(self, at: int) -> Part:
         value = self.json_value(at)

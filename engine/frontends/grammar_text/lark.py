@@ -16,6 +16,7 @@ Not here   expressions (expressions, parts), what is made of names (emission), a
 """
 
 from collections.abc import Callable
+from functools import cache
 
 from ...ir import Grammar, Node
 from ..tag_vocabulary import TagVocabulary
@@ -52,12 +53,27 @@ class _Reader:
             grammar, source, vocabulary, build_schema,
         )  # fmt: skip
         self.made = Emission(grammar, source, vocabulary)
-        self.expressions = Expressions(
-            grammar, source, vocabulary, build_schema=build_schema, nested=self._nested, depth=depth
-        )
+        self.expressions = self._expressions_of(source, depth=depth)
         self._blanks, self._name = self.expressions.blanks, self.expressions.name
-        self._define: Callable[[Definition], None] = self.made.define
         self._library: dict[str, Choice] = {}
+        self._lines: dict[str, str] = {}
+
+    def _expressions_of(
+        self,
+        source: Source,
+        *,
+        depth: int = 0,
+        library: Callable[[str], Choice | None] | None = None,
+    ) -> Expressions:
+        return Expressions(
+            self.g,
+            source,
+            self._vocabulary,
+            build_schema=self._build_schema,
+            nested=self._nested,
+            library=library,
+            depth=depth,
+        )
 
     def read(self, *, is_nested: bool = False) -> None:
         """Up to the end of the text or, behind it, the } of a nested grammar."""
@@ -79,7 +95,7 @@ class _Reader:
         reader.read(is_nested=True)
         if not self.s.take("}"):
             raise self.s.error("a { is never closed", at)
-        return reader.made.finish
+        return cache(reader.made.finish)
 
     # -- statements -------------------------------------------------------------------------------
     def _statement(self) -> None:
@@ -116,7 +132,7 @@ class _Reader:
         self._blanks()
         self.s.want(":")
         body = self.expressions.choice()
-        self._define(Definition(name, body, at, attributes, has_parameter))
+        self.made.define(Definition(name, body, at, attributes, has_parameter))
 
     def _attributes(self) -> Attributes | None:
         """Behind the [; None if they say nothing of the language."""
@@ -189,15 +205,18 @@ class _Reader:
         return name, self._name("a new name")
 
     def _import_one(self, name: str, new: str, at: int) -> None:
-        if not self._library:
-            library = Source(COMMON, self.s.limits, self.s.pointer)
-            reader = _Reader(self.g, library, self._vocabulary, None)
-            # a terminal stands before those that hold it, where it is written out
-            reader.expressions.library = self._library
-            reader._define = lambda each: self._library.update({each.name: each.body})
-            reader.read()
-        if name not in self._library or name.startswith("_"):
+        found = None if name.startswith("_") else self._common(name)
+        if found is None:
             raise self.s.refuse(f"%import common.{name}", at, "there is no such terminal here")
         if not is_terminal(new):
             raise self.s.error("a terminal's new name must be in upper case", at)
-        self._define(Definition(new, self._library[name], at))
+        self.made.define(Definition(new, found, at))
+
+    def _common(self, name: str) -> Choice | None:
+        """A terminal of the library, with those that it holds written out."""
+        if not self._lines:
+            self._lines = dict(line.split(": ", 1) for line in COMMON.strip().splitlines())
+        if name in self._lines and name not in self._library:
+            source = Source(self._lines[name], self.s.limits, self.s.pointer)
+            self._library[name] = self._expressions_of(source, library=self._common).choice()
+        return self._library.get(name)

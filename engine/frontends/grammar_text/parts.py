@@ -78,10 +78,12 @@ class Substring(NamedTuple):
     edges: list[tuple[int, str, int]]
 
     def node(self, made: Emission, scope: Scope) -> Node:
-        edges = [(source, made.g.bytes(chunk.encode()), to) for source, chunk, to in self.edges]
+        nodes = {chunk: made.g.bytes(chunk.encode()) for chunk in {edge[1] for edge in self.edges}}
+        edges = [(source, nodes[chunk], to) for source, chunk, to in self.edges]
         return made.leaf(made.g.graph(self.states, edges, range(self.states)), scope)
 
     def tree(self, made: Emission) -> Tree:
+        made.check_states(sum(len(chunk) for _, chunk, _ in self.edges))
         ways: list[list[tuple[tuple[tuple[int, int], ...], int]]] = [[] for _ in range(self.states)]
         for source, chunk, to in self.edges:
             for c in chunk[:-1]:
@@ -110,6 +112,7 @@ class Row(NamedTuple):
     parts: list[Part]
 
     def nodes(self, made: Emission, scope: Scope) -> list[Node]:
+        made.g.budget.spend(len(self.parts))
         return [part.node(made, scope) for part in self.parts]
 
     def node(self, made: Emission, scope: Scope) -> Node:
@@ -158,6 +161,7 @@ class Choice(NamedTuple):
 
     def all_nodes(self, made: Emission, scope: Scope) -> list[list[Node]]:
         """The alternatives whose conditions hold, each as its parts."""
+        made.g.budget.spend(len(self.ways))
         return [way.nodes(made, scope) for way in self.ways if way.holds(made, scope)]
 
     def tree(self, made: Emission) -> Tree:
@@ -185,4 +189,7 @@ class Not(NamedTuple):
         return made.leaf(emit(made.g, self.tree(made), False), scope)
 
     def tree(self, made: Emission) -> Tree:
-        return accepted(without(made.automaton(self.body.tree(made))).trimmed())
+        found = made.automaton(self.body.tree(made))
+        # a state is taken apart and put together in about five microseconds
+        made.g.budget.spend(5 * found.size)
+        return accepted(without(found).trimmed())

@@ -153,6 +153,7 @@ LARK = (
     Case("lark", "conditions", CONDITIONS, ("1a", "3b", "3a", "4cd", "0f"), ("1b", "4a", "3c", "0d", "1f")),
     Case("lark", "parameters that count down", 'start: a::3 "!"\na::_: "x" a::decr(_) %if gt(_, 0x0) | "" %if is_zeros(_)', ("xxx!",), ("xx!", "xxxx!")),
     Case("lark", "a grammar within", 'start: a %lark {\n start: "b" c\n c: "c"\n%ignore "."\n} a\na: "a"', ("abca", "ab.ca"), ("abc", "abc.a."), ("a.bca",), IGNORED),
+    Case("lark", "a grammar and a schema in a rule that is made twice", 'start: a::1 a::2\na::_: "a" %lark {\nstart: "b"\n} %json {"const": 1} %if ge(_, 1)', ("ab1ab1",), ("ab1", "ab1ab")),
     Case("lark", "shapes of trees", 'start: ?a -> one\n  | !b -> two\n?a: "x"\n!b: "y"'.replace("?a ->", "a ->").replace("!b ->", "b ->"), ("x", "y"), ("",)),
     Case("lark", "left recursion", 'start: start "+" N | N\nN: /[0-9]/', ("1", "1+2+3"), ("1+", "+1", "12")),
     Case("lark", "nested recursion", 'start: "(" start ")" | "x"', ("x", "((x))"), ("(x",)),
