@@ -1,5 +1,7 @@
 """Patterns are read as ECMA-262 says; what has no meaning or can't be enforced is refused by place and name."""
 
+import random
+import re
 import sys
 import unicodedata
 
@@ -285,3 +287,38 @@ def test_letters_fold_as_unicode_says() -> None:
     if unicodedata.unidata_version == "14.0.0":
         assert differ == []
     assert len(differ) < 200
+
+
+LETTERS = "aAbBkK\u212asSſéÉσςΣ-_1\n"
+
+
+def random_pattern(rng: random.Random, depth: int = 0) -> str:
+    made = ""
+    for _ in range(rng.randint(1, 3)):
+        kind = rng.randrange(6 if depth < 2 else 4)
+        if kind < 2:
+            made += rng.choice([*LETTERS[:-4], "."])
+        elif kind < 4:
+            chosen = "".join(rng.choice([*LETTERS[:-4], "a-k", "é-σ", "\\d"]) for _ in range(2))
+            made += f"[{rng.choice(['', '^'])}{chosen}]"
+        else:
+            flags = rng.choice(["?:", "?i:", "?-i:", "?s:", "?is:", "?s-i:", "?i-s:"])
+            ways = "|".join(random_pattern(rng, depth + 1) for _ in range(rng.randint(1, 2)))
+            made += f"({flags}{ways})"
+        made += rng.choice(["", "", "", "?", "{1,2}"])
+    return made
+
+
+def test_flags_mean_what_python_says() -> None:
+    """Where the two agree: not of line ends but \\n, and not of \\w."""
+    rng = random.Random(11)
+    wrong = []
+    for _ in range(400):
+        pattern = rng.choice(["", "(?i)", "(?is)", "(?s)"]) + random_pattern(rng)
+        found = language(lambda g, pattern=pattern: build_regex(g, pattern))
+        python = re.compile(pattern)
+        for _ in range(40):
+            text = "".join(rng.choice(LETTERS) for _ in range(rng.randint(0, 4)))
+            if accepts(found, text) != bool(python.fullmatch(text)):
+                wrong.append((pattern, text))
+    assert wrong == []
