@@ -43,6 +43,16 @@ def intersection(a: CharAutomaton, b: CharAutomaton, bound: Bound) -> CharAutoma
 def without(automaton: CharAutomaton) -> CharAutomaton:
     """Every text that the automaton does not accept (its complement)."""
 
+def shortest(automaton: CharAutomaton) -> CharAutomaton:
+    """The accepted texts that do not begin with another one."""
+
+def before(automaton: CharAutomaton, ends: CharAutomaton, bound: Bound) -> CharAutomaton:
+    """The texts that one of the ``ends`` makes an accepted one.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+
 def words(texts: Iterable[str]) -> CharAutomaton:
     """Exactly these texts: their trie."""
 

@@ -12,7 +12,7 @@ from ..wordtable cimport WordTableC, table_clear, table_number, table_size
 
 from ..errors import LimitExceeded
 from ..ir import ANY_CHAR
-from .charset import complement, normalise
+from .charset import complement, intersect, normalise
 from .making import COSTLY_STATES, UNDER_WAY, tell_costly
 
 cdef uint64_t LOOKS = 64    # of it count as one state
@@ -371,6 +371,39 @@ def without(CharAutomaton automaton):
             out.append((rest, sink))
     edges.append([(ANY_CHAR, sink)])
     return CharAutomaton(edges, set(range(sink + 1)) - automaton.finals)
+
+
+def shortest(CharAutomaton automaton):
+    finals = automaton.finals
+    return CharAutomaton(
+        [[] if s in finals else out for s, out in enumerate(automaton.edges)], finals).trimmed()
+
+
+def before(CharAutomaton automaton, CharAutomaton ends, Bound bound):
+    cdef dict sources = {}      # pairs of states from which a character leads to a pair
+    cdef list left = automaton.edges, right = ends.edges, todo = [(s, 0) for s in range(len(left))]
+    if not right:
+        return CharAutomaton([], ())
+    known = set(todo)
+    for pair in todo:
+        for ranges, target in left[pair[0]]:
+            for others, other in right[pair[1]]:
+                bound.look(len(ranges) + len(others))
+                if intersect(ranges, others):
+                    sources.setdefault((target, other), []).append(pair)
+                    if (target, other) not in known:
+                        bound.check(len(known))
+                        known.add((target, other))
+                        todo.append((target, other))
+    last, ends_last = automaton.finals, ends.finals
+    found = {pair for pair in known if pair[0] in last and pair[1] in ends_last}
+    todo = list(found)
+    for pair in todo:
+        for source in sources.get(pair, ()):
+            if source not in found:
+                found.add(source)
+                todo.append(source)
+    return CharAutomaton(left, [s for s in range(len(left)) if (s, 0) in found]).trimmed()
 
 
 def words(texts):

@@ -52,6 +52,7 @@ cdef class Thompson:
     cdef void empty(self, uint32_t s, uint32_t sign, uint32_t t)
     cdef int move(self, uint32_t s, tuple ranges, uint32_t t) except -1
     cdef uint32_t add(self, tree, uint32_t s) except? NO_STATE
+    cdef int add_states(self, states, uint32_t s, uint32_t t) except -1
     cdef uint32_t number(self, tree)
 
 

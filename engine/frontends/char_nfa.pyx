@@ -7,7 +7,7 @@ from ..pool cimport vector
 from ..wordtable cimport WordTableC, table_number
 from .char_automaton cimport NO_STATE, Bound
 
-from .regex_tree import Alt, Anchor, Cat, Chars, Look, Repeat
+from .regex_tree import Alt, Anchor, Automaton, Cat, Chars, Look, Repeat
 
 
 cdef class Thompson:
@@ -57,6 +57,8 @@ cdef class Thompson:
             self.move(s, tree.ranges, t)
         elif isinstance(tree, Anchor):
             self.empty(s, AT_START if tree.sign == "^" else AT_END, t)
+        elif isinstance(tree, Automaton):
+            self.add_states(tree.states, s, t)
         elif isinstance(tree, Look):
             self.empty(s, LOOK + self.number(tree), t)
         elif isinstance(tree, Alt):
@@ -70,6 +72,19 @@ cdef class Thompson:
                 s = self.add(tree.body, s)
             self.empty(s, FREE, t)
         return t
+
+    cdef int add_states(self, states, uint32_t s, uint32_t t) except -1:
+        """Those of an automaton between s and t."""
+        cdef uint32_t first = self.nfa.size, k
+        for _ in range(states.size):
+            self.state()
+        self.empty(s, FREE, first)
+        for k, out in enumerate(states.edges):
+            for ranges, target in out:
+                self.move(first + k, ranges, first + <uint32_t>target)
+        for k in states.finals:
+            self.empty(first + k, FREE, t)
+        return 0
 
     cdef uint32_t number(self, tree):
         """Of one object, however often it is met; equal ones are not looked for."""

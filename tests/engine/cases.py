@@ -402,6 +402,14 @@ GRAMMARS = [
     Case("gbnf-json", "grammar", (JSON_GRAMMAR, "gbnf"), ('{"a":[1,"é",{}]}', "[[],[]]")),
     Case("lark-sql", "grammar", (SQL, "lark"), ("select * from t", "select a, b\nfrom t where x<>'y z' and z = 12 ")),
     Case("lark-json", "grammar", ('start: "call(" %json {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]} ")"', "lark"), ('call({"a": 1, "b": []})',)),
+    Case("lark-any-case", "grammar", (r'start: "ſÉß"i /[^a-k]{2,}\W/i N' "\nN: /(?i)[k-ö]+/", "lark"), ("séẞxy-KÖ", "SÉßl_ ſ\u212a")),
+    Case("lark-and-not", "grammar", (r'start: (NAME "=" A ";")*' "\n" r'NAME: /\w+/ & ~("if" | "in") & /.{1,4}/' "\n" r'A: ~/(?s:.*)[;é](?s:.*)/', "lark"), ("iff=xè\n;a=;", "i=漢;")),
+    Case("lark-lazy", "grammar", ('start: head (call | end)\nhead[lazy]: /(.|\\n)*/ "<fn="\nend: "/>"\ncall: name /[0-9]+/ comment\nname[suffix=">"]: /[a-z<=]*/\ncomment[suffix="aba"]: /[^x]*/', "lark"), ("text <fn <fn=a=<>12aba", "<fn=/>", "é\n<fn=>1 abbaba")),
+    Case("lark-stop", "grammar", (r'start: a /[b"]+/ b "\n"' "\n" r'a[stop=/b+"/]: /[ab]*/' "\n" r'b[stop="\n"]: /.*/', "lark"), ('aab"x\n', 'b"\n', 'abab"b"é!\n')),
+    Case("lark-max-tokens", "grammar", ('start: "<t>" a "</t>" b\na[max_tokens=4]: /(.|\\n)*/\nb[max_tokens=2]: /[^"x]*/', "lark"), ("<t>é</t>a", "<t>a\nb</t>")),
+    Case("lark-substrings", "grammar", ('start: A (/,/ A)*\nA: %regex {"substring_words": "the cat, the catalogue and the hat (é) cat"}', "lark"), ("the cat,cat, the,the hat (é)", ",and the")),
+    Case("lark-permutation", "grammar", ("start: p::0\np::_: \"\" %if is_ones([0:3])\n" + "".join(f'| "{n}" p::set_bit({k}) %if bit_clear({k})\n' for k, n in enumerate(("one", "on", "two"))), "lark"), ("ononetwo", "twooneon")),
+    Case("regex-flags", "regex", r"(?i)[a-f\u017f]{2,9}(?-i:é|\W)(?s:.)*(?m:^x$)", ("AſF-\n\u2028x", "sabéy\nx\nx")),
     Case("lark-tokens", "grammar", ("start: <|start|> /[a-z]+/ (<|message|> | <[3,5-9]>)", "lark"), (), ("<|start|>", "<|message|>")),
 ]  # fmt: skip
 

@@ -26,8 +26,9 @@ from ...hashing cimport map_get, map_put
 from ...ir cimport Grammar
 from ...pool cimport vector
 
-from ...errors import SpecError
+from ...errors import SpecError, UnsupportedSchema
 from ..json_layout import COMPACT, layout_of
+from .guidance import WORD, is_compact
 
 # Where a depth stands in the key of a place: addresses have 48 bits at most.
 cdef int DEPTH_SHIFT = 48
@@ -66,6 +67,11 @@ def build_json_schema(
     if spelling not in ("any", "canonical"):
         raise ValueError(f"spelling must be 'any' or 'canonical', not {spelling!r}")
     schema = check_document(schema, grammar.limits, pointer)
+    if isinstance(schema, dict) and WORD in schema and is_compact(schema[WORD], pointer):
+        if layout is not None:
+            message = f"{WORD} asks for compact JSON, the caller for another indent or separators"
+            raise UnsupportedSchema(f"{pointer}/{WORD}", WORD, message)
+        whitespace = "compact"
     builder = Builder.__new__(Builder)
     builder.reader = new_reader(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
