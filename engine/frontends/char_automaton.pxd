@@ -43,6 +43,9 @@ cdef struct StatesC:
 cdef struct DraftC:
     # the moves of one state: targets with ranges that lead there, in any order
     vector[pair[uint32_t, Range]] parts
+    # scratch: its moves, and the first character and the number of each
+    vector[MoveC] made
+    vector[Range] order
 
 
 cdef inline uint32_t state_count(StatesC* states) noexcept nogil:

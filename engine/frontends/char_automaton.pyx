@@ -8,7 +8,8 @@ from ..budget cimport WorkBudget, spend
 from ..flat cimport CHARS, JSON_CHARS
 from ..ir cimport Grammar
 from ..pool cimport vector
-from ..wordtable cimport WordTableC, table_clear, table_number, table_size
+from ..refinement cimport LetterEdgeC, LetterEdgesC, refine
+from ..wordtable cimport WordTableC, table_number, table_size
 
 from ..errors import LimitExceeded
 from ..ir import ANY_CHAR
@@ -156,30 +157,30 @@ cdef tuple ranges_of(StatesC* states, MoveC* move):
 
 cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil:
     """One move to each target, in the order of their characters; ranges that touch become one."""
-    cdef vector[MoveC] made
-    cdef vector[Range] order
     cdef Range place
     cdef MoveC move
     cdef size_t k
     cdef uint32_t low, high
+    draft.made.clear()
+    draft.order.clear()
     sort(draft.parts.begin(), draft.parts.end())
     for k in range(draft.parts.size()):
         low, high = draft.parts[k].second.first, draft.parts[k].second.second
-        if made.size() == 0 or made.back().target != draft.parts[k].first:
+        if draft.made.size() == 0 or draft.made.back().target != draft.parts[k].first:
             move.off, move.n, move.target = <uint32_t>out.pool.size(), 0, draft.parts[k].first
-            place.first, place.second = low, <uint32_t>made.size()
-            made.push_back(move)
-            order.push_back(place)
-        if made.back().n and low <= out.pool.back() + 1:
+            place.first, place.second = low, <uint32_t>draft.made.size()
+            draft.made.push_back(move)
+            draft.order.push_back(place)
+        if draft.made.back().n and low <= out.pool.back() + 1:
             out.pool[out.pool.size() - 1] = max(out.pool.back(), high)
         else:
             out.pool.push_back(low)
             out.pool.push_back(high)
-            made[made.size() - 1].n += 1
-    sort(order.begin(), order.end())
+            draft.made[draft.made.size() - 1].n += 1
+    sort(draft.order.begin(), draft.order.end())
     out.first.push_back(<uint32_t>out.moves.size())
-    for place in order:
-        out.moves.push_back(made[place.second])
+    for place in draft.order:
+        out.moves.push_back(draft.made[place.second])
     draft.parts.clear()
 
 
@@ -243,44 +244,44 @@ cdef void trim(StatesC* states) noexcept nogil:
 
 
 cdef bint minimise(StatesC* states, StatesC* out, uint64_t* looks) noexcept nogil:
-    """Moore's algorithm; a step costs all moves, and few are needed. False if it takes too long."""
-    cdef uint32_t n = state_count(states), s, k, r, before = 0, count
-    cdef uint64_t step = 0
-    cdef vector[uint32_t] part, refined, key
-    cdef WordTableC known
-    cdef DraftC draft
-    cdef StatesC joined
-    for k in range(<uint32_t>states.moves.size()):
-        step += states.moves[k].n
-    count = 0
+    """False if it takes too long."""
+    cdef LetterEdgesC graph
+    cdef vector[uint32_t] parts
+    cdef uint32_t n = state_count(states), s, count
+    if n == 0:
+        finish(out)
+        return True
     for s in range(n):
-        part.push_back(states.final[s])
-        count |= 1 << states.final[s]
-    count = (count & 1) + (count >> 1)
-    refined.resize(n)
-    while before < count:
-        before = count
-        if looks[0] + step > MINIMAL_LOOKS:
-            return False
-        looks[0] += step
-        table_clear(&known)
-        for s in range(n):
-            joined.first.clear()
-            joined.moves.clear()
-            joined.pool.clear()
-            joined_state(states, s, &part, &draft, &joined)
-            key.clear()
-            key.push_back(part[s])
-            for k in range(<uint32_t>joined.moves.size()):
-                key.push_back(joined.moves[k].target)
-                key.push_back(joined.moves[k].n)
-                for r in range(2 * joined.moves[k].n):
-                    key.push_back(joined.pool[joined.moves[k].off + r])
-            refined[s] = table_number(&known, key.data(), key.size())
-        part.swap(refined)
-        count = table_size(&known)
-    merge_parts(states, &part, count, out)
-    return True
+        parts.push_back(states.final[s] != states.final[0])
+    count = 1
+    for s in parts:
+        count = max(count, s + 1)
+    list_letters(states, &graph)
+    count = refine(&graph, &parts, count, MINIMAL_LOOKS, looks)
+    if count:
+        merge_parts(states, &parts, count, out)
+    return count > 0
+
+
+cdef bint edge_before(const LetterEdgeC& a, const LetterEdgeC& b) noexcept nogil:
+    return a.low < b.low
+
+
+cdef void list_letters(StatesC* states, LetterEdgesC* out) noexcept nogil:
+    """The ranges of all states, in order."""
+    cdef LetterEdgeC made
+    cdef uint32_t s, k, r
+    cdef MoveC* move
+    for s in range(state_count(states)):
+        out.off.push_back(<uint32_t>out.edges.size())
+        for k in range(states.first[s], states.first[s + 1]):
+            move = &states.moves[k]
+            made.target = move.target
+            for r in range(move.n):
+                made.low, made.high = states.pool[move.off + 2 * r], states.pool[move.off + 2 * r + 1]
+                out.edges.push_back(made)
+        sort(out.edges.begin() + out.off[s], out.edges.end(), edge_before)
+    out.off.push_back(<uint32_t>out.edges.size())
 
 
 cdef void joined_state(

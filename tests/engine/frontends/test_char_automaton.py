@@ -1,6 +1,7 @@
 """Automata over characters: what they accept, and the bounds on making them."""
 
 import itertools
+import random
 
 import pytest
 
@@ -65,6 +66,72 @@ def test_a_minimal_automaton_accepts_the_same_with_no_more_states(pattern: str) 
     assert accepted(minimal) == accepted(automaton)
     assert len(minimal.edges) <= len(automaton.edges)
     assert len(minimal.minimal().edges) == len(minimal.edges)
+
+
+def random_automaton(rng: random.Random) -> CharAutomaton:
+    """With ranges that touch, overlap those of other states, and lead to one target in pieces."""
+    n = rng.randrange(1, 12)
+    edges = []
+    for _ in range(n):
+        cuts = [*sorted(rng.sample(range(0x61, 0x6C), rng.randrange(6))), 0x6C]
+        pieces = [(low, cut - 1) for low, cut in itertools.pairwise(cuts)]
+        kept = [each for each in pieces if rng.random() < 0.8]
+        rng.shuffle(kept)
+        edges.append([(((low, high),), rng.randrange(n)) for low, high in kept])
+    return CharAutomaton(edges, rng.sample(range(n), rng.randrange(n + 1)))
+
+
+def moves_of(automaton: CharAutomaton, state: int) -> dict[int, int]:
+    """Where each character leads."""
+    return {
+        c: target
+        for ranges, target in automaton.edges[state]
+        for low, high in ranges
+        for c in range(low, high + 1)
+    }
+
+
+def parts_of(automaton: CharAutomaton) -> list[int]:
+    """The part of each state, by Moore's algorithm over single characters; parts are numbered by
+    their first members.
+    """
+    moves = [moves_of(automaton, state) for state in range(automaton.size)]
+    parts = [int(state in automaton.finals) for state in range(automaton.size)]
+    while True:
+        numbers: dict[object, int] = {}
+        refined = []
+        for state, out in enumerate(moves):
+            key = parts[state], tuple(sorted((c, parts[target]) for c, target in out.items()))
+            refined.append(numbers.setdefault(key, len(numbers)))
+        if refined == parts:
+            return parts
+        parts = refined
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_a_minimal_automaton_has_a_state_for_each_part_in_order(seed: int) -> None:
+    automaton = random_automaton(random.Random(seed))
+    minimal, parts = automaton.minimal(), parts_of(automaton)
+    assert minimal.size == max(parts) + 1
+    for state, part in enumerate(parts):
+        assert (part in minimal.finals) == (state in automaton.finals)
+        expected = {c: parts[target] for c, target in moves_of(automaton, state).items()}
+        assert moves_of(minimal, part) == expected
+    again = minimal.minimal()
+    assert (again.edges, again.finals) == (minimal.edges, minimal.finals)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "states"),
+    [
+        ("[ab]{1,800}", 801),
+        # REGRESSION: took a pass over all states for each of them, and was given up
+        (r"(?:\S+\s+){0,199}\S+", 400),
+        (r"(?:\S+\s+){0,400}\S+", 802),
+    ],
+)
+def test_long_counts_become_minimal(pattern: str, states: int) -> None:
+    assert matching(pattern, Bound(10_000, "/p")).minimal().size == states
 
 
 @pytest.mark.parametrize(
