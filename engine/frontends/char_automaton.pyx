@@ -12,14 +12,12 @@ from ..refinement cimport LetterEdgeC, LetterEdgesC, refine
 from ..wordtable cimport WordTableC, table_number, table_size
 
 from ..errors import LimitExceeded
-from ..ir import ANY_CHAR
-from .charset import complement, normalise
 from .making import COSTLY_STATES, UNDER_WAY, tell_costly
 
 cdef uint64_t LOOKS = 64    # of it count as one state
 # looks that take about a microsecond: a member of a subset or a range takes some 30 ns
 cdef uint64_t LOOKS_PER_STEP = 32
-# ranges looked at to make an automaton minimal, which is never needed; formats take up to 100,000
+# ranges looked at to make an automaton minimal, which is never needed; formats take up to 40,000
 cdef uint64_t MINIMAL_LOOKS = 250_000
 
 cdef class Bound:
@@ -116,22 +114,21 @@ cdef class CharAutomaton:
                 return False
         return bool(self.states.final[state])
 
-    def trimmed(self):
-        cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
-        made.states = self.states
-        with nogil:
-            trim(&made.states)
-        return made
-
     cpdef CharAutomaton minimal(self, Bound bound=None):
         cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
         cdef bint is_done
         cdef uint64_t looks = 0
+        cdef const LetterEdgesC* letters = self.letters()
         with nogil:
-            is_done = minimise(&self.states, &made.states, &looks)
+            is_done = minimise(&self.states, letters, &made.states, &looks)
         if bound is not None:
             spend(bound.budget, looks // LOOKS_PER_STEP)
         return made if is_done else self
+
+    cdef const LetterEdgesC* letters(self) noexcept:
+        if self.sorted.off.size() == 0:
+            list_letters(&self.states, &self.sorted)
+        return &self.sorted
 
 
 cdef uint32_t target_of(StatesC* states, uint32_t s, uint32_t c) noexcept nogil:
@@ -150,6 +147,19 @@ cdef tuple ranges_of(StatesC* states, MoveC* move):
     return tuple([
         (states.pool[move.off + 2 * k], states.pool[move.off + 2 * k + 1]) for k in range(move.n)
     ])
+
+
+cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil:
+    """Whether every text is accepted from here on, as far as one state shows it."""
+    cdef uint32_t k = states.first[s]
+    if not states.final[s] or states.first[s + 1] != k + 1 or states.moves[k].target != s:
+        return False
+    return (
+        states.moves[k].n == 2
+        and states.pool[states.moves[k].off] == 0 and states.pool[states.moves[k].off + 3] == 0x10FFFF
+        and states.pool[states.moves[k].off + 1] == 0xD7FF
+        and states.pool[states.moves[k].off + 2] == 0xE000
+    )
 
 
 # -- moves of one state --------------------------------------------------------------------------
@@ -243,9 +253,10 @@ cdef void trim(StatesC* states) noexcept nogil:
     states.final.swap(out.final)
 
 
-cdef bint minimise(StatesC* states, StatesC* out, uint64_t* looks) noexcept nogil:
+cdef bint minimise(
+    StatesC* states, const LetterEdgesC* letters, StatesC* out, uint64_t* looks
+) noexcept nogil:
     """False if it takes too long."""
-    cdef LetterEdgesC graph
     cdef vector[uint32_t] parts
     cdef uint32_t n = state_count(states), s, count
     if n == 0:
@@ -256,8 +267,7 @@ cdef bint minimise(StatesC* states, StatesC* out, uint64_t* looks) noexcept nogi
     count = 1
     for s in parts:
         count = max(count, s + 1)
-    list_letters(states, &graph)
-    count = refine(&graph, &parts, count, MINIMAL_LOOKS, looks)
+    count = refine(letters, &parts, count, MINIMAL_LOOKS, looks)
     if count:
         merge_parts(states, &parts, count, out)
     return count > 0
@@ -268,7 +278,7 @@ cdef bint edge_before(const LetterEdgeC& a, const LetterEdgeC& b) noexcept nogil
 
 
 cdef void list_letters(StatesC* states, LetterEdgesC* out) noexcept nogil:
-    """The ranges of all states, in order."""
+    """The ranges of all states, in the order of their characters."""
     cdef LetterEdgeC made
     cdef uint32_t s, k, r
     cdef MoveC* move
@@ -315,65 +325,6 @@ cdef void merge_parts(StatesC* states, vector[uint32_t]* part, uint32_t count, S
 # -- sets of texts -------------------------------------------------------------------------------
 
 
-def intersection(CharAutomaton a, CharAutomaton b, Bound bound):
-    cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
-    cdef WordTableC ids
-    cdef DraftC draft
-    cdef uint32_t[2] key = [0, 0]
-    cdef uint32_t s = 0, left, right, i, j, number, known, before
-    if state_count(&a.states) == 0 or state_count(&b.states) == 0:
-        return made
-    table_number(&ids, key, 2)
-    while s < table_size(&ids):
-        left, right = ids.words[ids.off[s]], ids.words[ids.off[s] + 1]
-        made.states.final.push_back(a.states.final[left] & b.states.final[right])
-        for i in range(a.states.first[left], a.states.first[left + 1]):
-            for j in range(b.states.first[right], b.states.first[right + 1]):
-                bound.look(a.states.moves[i].n + b.states.moves[j].n)
-                before = <uint32_t>draft.parts.size()
-                add_common(&a.states, &a.states.moves[i], &b.states, &b.states.moves[j], &draft)
-                if draft.parts.size() == before:
-                    continue
-                key[0], key[1] = a.states.moves[i].target, b.states.moves[j].target
-                known = table_size(&ids)
-                number = table_number(&ids, key, 2)
-                if number == known:
-                    bound.check(<uint64_t>known + 1)
-                while before < draft.parts.size():
-                    draft.parts[before].first = number
-                    before += 1
-        append_state(&draft, &made.states)
-        s += 1
-    finish(&made.states)
-    trim(&made.states)
-    return made
-
-
-cdef void add_common(StatesC* a, MoveC* left, StatesC* b, MoveC* right, DraftC* draft) noexcept nogil:
-    """The characters of both moves, without a target so far."""
-    cdef uint32_t i = 0, j = 0, low, high
-    while i < left.n and j < right.n:
-        low = max(a.pool[left.off + 2 * i], b.pool[right.off + 2 * j])
-        high = min(a.pool[left.off + 2 * i + 1], b.pool[right.off + 2 * j + 1])
-        if low <= high:
-            draft_add(draft, low, high, 0)
-        if a.pool[left.off + 2 * i + 1] < b.pool[right.off + 2 * j + 1]:
-            i += 1
-        else:
-            j += 1
-
-
-def without(CharAutomaton automaton):
-    edges = automaton.edges or [[]]
-    sink = len(edges)
-    for out in edges:
-        rest = complement(normalise([pair for ranges, _ in out for pair in ranges]))
-        if rest:
-            out.append((rest, sink))
-    edges.append([(ANY_CHAR, sink)])
-    return CharAutomaton(edges, set(range(sink + 1)) - automaton.finals)
-
-
 def words(texts):
     cdef list children = [{}]
     cdef set ends = set()
@@ -390,6 +341,3 @@ def words(texts):
         ends.add(at)
     return CharAutomaton([[(((c, c),), t) for c, t in sorted(out.items())] for out in children], ends)
 
-
-def excluding(texts):
-    return without(words(texts))

@@ -12,8 +12,10 @@ Source           K. Thompson, Regular Expression Search Algorithm, CACM 11(6), 1
 
 from libc.stdint cimport uint32_t
 
+from ..hashing cimport U64MapC
 from ..pool cimport vector
 from .char_automaton cimport NO_STATE, Bound
+from .regex_tree cimport Repeat, Tree
 
 cdef enum:
     # signs of empty moves; FREE, AT_START and AT_END also make masks of those that hold
@@ -45,13 +47,17 @@ cdef class Thompson:
     cdef NfaC nfa
     cdef Bound bound
     cdef list looks     # Look trees, by number
-    cdef dict sets      # where the ranges of a set stand in the pool
+    # where the ranges of a set stand in the pool, by their address and by what they are
+    cdef U64MapC placed
+    cdef dict sets
     cdef dict numbers   # of looks, by the object's id
 
     cdef uint32_t state(self) except? NO_STATE
     cdef void empty(self, uint32_t s, uint32_t sign, uint32_t t)
     cdef int move(self, uint32_t s, tuple ranges, uint32_t t) except -1
-    cdef uint32_t add(self, tree, uint32_t s) except? NO_STATE
+    cdef uint32_t set_of(self, tuple ranges) except? NO_STATE
+    cdef uint32_t add(self, Tree tree, uint32_t s) except? NO_STATE
+    cdef uint32_t add_repeat(self, Repeat tree, uint32_t s) except? NO_STATE
     cdef uint32_t number(self, tree)
 
 

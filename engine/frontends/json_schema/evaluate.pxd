@@ -15,9 +15,9 @@ cdef class Evaluator(Judge):
     cdef str keyword
     cdef Py_ssize_t depth       # of the part of a value that is judged now
     # None as long as they are empty
-    cdef dict _automata
-    # of classes of keys, see ``members``
-    cdef dict _classes
+    cdef dict _automata         # by pattern: its automaton, and the steps that making it took
+    cdef set _paid              # patterns whose steps are spent, here or in the fragment that is made now
+    cdef dict _classes          # whether classes of keys have none, see ``members``
     # by the identity of a shape's values, which are kept so that it stays theirs
     cdef dict _listed
 

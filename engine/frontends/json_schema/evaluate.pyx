@@ -1,6 +1,8 @@
 """Values and shapes: see the header file."""
 
-from ...budget cimport spend
+from libc.stdint cimport int64_t
+
+from ...budget cimport spend, spent
 from .keywords cimport decimal_at
 from .shapes cimport (
     ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
@@ -250,14 +252,22 @@ cdef class Evaluator(Judge):
         return self.automaton((formats.SHORT if short else formats.PATTERNS)[named.text], named)
 
     cdef automaton(self, str pattern, Named named):
+        cdef int64_t begun = spent(self.budget)
         if self._automata is None:
             self._automata = {}
-        if pattern not in self._automata:
+        if self._paid is None:
+            self._paid = set()
+        known = self._automata.get(pattern)
+        if known is None:
             pointer = named.pointer()
             tree = parse(pattern, pointer=pointer, limits=self.limits)
             bound = Bound(self.limits.pattern_states, pointer, self.budget)
-            self._automata[pattern] = search_automaton(tree, bound).minimal(bound)
-        return self._automata[pattern]
+            found = search_automaton(tree, bound).minimal(bound)
+            known = self._automata[pattern] = found, spent(self.budget) - begun
+        elif pattern not in self._paid:
+            spend(self.budget, known[1])
+        self._paid.add(pattern)
+        return known[0]
 
     # -- differences ------------------------------------------------------------------------------
     cdef bint are_disjoint(self, list groups) except -1:

@@ -6,15 +6,9 @@ import random
 import pytest
 
 from engine.errors import LimitExceeded
-from engine.frontends.char_automaton import (
-    Bound,
-    CharAutomaton,
-    excluding,
-    intersection,
-    without,
-    words,
-)
+from engine.frontends.char_automaton import Bound, CharAutomaton, words
 from engine.frontends.char_lengths import with_length
+from engine.frontends.char_products import intersection, is_empty
 from engine.frontends.char_subsets import from_tree
 from engine.frontends.regex_syntax import parse
 from engine.limits import Limits
@@ -34,13 +28,14 @@ def accepted(automaton: CharAutomaton) -> list[str]:
 
 def test_an_intersection_accepts_what_both_accept() -> None:
     left, right = matching("a*b*"), matching("(ab|ba|aa)*")
-    assert accepted(intersection(left, right, ROOM)) == ["", "aa", "ab", "aaaa", "aaab"]
+    assert accepted(intersection([left, right], [], ROOM)) == ["", "aa", "ab", "aaaa", "aaab"]
 
 
 def test_an_empty_automaton_has_no_states() -> None:
-    nothing = intersection(matching("a+"), matching("b+"), ROOM)
+    nothing = intersection([matching("a+"), matching("b+")], [], ROOM)
     assert nothing.edges == [] and not nothing.accepts("")
-    assert intersection(nothing, matching("a*"), ROOM).edges == []
+    assert intersection([nothing, matching("a*")], [], ROOM).edges == []
+    assert intersection([], [matching("[^]*")], ROOM).edges == []
     assert with_length(matching("a"), 2, 3, ROOM).edges == []
     assert matching("[]").edges == []
 
@@ -52,11 +47,38 @@ def test_lengths_are_counted_in_characters() -> None:
 
 
 def test_a_complement_accepts_all_other_texts() -> None:
-    ends_in_a = matching("[^]*a")
-    assert accepted(without(ends_in_a)) == [text for text in TEXTS if not text.endswith("a")]
-    assert without(ends_in_a).accepts("😀")
-    everything = without(words([]))
+    others = intersection([], [matching("[^]*a")], ROOM)
+    assert accepted(others) == [text for text in TEXTS if not text.endswith("a")]
+    assert others.accepts("😀")
+    everything = intersection([], [words([])], ROOM)
     assert accepted(everything) == TEXTS
+
+
+PATTERNS = ["a*b*", "(ab|ba|aa)*", "[^]*a", "[^a]*", "(a|b){2}", "[]", "[^]*", "b?a+", "ab|abab"]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_product_accepts_what_its_parts_say(seed: int) -> None:
+    rng = random.Random(seed)
+    accepting = [matching(pattern) for pattern in rng.sample(PATTERNS, rng.randrange(4))]
+    rejecting = [matching(pattern) for pattern in rng.sample(PATTERNS, rng.randrange(4))]
+    found = intersection(accepting, rejecting, ROOM)
+    assert accepted(found) == [
+        text
+        for text in TEXTS
+        if all(each.accepts(text) for each in accepting)
+        and not any(each.accepts(text) for each in rejecting)
+    ]
+    assert is_empty(accepting, rejecting, ROOM) == (found.size == 0)
+
+
+def test_a_product_is_made_no_further_than_to_its_first_text() -> None:
+    long = matching("[ab]*c{40}")
+    assert not is_empty([], [long], Bound(2, "/p"))
+    with pytest.raises(LimitExceeded):
+        intersection([], [long], Bound(30, "/p"))
+    with pytest.raises(LimitExceeded):
+        is_empty([long], [long], Bound(30, "/p"))
 
 
 @pytest.mark.parametrize("pattern", ["a*b*", "(a|b)*abb", "(ab?){2,4}", "(aa|b)*|ab", "[]"])
@@ -139,7 +161,8 @@ def test_long_counts_become_minimal(pattern: str, states: int) -> None:
     [["a"], ["a", "ab", "b"], [""], ["name", "names", "n"], ["é", "😀x"], ['q"', "\\", "/"]],
 )
 def test_excluded_names_are_excluded_in_every_spelling(names: list[str]) -> None:
-    found = language(lambda g: g.seq(g.bytes(b'"'), excluding(names).to_node(g), g.bytes(b'"')))
+    others = intersection([], [words(names)], ROOM)
+    found = language(lambda g: g.seq(g.bytes(b'"'), others.to_node(g), g.bytes(b'"')))
     near = (
         {name + "x" for name in names}
         | {name[:-1] for name in names}
