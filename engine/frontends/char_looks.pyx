@@ -199,7 +199,7 @@ cdef class Looker:
         self.sources(members, context, &sources)
         off.assign(self.nfa.size, 0)
         self.gather(&sources, &off, &moves)
-        sweep(self.nfa, &moves, True, self.bound, &groups, &pieces)
+        sweep(self.nfa, &moves, self.bound, &groups, &pieces)
         for k in range(groups.size()):
             to.assign(moves.size(), NO_STATE)
             for c in groups[k]:

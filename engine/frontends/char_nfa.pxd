@@ -63,10 +63,10 @@ cdef class Thompson:
 
 cdef void index(NfaC* nfa) noexcept nogil
 
-# Cuts overlapping moves into disjoint ranges, by the set of their targets (``by_move``: by the set of
-# moves): ``pieces[k]`` are the bounds of the ranges in which those of ``groups[k]`` hold.
+# Cuts overlapping moves into disjoint ranges, by the set of moves: ``pieces[k]`` are the bounds of the
+# ranges in which those of ``groups[k]`` hold.
 cdef int sweep(
-    NfaC* nfa, vector[NfaMoveC]* moves, bint by_move, Bound bound,
+    NfaC* nfa, vector[NfaMoveC]* moves, Bound bound,
     vector[vector[uint32_t]]* groups, vector[vector[uint32_t]]* pieces,
 ) except -1
 cdef void unique(vector[uint32_t]* members) noexcept nogil

@@ -136,7 +136,7 @@ cdef bint event_before(const EventC& a, const EventC& b) noexcept nogil:
 
 
 cdef int sweep(
-    NfaC* nfa, vector[NfaMoveC]* moves, bint by_move, Bound bound,
+    NfaC* nfa, vector[NfaMoveC]* moves, Bound bound,
     vector[vector[uint32_t]]* groups, vector[vector[uint32_t]]* pieces,
 ) except -1:
     cdef vector[EventC] events
@@ -159,10 +159,8 @@ cdef int sweep(
     while at < events.size():
         if active.size():
             bound.look(active.size())
-            ends.clear()
-            for k in active:
-                ends.push_back(k if by_move else moves[0][k].target)
-            unique(&ends)
+            ends = active
+            sort(ends.begin(), ends.end())
             number = table_number(&known, ends.data(), ends.size())
             if number == groups.size():
                 groups.push_back(ends)

@@ -39,10 +39,12 @@ cdef class Parser:
     cdef str text, pointer
     cdef Py_ssize_t at, depth, behind
     cdef bint looks
+    cdef dict classes   # those read so far, by their text
 
     def __init__(self, str pattern, str pointer, Py_ssize_t depth, bint looks):
         self.text, self.pointer, self.depth, self.looks = pattern, pointer, depth, looks
         self.at = self.behind = 0
+        self.classes = {}
 
     # -- structure --------------------------------------------------------------------------------
     cdef Tree tree(self):
@@ -173,7 +175,7 @@ cdef class Parser:
     # -- atoms ------------------------------------------------------------------------------------
     cdef Tree atom(self, Py_UCS4 c):
         if c == "[":
-            return Chars(self.char_class())
+            return self.class_here()
         if c == ".":
             return Chars(DOT)
         if c == "^":
@@ -196,6 +198,21 @@ cdef class Parser:
                 raise self.error("nothing to repeat")
             self.at += 1
         return Chars(literal(c))
+
+    cdef Tree class_here(self):
+        """Behind the [. A class of many patterns comes again and again."""
+        cdef Py_ssize_t end = self.at
+        cdef Tree found
+        cdef str text
+        while end < len(self.text) and self.text[end] != "]":
+            end += 2 if self.text[end] == "\\" else 1
+        text = self.text[self.at : end]
+        found = self.classes.get(text)
+        if found is None:
+            found = self.classes[text] = Chars(self.char_class())
+        else:
+            self.at = end + 1
+        return found
 
     cdef tuple char_class(self):
         """Behind the [."""

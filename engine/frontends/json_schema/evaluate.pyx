@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t
 
 from ...budget cimport spend, spent
+from ..regex_tree cimport Tree
 from .keywords cimport decimal_at
 from .shapes cimport (
     ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
@@ -251,6 +252,17 @@ cdef class Evaluator(Judge):
         """The automaton of a format, or of its short form."""
         return self.automaton((formats.SHORT if short else formats.PATTERNS)[named.text], named)
 
+    cdef Tree tree(self, str pattern, Named named):
+        """
+        Raises:
+            as ``regex_syntax.parse``.
+        """
+        if self._trees is None:
+            self._trees = {}
+        if pattern not in self._trees:
+            self._trees[pattern] = parse(pattern, pointer=named.pointer(), limits=self.limits)
+        return self._trees[pattern]
+
     cdef automaton(self, str pattern, Named named):
         cdef int64_t begun = spent(self.budget)
         if self._automata is None:
@@ -259,10 +271,8 @@ cdef class Evaluator(Judge):
             self._paid = set()
         known = self._automata.get(pattern)
         if known is None:
-            pointer = named.pointer()
-            tree = parse(pattern, pointer=pointer, limits=self.limits)
-            bound = Bound(self.limits.pattern_states, pointer, self.budget)
-            found = search_automaton(tree, bound).minimal(bound)
+            bound = Bound(self.limits.pattern_states, named.pointer(), self.budget)
+            found = search_automaton(self.tree(pattern, named), bound).minimal(bound)
             known = self._automata[pattern] = found, spent(self.budget) - begun
         elif pattern not in self._paid:
             spend(self.budget, known[1])

@@ -12,7 +12,6 @@ from ..char_automaton import Bound, words
 from ..char_lengths import bounded_node
 from ..char_products import intersection
 from ..regex import emit_search, search_automaton, whole, with_lengths
-from ..regex_syntax import parse
 from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
 from . import formats
 
@@ -106,9 +105,9 @@ cdef class Inside(Recipe):
         cdef list asked = []
         cdef bint is_barred = bool(self.strings.without or self.strings.barred)
         for each in self.strings.patterns:
-            add_tree(each.text, each, self.limits, asked)
+            add_tree(each.text, each, self.evaluator, asked)
         for each in self.strings.formats:
-            add_tree(formats.PATTERNS[each.text], each, self.limits, asked)
+            add_tree(formats.PATTERNS[each.text], each, self.evaluator, asked)
         if not asked and not is_barred:
             return Fragment.__new__(Fragment)
         grammar = Grammar(self.limits, self.budget)
@@ -120,12 +119,11 @@ cdef class Inside(Recipe):
             self.evaluator._paid = paid
 
 
-cdef int add_tree(str pattern, Named named, limits, list asked) except -1:
+cdef int add_tree(str pattern, Named named, Evaluator evaluator, list asked) except -1:
     """Adds the pattern's tree and its pointer, unless it takes any text."""
-    pointer = named.pointer()
-    tree = parse(pattern, pointer=pointer, limits=limits)
+    tree = evaluator.tree(pattern, named)
     if whole(tree, search=True) != ANYTHING:
-        asked.append((tree, pointer))
+        asked.append((tree, named.pointer()))
     return 0
 
 
