@@ -50,10 +50,11 @@ cdef class Parser:
     cdef bint looks
     cdef int flags
     cdef tuple line_ends
+    cdef dict classes   # those read so far, by their text and the flags
 
     def __init__(self, str pattern, str pointer, Py_ssize_t depth, bint looks, tuple line_ends):
         self.text, self.pointer, self.depth, self.looks = pattern, pointer, depth, looks
-        self.line_ends = line_ends
+        self.line_ends, self.classes = line_ends, {}
         self.at = self.behind = self.flags = 0
 
     # -- structure --------------------------------------------------------------------------------
@@ -216,7 +217,7 @@ cdef class Parser:
     # -- atoms ------------------------------------------------------------------------------------
     cdef Tree atom(self, Py_UCS4 c):
         if c == "[":
-            return Chars(self.char_class())
+            return self.class_here()
         if c == ".":
             return Chars(ANY_CHAR if self.flags & ALL_DOTS else complement(self.line_ends))
         if c == "^":
@@ -252,6 +253,21 @@ cdef class Parser:
         if not self.looks:
             raise self.refuse("an edge of a line")
         return alt([edge, look(Chars(self.line_ends), ahead, False)])
+
+    cdef Tree class_here(self):
+        """Behind the [. A class of many patterns comes again and again."""
+        cdef Py_ssize_t end = self.at
+        cdef Tree found
+        cdef str text
+        while end < len(self.text) and self.text[end] != "]":
+            end += 2 if self.text[end] == "\\" else 1
+        text = self.text[self.at : end]
+        found = self.classes.get((text, self.flags))
+        if found is None:
+            found = self.classes[text, self.flags] = Chars(self.char_class())
+        else:
+            self.at = end + 1
+        return found
 
     cdef tuple char_class(self):
         """Behind the [."""

@@ -22,9 +22,9 @@ from typing import Any
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..ir import Grammar, Node
-from .char_automaton import Bound, CharAutomaton, excluding, intersection
-from .char_automaton import without as complement
+from .char_automaton import Bound, words
 from .char_lengths import bounded_node
+from .char_products import intersection
 from .char_subsets import from_tree
 from .json_schema.formats import MOST as MOST_OF_FORMATS
 from .json_schema.formats import PATTERNS
@@ -198,7 +198,7 @@ class XmlBuilder:
         bound = Bound(self.g.limits.pattern_states, self.made.place, self.g.budget)
         tree = parse("[a-zA-Z_][a-zA-Z0-9_]*", pointer="", limits=self.g.limits)
         names = from_tree(tree, bound, search=False)
-        return intersection(names, excluding(listed), bound).to_node(self.g, inside_json=False)
+        return intersection([names], [words(listed)], bound).to_node(self.g, inside_json=False)
 
     def _space(self) -> Node:
         if self.made.whitespace == "compact":
@@ -351,10 +351,9 @@ class XmlBuilder:
     ) -> Node:
         bound = Bound(self.g.limits.pattern_states, place, self.g.budget)
         ends = cat([Chars(((ord(c), ord(c)),)) for c in guard])
-        found: CharAutomaton = complement(from_tree(ends, bound, search=True))
-        for pattern in patterns:
-            tree = parse(pattern, pointer=place, limits=self.g.limits)
-            found = intersection(found, from_tree(tree, bound, search=True), bound)
+        trees = [parse(pattern, pointer=place, limits=self.g.limits) for pattern in patterns]
+        asked = [from_tree(tree, bound, search=True) for tree in trees]
+        found = intersection(asked, [from_tree(ends, bound, search=True)], bound)
         return bounded_node(self.g, found, least, most, bound, inside_json=False)
 
     # -- schemas ----------------------------------------------------------------------------------

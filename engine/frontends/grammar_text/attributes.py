@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...ir import Node
-from ..char_automaton import before, shortest
+from ..char_products import before, shortest
 from ..charset import complement
 from ..regex_tree import Cat, Chars, Repeat, Tree, cat
 

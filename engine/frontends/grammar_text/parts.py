@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from ...ir import Node
-from ..char_automaton import intersection, without
+from ..char_products import intersection
 from ..regex_emit import emit
 from ..regex_tree import Chars, Tree, accepted, alt, cat, repeat
 from .emission import Emission, Scope
@@ -147,10 +147,7 @@ class Way(NamedTuple):
         trees = [row.tree(made) for row in self.rows]
         if len(trees) == 1:
             return trees[0]
-        found = made.automaton(trees[0])
-        for tree in trees[1:]:
-            found = intersection(found, made.automaton(tree), made.bound())
-        return accepted(found)
+        return accepted(intersection([made.automaton(tree) for tree in trees], [], made.bound()))
 
 
 class Choice(NamedTuple):
@@ -189,7 +186,4 @@ class Not(NamedTuple):
         return made.leaf(emit(made.g, self.tree(made), False), scope)
 
     def tree(self, made: Emission) -> Tree:
-        found = made.automaton(self.body.tree(made))
-        # a state is taken apart and put together in about five microseconds
-        made.g.budget.spend(5 * found.size)
-        return accepted(without(found).trimmed())
+        return accepted(intersection([], [made.automaton(self.body.tree(made))], made.bound()))

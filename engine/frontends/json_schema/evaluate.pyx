@@ -1,6 +1,9 @@
 """Values and shapes: see the header file."""
 
-from ...budget cimport spend
+from libc.stdint cimport int64_t
+
+from ...budget cimport spend, spent
+from ..regex_tree cimport Tree
 from .keywords cimport decimal_at
 from .shapes cimport (
     ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
@@ -249,15 +252,32 @@ cdef class Evaluator(Judge):
         """The automaton of a format, or of its short form."""
         return self.automaton((formats.SHORT if short else formats.PATTERNS)[named.text], named)
 
+    cdef Tree tree(self, str pattern, Named named):
+        """
+        Raises:
+            as ``regex_syntax.parse``.
+        """
+        if self._trees is None:
+            self._trees = {}
+        if pattern not in self._trees:
+            self._trees[pattern] = parse(pattern, pointer=named.pointer(), limits=self.limits)
+        return self._trees[pattern]
+
     cdef automaton(self, str pattern, Named named):
+        cdef int64_t begun = spent(self.budget)
         if self._automata is None:
             self._automata = {}
-        if pattern not in self._automata:
-            pointer = named.pointer()
-            tree = parse(pattern, pointer=pointer, limits=self.limits)
-            bound = Bound(self.limits.pattern_states, pointer, self.budget)
-            self._automata[pattern] = search_automaton(tree, bound).minimal(bound)
-        return self._automata[pattern]
+        if self._paid is None:
+            self._paid = set()
+        known = self._automata.get(pattern)
+        if known is None:
+            bound = Bound(self.limits.pattern_states, named.pointer(), self.budget)
+            found = search_automaton(self.tree(pattern, named), bound).minimal(bound)
+            known = self._automata[pattern] = found, spent(self.budget) - begun
+        elif pattern not in self._paid:
+            spend(self.budget, known[1])
+        self._paid.add(pattern)
+        return known[0]
 
     # -- differences ------------------------------------------------------------------------------
     cdef bint are_disjoint(self, list groups) except -1:

@@ -8,10 +8,10 @@ from .shapes cimport Named, Strings, least
 from .text cimport STRING_BODY, Text
 
 from ...ir import Grammar
-from ..char_automaton import Bound, excluding, intersection, without
+from ..char_automaton import Bound, words
 from ..char_lengths import bounded_node
+from ..char_products import intersection
 from ..regex import emit_search, search_automaton, whole, with_lengths
-from ..regex_syntax import parse
 from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
 from . import formats
 
@@ -105,33 +105,32 @@ cdef class Inside(Recipe):
         cdef list asked = []
         cdef bint is_barred = bool(self.strings.without or self.strings.barred)
         for each in self.strings.patterns:
-            add_tree(each.text, each, self.limits, asked)
+            add_tree(each.text, each, self.evaluator, asked)
         for each in self.strings.formats:
-            add_tree(formats.PATTERNS[each.text], each, self.limits, asked)
+            add_tree(formats.PATTERNS[each.text], each, self.evaluator, asked)
         if not asked and not is_barred:
             return Fragment.__new__(Fragment)
         grammar = Grammar(self.limits, self.budget)
-        # with what the evaluator knows already it would take fewer steps than elsewhere, and teach it
-        known, self.evaluator._automata = self.evaluator._automata, None
+        # automata that the evaluator has paid for would take fewer steps than elsewhere
+        paid, self.evaluator._paid = self.evaluator._paid, None
         try:
             return fragment_of(grammar, body(grammar, self.strings, asked, is_barred, self.evaluator))
         finally:
-            self.evaluator._automata = known
+            self.evaluator._paid = paid
 
 
-cdef int add_tree(str pattern, Named named, limits, list asked) except -1:
+cdef int add_tree(str pattern, Named named, Evaluator evaluator, list asked) except -1:
     """Adds the pattern's tree and its pointer, unless it takes any text."""
-    pointer = named.pointer()
-    tree = parse(pattern, pointer=pointer, limits=limits)
+    tree = evaluator.tree(pattern, named)
     if whole(tree, search=True) != ANYTHING:
-        asked.append((tree, pointer))
+        asked.append((tree, named.pointer()))
     return 0
 
 
 cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evaluator):
     """The inside of a string for which more is asked than a length."""
     cdef Named each
-    cdef list automata = []
+    cdef list accepting, rejecting
     minimum, maximum = strings.minimum, longest(strings)
     if len(asked) == 1 and not is_barred:
         tree, pointer = asked[0]
@@ -143,19 +142,13 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
             bound = Bound(grammar.limits.pattern_states, pointer, grammar.budget)
             found = search_automaton(rest, bound)
             return bounded_node(grammar, found, max(minimum, low), least(maximum, high), bound)
-    for each in strings.patterns:
-        automata.append(evaluator.pattern(each))
-    for each in strings.formats:
-        automata.append(evaluator.format(each, minimum > 0))
-    for each in strings.without:
-        automata.append(without(evaluator.pattern(each)))
+    accepting = [evaluator.pattern(each) for each in strings.patterns]
+    accepting += [evaluator.format(each, minimum > 0) for each in strings.formats]
+    rejecting = [evaluator.pattern(each) for each in strings.without]
     if strings.barred:
-        automata.append(excluding(strings.barred))
+        rejecting.append(words(strings.barred))
     bound = Bound(grammar.limits.pattern_states, place_of(strings), grammar.budget)
-    # a complement may have states that lead nowhere
-    found = automata[0].trimmed() if is_barred else automata[0]
-    for other in automata[1:]:
-        found = intersection(found, other, bound)
+    found = accepting[0] if len(accepting) == 1 and not rejecting else intersection(accepting, rejecting, bound)
     return bounded_node(grammar, found, minimum, maximum, bound)
 
 
