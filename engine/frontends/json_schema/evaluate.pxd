@@ -4,12 +4,14 @@ Needed for enum and const beside other keywords, and for oneOf, which is anyOf w
 exclude one another; where not, each loses the others (composition).
 """
 
+from .contents cimport Contents
 from .shapes cimport Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings
 
 
 cdef class Evaluator(Judge):
     """What a reader is, too: the shapes of a place are its business."""
     cdef readonly object limits
+    cdef Contents contents
     cdef Py_ssize_t checks_limit, checks
     cdef Located where          # the place at which values are judged: a schema, or a keyword of it
     cdef str keyword
@@ -40,6 +42,4 @@ cdef class Evaluator(Judge):
     cdef bint places_apart(self, tuple a, tuple b, int distance) except -1
 
 
-cdef identity(value)
-cdef bint has_surrogate(str text)
 cdef bint is_within(Numbers numbers, value) except -1
