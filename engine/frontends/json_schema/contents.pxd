@@ -23,7 +23,7 @@ from .shapes cimport Derived, Objects
 
 
 cdef class Hull:
-    cdef int types
+    cdef int types          # of listed values, too
     cdef frozenset values   # identities of scalars; None: all values of these types
     cdef frozenset barred   # identities of scalars that do not fit; empty if values are listed
     cdef bint is_exact      # all these values fit
@@ -36,6 +36,8 @@ cdef class Contents:
     # by the identity of schemas, which live as long as the reader
     cdef dict _numbers, _hulls
     cdef dict _contents     # content -> its number
+    # by the identity of places of several schemas: the place, which lives as long, and its hull
+    cdef dict _places
 
     cdef bint are_same(self, a, b) except -1
     cdef bint are_apart(self, tuple a, tuple b) except -1

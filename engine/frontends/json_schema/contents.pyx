@@ -260,6 +260,7 @@ cdef class Contents:
         return made
 
     cdef Hull hull_of_values(self, values):
+        cdef int types = 0
         if not isinstance(values, list) or len(<list>values) > self.most_values:
             return EVERYTHING
         spend(self.budget, len(<list>values) >> 3)
@@ -267,7 +268,9 @@ cdef class Contents:
             if not is_well_formed(value):
                 return EVERYTHING
         found = frozenset([(type_of(value), value) for value in <list>values])
-        return new_hull(ALL, found, NONE_BARRED, True)
+        for kind, _ in found:
+            types |= <int>kind
+        return new_hull(types, found, NONE_BARRED, True)
 
     cdef Hull hull_of_derived(self, Derived derived):
         cdef Hull inner
@@ -284,9 +287,19 @@ cdef class Contents:
 
     cdef Hull hull_of_place(self, tuple place):
         cdef Located each
+        cdef PyObject* known
         cdef Hull made = ANY
+        if len(place) < 2:
+            return self.hull((<Located>place[0]).schema) if place else ANY
+        if self._places is None:
+            self._places = {}
+        key = <size_t><void*>place
+        known = PyDict_GetItemWithError(self._places, key)
+        if known != NULL:
+            return <Hull>(<tuple><object>known)[1]
         for each in place:
             made = meeting(made, self.hull(each.schema))
+        self._places[key] = place, made
         return made
 
     cdef Hull hull_of_member(self, Objects objects, name):
@@ -328,8 +341,9 @@ cdef Hull NOTHING = new_hull(0, None, NONE_BARRED, True)
 
 cdef Hull meeting(Hull a, Hull b):
     """The hull of what lies in both; nothing does if it has no types."""
-    cdef int types = a.types & b.types, left = 0
+    cdef int types = a.types & b.types
     cdef Hull some, other
+    cdef frozenset values
     cdef bint is_exact = a.is_exact and b.is_exact
     if a is ANY:
         return b
@@ -340,15 +354,12 @@ cdef Hull meeting(Hull a, Hull b):
     if a.values is None and b.values is None:
         return new_hull(types, None, a.barred | b.barred if b.barred else a.barred, is_exact)
     some, other = (a, b) if a.values is not None else (b, a)
-    values = []
-    for value in some.values:
-        if (
-            (<tuple>value)[0] & types and value not in other.barred
-            and (other.values is None or value in other.values)
-        ):
-            values.append(value)
-            left |= (<tuple>value)[0]
-    return new_hull(left, frozenset(values), NONE_BARRED, is_exact)
+    values = some.values & other.values if other.values is not None else some.values
+    if other.barred:
+        values = values - other.barred
+    if some.types & ~types:
+        values = frozenset([value for value in values if (<tuple>value)[0] & types])
+    return new_hull(types if values else 0, values, NONE_BARRED, is_exact)
 
 
 cdef bint is_within(Hull a, Hull b) except -1:
