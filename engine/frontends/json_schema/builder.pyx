@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from .arrays cimport build_array
 from .document cimport check_document
-from .evaluate cimport has_surrogate
+from .contents cimport has_surrogate
 from .keywords cimport ENUM, TYPE, KeywordsC, bit, has, one_type, scan
 from .numbers cimport any_integer, any_number, build_integer, build_number
 from .objects cimport build_object

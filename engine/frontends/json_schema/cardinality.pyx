@@ -1,7 +1,7 @@
 """Numbers of values: see the header file."""
 
 from ...budget cimport WorkBudget, spend
-from .evaluate cimport identity
+from .contents cimport identity
 from .meetings cimport place_key
 from .reader cimport Reader
 from .shapes cimport (

@@ -5,12 +5,14 @@ exclude one another; where not, each loses the others (composition).
 """
 
 from ..regex_tree cimport Tree
+from .contents cimport Contents
 from .shapes cimport Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings
 
 
 cdef class Evaluator(Judge):
     """What a reader is, too: the shapes of a place are its business."""
     cdef readonly object limits
+    cdef Contents contents
     cdef Py_ssize_t checks_limit, checks
     cdef Located where          # the place at which values are judged: a schema, or a keyword of it
     cdef str keyword
@@ -43,6 +45,4 @@ cdef class Evaluator(Judge):
     cdef bint places_apart(self, tuple a, tuple b, int distance) except -1
 
 
-cdef identity(value)
-cdef bint has_surrogate(str text)
 cdef bint is_within(Numbers numbers, value) except -1

@@ -8,7 +8,7 @@ from .composition cimport Composition
 from .graphs cimport Graph, new_graph
 from .places cimport Places
 from .shapes cimport (
-    STRING, Keyed, Located, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
+    STRING, Judge, Keyed, Located, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
 )
 from .strings cimport build_inside
 from .text cimport Text
@@ -61,7 +61,8 @@ cdef list other_members(Places places, Objects objects, list names):
     cdef bint differ = must_differ(objects), is_any
     for each in classes_of(places, objects, names):
         # keys that no value may follow are not spelled out
-        choices = [choice for choice in choices_of(objects, each) if not is_void(choice[0])]
+        choices = choices_of(objects, each, places.reader)
+        choices = [choice for choice in choices if not is_void(choice[0])]
         if not choices:
             continue
         key = key_node(places, each, names)
@@ -105,7 +106,7 @@ cdef RangeC count_others(Places places, Objects objects, list names) except *:
     for each in classes_of(places, objects, names):
         if each.texts is None and not differ:
             return RangeC(LOTS, LOTS)
-        if not differ or places.place(place_of(objects, each)) != places.text.fail:
+        if not differ or places.place(place_of(objects, each, places.reader)) != places.text.fail:
             some = keys_of(cardinality, each, names)
             found.most = min(found.most + some.most, LOTS)
             sure[each.shape] = min(sure.get(each.shape, 0) + some.least, LOTS)
@@ -125,12 +126,13 @@ cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *
     return RangeC(max(found.least - n, 0), found.most if found.most == LOTS else found.most - n)
 
 
-cdef list choices_of(Objects objects, KeyClass keys):
+cdef list choices_of(Objects objects, KeyClass keys, Judge judge):
     """(place of a value, what of ``objects.some`` a member with it is) of a class."""
-    return with_some(objects, place_of(objects, keys), [is_among(<Keyed>each, keys) for each in objects.some])
+    applies = [is_among(<Keyed>each, keys) for each in objects.some]
+    return with_some(objects, place_of(objects, keys, judge), applies, judge)
 
 
-cdef list with_some(Objects objects, tuple place, list applies):
+cdef list with_some(Objects objects, tuple place, list applies, Judge judge):
     """The same of a place, by which of ``objects.some`` apply to its key: what asks nothing of the value
     is found by the key alone.
     """
@@ -141,7 +143,7 @@ cdef list with_some(Objects objects, tuple place, list applies):
     for number in range(<int>len(applies)):
         each = objects.some[number]
         if applies[number]:
-            more = [(both(known, each.place), bits | 1 << number) for known, bits in found]
+            more = [(both(known, each.place, judge), bits | 1 << number) for known, bits in found]
             found = found + more if each.place else more
     return found
 
@@ -261,13 +263,13 @@ cdef bint have_none(Composition reader, tuple patterns, tuple without) except -1
     return reader._classes[key]
 
 
-cdef tuple place_of(Objects objects, KeyClass keys):
+cdef tuple place_of(Objects objects, KeyClass keys, Judge judge):
     """What is asked of the values under these keys."""
     cdef Keyed each
     cdef tuple place = objects.rest
     for each in objects.keyed:
         if is_among(each, keys):
-            place = both(place, each.place)
+            place = both(place, each.place, judge)
     return place
 
 
@@ -390,7 +392,7 @@ cdef class Counting:
         cdef Text text = self.places.text
         cdef str name = self.names[k]
         cdef list applies = [(<Keyed>each).has(name, reader) for each in self.objects.some]
-        for place, bits in with_some(self.objects, self.objects.place_of(name, reader), applies):
+        for place, bits in with_some(self.objects, self.objects.place_of(name, reader), applies, reader):
             node = self.places.place(place)
             if node != text.fail:
                 self.add_member(graph, state, text.pair(text.text(name), node), after, bits)

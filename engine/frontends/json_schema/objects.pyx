@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t
 
 from ...flat cimport ANY_ORDER, EXTRA_LAST, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, SPELLED
 from .cardinality cimport LOTS, RangeC
-from .evaluate cimport has_surrogate
+from .contents cimport has_surrogate
 from .members cimport (
     MembersC, count_others, counted_members, differing_key, must_differ, other_members,
 )

@@ -5,7 +5,7 @@ from libc.stdint cimport uint32_t
 from ...flat cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, NO_MAXIMUM, REF
 from ...ir cimport Grammar
 from ..fragment cimport Fragment
-from .evaluate cimport has_surrogate
+from .contents cimport has_surrogate
 
 from json import dumps
 

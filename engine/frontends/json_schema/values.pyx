@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from .evaluate cimport identity
+from .contents cimport identity
 from .text cimport Text
 from ...pool cimport vector
 
