@@ -1,9 +1,12 @@
 """Alternatives that add nothing: see the header file."""
 
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.ref cimport PyObject
+
 from .complements cimport is_false
 from .shapes cimport (
     ARRAY, NUMBER, OBJECT, STRING, Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings,
-    holds, weight_of,
+    weight_of,
 )
 from ...budget cimport spend
 
@@ -67,7 +70,7 @@ cdef bint has_place(tuple a, tuple b, Judge judge) except -1:
     if not b or is_false(a):
         return True
     for each in b:
-        if not holds(a, each.schema, judge):
+        if not judge.holds(a, each.schema):
             return False
     return True
 
@@ -117,16 +120,20 @@ cdef bint has_arrays(Arrays a, Arrays b, Judge judge) except -1:
 
 
 cdef bint has_objects(Objects a, Objects b, Judge judge) except -1:
+    cdef PyObject* own
     if a is None or (b.required and (a.wanted is None or not b.wanted <= a.wanted)):
         return False
     if not reaches(max(a.minimum, len(a.required)), a.maximum, b.minimum, b.maximum):
         return False
     spend(judge.budget, (weight_of(a) + weight_of(b)) // 2)
-    for name in b.properties:
-        if not has_place(a.place_of(name, judge), b.place_of(name, judge), judge):
+    for name, property in b.properties.items():
+        own = PyDict_GetItemWithError(a.properties, name)
+        if own != NULL and a.has_met == b.has_met and <object>own is property:
+            continue
+        if not has_place(a.place_of(name, judge), b.place_in(name, property), judge):
             return False
-    for name in a.properties:
-        if name not in b.properties and not has_place(a.place_of(name, judge), b.place_of(name, judge), judge):
+    for name, property in a.properties.items():
+        if name not in b.properties and not has_place(a.place_in(name, property), b.place_of(name, judge), judge):
             return False
     return (
         has_place(a.rest, b.rest, judge) and has_all(a.keyed, b.keyed) and has_place(a.names, b.names, judge)

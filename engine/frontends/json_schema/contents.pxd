@@ -36,10 +36,10 @@ cdef class Contents:
     # by the identity of schemas, which live as long as the reader
     cdef dict _numbers, _hulls
     cdef dict _contents     # content -> its number
-    # by the identity of places of several schemas: the place, which lives as long, and its hull
+    # by the identity of places of several schemas: the place, so that it stays its own, and its hull
     cdef dict _places
 
-    cdef bint are_same(self, a, b) except -1
+    cdef bint holds(self, tuple place, schema) except -1
     cdef bint are_apart(self, tuple a, tuple b) except -1
     cdef bint hulls_apart(self, Hull a, Hull b) except -1
     cdef bint are_all_of(self, tuple place, tuple other) except -1

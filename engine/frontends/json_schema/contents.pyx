@@ -54,9 +54,17 @@ cdef Contents new_contents(References references, Grammar grammar):
 
 
 cdef class Contents:
-    cdef bint are_same(self, a, b) except -1:
-        """Whether two schemas are seen to have the same meaning."""
-        return a is b or self.number(a) == self.number(b)
+    cdef bint holds(self, tuple place, schema) except -1:
+        """Whether a schema, or one of the same content, is among those of a place."""
+        cdef Located each
+        for each in place:
+            if each.schema is schema:
+                return True
+        number = self.number(schema)
+        for each in place:
+            if self.number(each.schema) == number:
+                return True
+        return False
 
     cdef bint are_apart(self, tuple a, tuple b) except -1:
         """Whether places are seen to have no value in common."""
@@ -120,14 +128,11 @@ cdef class Contents:
         """Whether the value under a key must fit all schemas of a place."""
         cdef Located each
         cdef PyObject* property = PyDict_GetItemWithError(objects.properties, name)
-        if property != NULL and not objects.has_met:
-            for each in place:
-                if not self.are_same(each.schema, <object>property):
-                    return False
-            return True
-        own = {self.number((<Located>of).schema) for of in (objects.rest if property == NULL else <tuple><object>property)}
+        cdef tuple own = objects.rest
+        if property != NULL:
+            own = objects.place_in(name, <object>property)
         for each in place:
-            if self.number(each.schema) not in own:
+            if not self.holds(own, each.schema):
                 return False
         return True
 

@@ -7,7 +7,7 @@ from ..regex_tree cimport Tree
 from .contents cimport has_surrogate, identity, type_of
 from .keywords cimport decimal_at
 from .shapes cimport (
-    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
+    ARRAY, BOOLEAN, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
     Located, Named, Numbers, Objects, Shape, Strings, is_crossed, meet_numbers, new_numbers,
     new_objects,
 )
@@ -47,8 +47,8 @@ cdef class Evaluator(Judge):
     def __cinit__(self):
         self.checks = self.depth = 0
 
-    cdef bint are_same(self, a, b) except -1:
-        return self.contents.are_same(a, b)
+    cdef bint holds(self, tuple place, schema) except -1:
+        return self.contents.holds(place, schema)
 
     cdef bint are_apart(self, tuple a, tuple b) except -1:
         return self.contents.are_apart(a, b)

@@ -141,6 +141,7 @@ cdef class Objects:
     cdef tuple some         # of Keyed: for each of them there is a member that fits its place
     cdef object minimum, maximum
     cdef Located where
+    cdef dict places        # of its properties, those that were asked for; None: none
     cdef dict hulls         # of ``contents``: what values of members are at most; None until asked for
 
     cdef bint is_plain(self) noexcept
@@ -183,7 +184,7 @@ cdef class Judge:
     cdef bint fits_shape(self, Shape shape, value) except -1
     cdef bint matches(self, Named pattern, str text) except -1
     # see ``contents``
-    cdef bint are_same(self, a, b) except -1
+    cdef bint holds(self, tuple place, schema) except -1
     cdef bint are_apart(self, tuple a, tuple b) except -1
     cdef bint are_all_of(self, tuple place, tuple other) except -1
     cdef tuple narrower(self, tuple a, tuple b)
@@ -221,6 +222,5 @@ cdef Strings meet_strings(Strings a, Strings b)
 cdef bint is_crossed(Numbers numbers) except -1
 cdef Py_ssize_t weight_of(Objects objects) except -1
 cdef tuple both(tuple a, tuple b, Judge judge)
-cdef bint holds(tuple place, schema, Judge judge) except -1
 cdef tuple united(tuple a, tuple b)
 cdef least(a, b)

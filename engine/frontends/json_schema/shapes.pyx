@@ -198,7 +198,17 @@ cdef class Objects:
 
     cdef tuple place_in(self, name, property):
         """The place of a listed name, from what is listed."""
-        return <tuple>property if self.has_met else place_at(property, self.where, "properties", name)
+        cdef PyObject* known
+        if self.has_met:
+            return <tuple>property
+        if self.places is None:
+            self.places = {}
+        known = PyDict_GetItemWithError(self.places, name)
+        if known != NULL:
+            return <tuple><object>known
+        made = place_at(property, self.where, "properties", name)
+        self.places[name] = made
+        return made
 
 
 cdef Objects new_objects(
@@ -302,7 +312,7 @@ cdef class Judge:
     cdef bint matches(self, Named pattern, str text) except -1:
         raise NotImplementedError
 
-    cdef bint are_same(self, a, b) except -1:
+    cdef bint holds(self, tuple place, schema) except -1:
         raise NotImplementedError
 
     cdef bint are_apart(self, tuple a, tuple b) except -1:
@@ -522,23 +532,11 @@ cdef tuple both(tuple a, tuple b, Judge judge):
     if narrower is not None:
         return narrower
     for each in b:
-        if not holds(a, each.schema, judge):
+        if not judge.holds(a, each.schema):
             if more is None:
                 more = []
             more.append(each)
     return a if more is None else a + tuple(more)
-
-
-cdef bint holds(tuple place, schema, Judge judge) except -1:
-    """Whether a schema, or one that says the same, is one of a place's."""
-    cdef Located each
-    for each in place:
-        if each.schema is schema:
-            return True
-    for each in place:
-        if judge.are_same(each.schema, schema):
-            return True
-    return False
 
 
 cdef Arrays meet_arrays(Arrays a, Arrays b, Judge judge):
