@@ -2,14 +2,12 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport sort
-from libcpp.utility cimport pair
 
 from ..budget cimport WorkBudget, spend
 from ..flat cimport CHARS, JSON_CHARS
 from ..ir cimport Grammar
 from ..pool cimport vector
 from ..refinement cimport LetterEdgeC, LetterEdgesC, refine
-from ..wordtable cimport WordTableC, table_number, table_size
 
 from ..errors import LimitExceeded
 from .making import COSTLY_STATES, UNDER_WAY, tell_costly
@@ -340,4 +338,3 @@ def words(texts):
             at = found
         ends.add(at)
     return CharAutomaton([[(((c, c),), t) for c, t in sorted(out.items())] for out in children], ends)
-
