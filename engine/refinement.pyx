@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .pool cimport vector
-from .wordtable cimport WordTableC, table_clear, table_number, table_size
+from .wordtable cimport WordTableC, table_clear, table_number
 
 cdef enum:
     NONE = 0xFFFFFFFF

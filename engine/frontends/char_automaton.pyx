@@ -2,14 +2,12 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport sort
-from libcpp.utility cimport pair
 
 from ..budget cimport WorkBudget, spend
 from ..flat cimport CHARS, JSON_CHARS
 from ..ir cimport Grammar
 from ..pool cimport vector
 from ..refinement cimport LetterEdgeC, LetterEdgesC, refine
-from ..wordtable cimport WordTableC, table_number, table_size
 
 from ..errors import LimitExceeded
 from .making import COSTLY_STATES, UNDER_WAY, tell_costly
@@ -171,6 +169,8 @@ cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil:
     cdef MoveC move
     cdef size_t k
     cdef uint32_t low, high
+    if append_apart(draft, out):
+        return
     draft.made.clear()
     draft.order.clear()
     sort(draft.parts.begin(), draft.parts.end())
@@ -192,6 +192,29 @@ cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil:
     for place in draft.order:
         out.moves.push_back(draft.made[place.second])
     draft.parts.clear()
+
+
+cdef bint append_apart(DraftC* draft, StatesC* out) noexcept nogil:
+    """The same, for ranges that stand in order and have different targets; False: others."""
+    cdef uint32_t state = <uint32_t>out.first.size(), target
+    cdef MoveC move
+    cdef size_t k
+    for k in range(draft.parts.size()):
+        target = draft.parts[k].first
+        if draft.seen.size() <= target:
+            draft.seen.resize(2 * <size_t>target + 1, NO_STATE)
+        if draft.seen[target] == state or (
+                k and draft.parts[k].second.first < draft.parts[k - 1].second.first):
+            return False
+        draft.seen[target] = state
+    out.first.push_back(<uint32_t>out.moves.size())
+    for k in range(draft.parts.size()):
+        move.off, move.n, move.target = <uint32_t>out.pool.size(), 1, draft.parts[k].first
+        out.pool.push_back(draft.parts[k].second.first)
+        out.pool.push_back(draft.parts[k].second.second)
+        out.moves.push_back(move)
+    draft.parts.clear()
+    return True
 
 
 cdef void finish(StatesC* states) noexcept nogil:
@@ -340,4 +363,3 @@ def words(texts):
             at = found
         ends.add(at)
     return CharAutomaton([[(((c, c),), t) for c, t in sorted(out.items())] for out in children], ends)
-
