@@ -43,9 +43,11 @@ cdef struct StatesC:
 cdef struct DraftC:
     # the moves of one state: targets with ranges that lead there, in any order
     vector[pair[uint32_t, Range]] parts
-    # scratch: its moves, and the first character and the number of each
+    # scratch: its moves, and the first character and the number of each; by target, the last state that
+    # has a move to it
     vector[MoveC] made
     vector[Range] order
+    vector[uint32_t] seen
 
 
 cdef inline uint32_t state_count(StatesC* states) noexcept nogil:

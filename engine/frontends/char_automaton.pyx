@@ -169,6 +169,8 @@ cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil:
     cdef MoveC move
     cdef size_t k
     cdef uint32_t low, high
+    if append_apart(draft, out):
+        return
     draft.made.clear()
     draft.order.clear()
     sort(draft.parts.begin(), draft.parts.end())
@@ -190,6 +192,29 @@ cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil:
     for place in draft.order:
         out.moves.push_back(draft.made[place.second])
     draft.parts.clear()
+
+
+cdef bint append_apart(DraftC* draft, StatesC* out) noexcept nogil:
+    """The same, for ranges that stand in order and have different targets; False: others."""
+    cdef uint32_t state = <uint32_t>out.first.size(), target
+    cdef MoveC move
+    cdef size_t k
+    for k in range(draft.parts.size()):
+        target = draft.parts[k].first
+        if draft.seen.size() <= target:
+            draft.seen.resize(2 * <size_t>target + 1, NO_STATE)
+        if draft.seen[target] == state or (
+                k and draft.parts[k].second.first < draft.parts[k - 1].second.first):
+            return False
+        draft.seen[target] = state
+    out.first.push_back(<uint32_t>out.moves.size())
+    for k in range(draft.parts.size()):
+        move.off, move.n, move.target = <uint32_t>out.pool.size(), 1, draft.parts[k].first
+        out.pool.push_back(draft.parts[k].second.first)
+        out.pool.push_back(draft.parts[k].second.second)
+        out.moves.push_back(move)
+    draft.parts.clear()
+    return True
 
 
 cdef void finish(StatesC* states) noexcept nogil:
