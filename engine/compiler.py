@@ -15,6 +15,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from . import pool
@@ -137,12 +138,17 @@ class Compiler:
         Matcher(self.compile_structural_tag(WARM_TAG, budget=WorkBudget())).fill_bitmask(bitmask)
         if self.vocabulary.size >= LARGE_VOCABULARY:
             for name in FORMATS:
-                schema = {"type": "string", "format": name}
-                self.compile_json_schema(schema, budget=WorkBudget()).prepare(FORMAT_MASKS)
-        self._forget_grammars()
-        self._counts["compiles"] = 0
+                self._warm_format(name)
+        self.clear()
+        self._counts.update(compiles=0, refused=0)
         if self._exchange is not None:
             self._exchange.end_warming()
+
+    def _warm_format(self, name: str) -> None:
+        """Makes the costliest masks of a format, unless a limit is too low for it."""
+        with suppress(LimitExceeded):
+            schema = {"type": "string", "format": name}
+            self.compile_json_schema(schema, budget=WorkBudget()).prepare(FORMAT_MASKS)
 
     def _forget_grammars(self) -> None:
         with self._guard:
@@ -334,13 +340,14 @@ class Compiler:
         return self._finish(grammar)
 
     def _keep(self, key: bytes, compiled: Compiled) -> None:
-        """Into the LRU, which is bounded in bytes; grammars that are used grow, so the one
-        that was measured longest ago is measured again. A mask under way is not waited for.
+        """Into the LRU, which is bounded in bytes. Grammars grow while they are used, so the one used
+        last and the one measured longest ago are measured again; a mask under way is not waited for.
         """
+        last = next(reversed(self._compiled), key)
         compiled.key = key
         self._compiled[key] = compiled
-        self._measure(key)
-        self._measure(next(iter(self._sizes)))
+        for known in (key, last, next(iter(self._sizes), key)):
+            self._measure(known)
         self._evict()
 
     def _measure(self, key: bytes) -> None:
