@@ -340,8 +340,9 @@ class Compiler:
         return self._finish(grammar)
 
     def _keep(self, key: bytes, compiled: Compiled) -> None:
-        """Into the LRU, which is bounded in bytes. Grammars grow while they are used, so the one used
-        last and the one measured longest ago are measured again; a mask under way is not waited for.
+        """Into the LRU, which is bounded in bytes. Grammars grow while they are used, so the one
+        used last and the one measured longest ago are measured again. A mask under way is not
+        waited for.
         """
         last = next(reversed(self._compiled), key)
         compiled.key = key
