@@ -30,7 +30,7 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     add("--half", type=int, choices=(0, 1), help="of MaskBench's files, every second one")
     add("--schemas", type=int, default=150, help="schemas, memory, ablation: how many")
     add("--bfcl", default=os.environ.get("SWITCHYARD_BFCL", BFCL), help="folder")
-    add("--sets", type=int, default=40, help="tools: sets of each format")
+    add("--sets", type=int, default=40, help="tools: sets of each format; forced")
     add("--formats", default=",".join(FORMATS), help="tools: which")
     add("--tools", type=int, default=400, help=f"large: tools in each of {LARGE_SETS} sets")
     add("--rows", default="1,16,64,256", help="batch: sizes")

@@ -21,6 +21,8 @@ class Engine(Protocol):
 
     ``library_name`` is the module whose import may take long, so that it can be had before.
     ``batch`` returns a function that fills the masks of all these states, one row each.
+    ``compile_call`` is for ``forced``: known texts in one spelling, where the engine has a choice.
+    ``forced`` returns the bytes that must come next.
     """
 
     library_name: ClassVar[str]
@@ -32,6 +34,9 @@ class Engine(Protocol):
     def allowed(self, token: int) -> bool: ...
     def accept(self, state: Any, token: int) -> bool: ...
     def batch(self, states: Sequence[Any], threads: int) -> Callable[[], None]: ...
+    def compile_call(self, schema: Any, *, compact: bool) -> Any: ...
+    def forced(self, state: Any) -> bytes: ...
+    def accept_bytes(self, state: Any, data: bytes) -> bool: ...
 
 
 def structural_tag(form: Format, tags: Sequence[Tag]) -> dict[str, Any]:
@@ -119,6 +124,18 @@ class Ours(_Masked):
 
         return fill
 
+    def compile_call(self, schema: Any, *, compact: bool) -> Any:
+        whitespace = "compact" if compact else "flexible"
+        return self.compiler.compile_json_schema(
+            schema, whitespace=whitespace, spelling="canonical"
+        )
+
+    def forced(self, state: Any) -> bytes:
+        return state.forced_bytes()
+
+    def accept_bytes(self, state: Any, data: bytes) -> bool:
+        return state.accept_bytes(data)
+
 
 class XGrammar(_Masked):
     library_name = "xgrammar"
@@ -159,6 +176,18 @@ class XGrammar(_Masked):
         masks, filler = self.masks(len(states)), self.filler(threads)
         return lambda: filler.batch_fill_next_token_bitmask(states, masks)
 
+    def compile_call(self, schema: Any, *, compact: bool) -> Any:
+        options = {"separators": (",", ":")} if compact else {}
+        return self.compiler.compile_json_schema(
+            schema, any_whitespace=not compact, strict_mode=False, **options
+        )
+
+    def forced(self, state: Any) -> bytes:
+        return state.find_jump_forward_string().encode()
+
+    def accept_bytes(self, state: Any, data: bytes) -> bool:
+        return state.accept_string(data)
+
 
 class LLGuidance(_Masked):
     library_name = "llguidance.tiktoken"
@@ -174,6 +203,7 @@ class LLGuidance(_Masked):
         self.tokenizer = llguidance.tiktoken.lltokenizer_from_encoding(
             loaded.encoding, n_vocab=self.size, eos_token=loaded.stop
         )
+        self.single = {token[0]: k for k, token in enumerate(loaded.tokens) if len(token) == 1}
 
     def _matcher(self, grammar: Any) -> Any:
         made = self.library.LLMatcher(self.tokenizer, grammar)
@@ -182,11 +212,7 @@ class LLGuidance(_Masked):
         return made
 
     def compile_schema(self, schema: Any) -> Any:
-        options = {"whitespace_flexible": True}
-        text = json.dumps(schema)
-        return self._matcher(
-            self.library.LLMatcher.grammar_from_json_schema(text, overrides=options)
-        )
+        return self.compile_call(schema, compact=False)
 
     def compile_tags(self, form: Format, tags: Sequence[Tag]) -> Any:
         """Its own tags where they are plain text, and else what comes nearest to them."""
@@ -214,6 +240,20 @@ class LLGuidance(_Masked):
             [(state, row) for row, state in enumerate(states)],
         )
         return lambda: fill(pool, pairs, masks)
+
+    def compile_call(self, schema: Any, *, compact: bool) -> Any:
+        options = {"whitespace_flexible": not compact}
+        text = json.dumps(schema)
+        return self._matcher(
+            self.library.LLMatcher.grammar_from_json_schema(text, overrides=options)
+        )
+
+    def forced(self, state: Any) -> bytes:
+        return state.compute_ff_bytes()
+
+    def accept_bytes(self, state: Any, data: bytes) -> bool:
+        """By the tokens of single bytes, of which every vocabulary here has all."""
+        return state.consume_tokens([self.single[byte] for byte in data])
 
 
 ENGINES: dict[str, Any] = {

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import ablation, batch, data, growth, made, memory
+from . import forced as forcing
 from .formats import FORMATS
 from .measure import Turns, agreed, schema_case, take_turns, tool_case
 from .report import OURS, Report, Summary, table
@@ -153,6 +154,14 @@ def batches(run: Run) -> None:
     run.plot("batch", "batches", found)
 
 
+def forced(run: Run) -> None:
+    """Bytes of true tool calls that the grammar forces."""
+    with workers(run.setups, run.bounds) as runners:
+        found = forcing.measure(runners, run.tools(run.asked.sets))
+    run.report.say(forcing.table(found))
+    run.report.say(forcing.example(found))
+
+
 def held(run: Run) -> None:
     """Memory: of tool sets, of schemas, and of our own caches after many schemas."""
     sets = made.tool_cases(run.tools(), run.asked.held + 1)
@@ -225,6 +234,7 @@ PARTS: dict[str, Callable[[Run], None]] = {
     "schemas": schemas,
     "tools": tools,
     "large": large,
+    "forced": forced,
     "batch": batches,
     "memory": held,
     "growth": grow,

@@ -1,13 +1,14 @@
 """Subset construction, trimming, minimisation: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
 from .draft cimport FINAL_STATE, LOOP_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .hashing cimport MISSING, U64MapC, map_get, map_put
 from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
 from .pool cimport held_bytes, vector
-from .wordtable cimport WordTableC, table_bytes, table_clear, table_number, table_size
+from .refinement cimport LetterEdgeC, LetterEdgesC, refine
+from .wordtable cimport WordTableC, table_bytes, table_number, table_size
 
 cdef uint32_t START = 0
 cdef uint32_t FINISH = 1
@@ -469,109 +470,53 @@ cdef void rename_edges(DraftC* draft, vector[uint32_t]* names, DraftC* out) noex
             out.empty.push_back(names[0][draft.empty[k]])
 
 
-cdef void signature(DraftC* draft, vector[uint32_t]* block, uint32_t own, Set* out) noexcept nogil:
-    """What tells two states of one block apart: their edges, up to blocks."""
-    cdef uint32_t k, last = DEAD
-    out.clear()
-    out.push_back(own)
-    for k in range(<uint32_t>draft.bytes.size()):
-        # neighbouring ranges into one block count as one range
-        if last == block[0][draft.bytes[k].target] and out.back() + 1 == draft.bytes[k].low:
-            out.pop_back()
-        else:
-            last = block[0][draft.bytes[k].target]
-            out.push_back(last)
-            out.push_back(draft.bytes[k].low)
-        out.push_back(draft.bytes[k].high)
-    out.push_back(DEAD)
-    for k in range(<uint32_t>draft.refs.size()):
-        out.push_back(draft.refs[k].symbol)
-        out.push_back(block[0][draft.refs[k].target])
-    out.push_back(DEAD)
-    for k in range(<uint32_t>draft.tokens.size()):
-        out.push_back(draft.tokens[k].symbol)
-        out.push_back(block[0][draft.tokens[k].target])
-
-
 cdef void minimise(vector[DraftC]* drafts) noexcept nogil:
-    """The coarsest partition in which all states of a block lead to the same blocks, by refinement.
-
-    A round looks only at the states that lead to one that changed its block (S. Blom and S. Orzan,
-    Distributed Branching Bisimulation Reduction of State Spaces, 2003). Whoever has to leave a block
-    differs from all of its states that were not looked at. At the end blocks are numbered by their
-    first member.
-    """
-    cdef uint32_t n = <uint32_t>drafts.size(), s, k, fresh = 0
-    cdef vector[uint32_t] block, refined, sizes, looked_at, names, groups
-    cdef vector[uint32_t] todo, changed, off, sources
-    cdef vector[uint8_t] waits
-    cdef WordTableC signatures
-    cdef Set key
+    """Makes one state of those that accept the same; they are numbered by the first ones."""
+    cdef uint32_t n = <uint32_t>drafts.size(), fresh
+    cdef uint64_t looks = 0
+    cdef LetterEdgesC graph
+    cdef vector[uint32_t] blocks
     if n > MINIMISED_STATES:
         return
-    list_sources(drafts, &off, &sources)
-    block_by_flags(drafts, &block, &sizes)
-    looked_at.assign(sizes.size(), 0)
-    refined = block
-    for s in range(n):
-        todo.push_back(s)
-    waits.assign(n, 0)
-    while todo.size():
-        table_clear(&signatures)
-        groups.clear()
-        for s in todo:
-            looked_at[block[s]] += 1
-        for s in todo:
-            signature(&drafts[0][s], &block, block[s], &key)
-            k = table_number(&signatures, key.data(), key.size())
-            if k < groups.size():
-                refined[s] = groups[k]
-                continue
-            refined[s] = block[s]
-            if looked_at[block[s]] == sizes[block[s]]:
-                # all of the block: the first that was found keeps its number
-                looked_at[block[s]] = 0
-            else:
-                refined[s] = <uint32_t>sizes.size()
-                sizes.push_back(0)
-                looked_at.push_back(0)
-            groups.push_back(refined[s])
-        changed.clear()
-        for s in todo:
-            looked_at[block[s]] = 0
-            if refined[s] != block[s]:
-                changed.push_back(s)
-        todo.clear()
-        for s in changed:
-            sizes[block[s]] -= 1
-            sizes[refined[s]] += 1
-            block[s] = refined[s]
-            for k in range(off[s], off[s + 1]):
-                if not waits[sources[k]]:
-                    waits[sources[k]] = 1
-                    todo.push_back(sources[k])
-        for s in todo:
-            waits[s] = 0
-    names.assign(sizes.size(), DEAD)
-    for s in range(n):
-        if names[block[s]] == DEAD:
-            names[block[s]] = fresh
-            fresh += 1
-        block[s] = names[block[s]]
+    list_letters(drafts, &graph)
+    fresh = refine(&graph, &blocks, block_by_flags(drafts, &blocks), UINT64_MAX, &looks)
     if fresh < n:
-        rename(drafts, &block, fresh)
+        rename(drafts, &blocks, fresh)
 
 
-cdef void block_by_flags(vector[DraftC]* drafts, vector[uint32_t]* block, vector[uint32_t]* sizes) noexcept nogil:
-    cdef uint32_t s, by_flags[256]
+cdef void list_letters(vector[DraftC]* drafts, LetterEdgesC* out) noexcept nogil:
+    """The edges of all states: bytes are letters, and behind them rules and token sets in turn."""
+    cdef LetterEdgeC made
+    cdef ByteEdgeC edge
+    cdef SymbolEdgeC symbol
+    cdef uint32_t s
+    for s in range(<uint32_t>drafts.size()):
+        out.off.push_back(<uint32_t>out.edges.size())
+        for edge in drafts[0][s].bytes:
+            made.low, made.high, made.target = edge.low, edge.high, edge.target
+            out.edges.push_back(made)
+        for symbol in drafts[0][s].refs:
+            made.low = made.high = 256 + 2 * symbol.symbol
+            made.target = symbol.target
+            out.edges.push_back(made)
+        for symbol in drafts[0][s].tokens:
+            made.low = made.high = 257 + 2 * symbol.symbol
+            made.target = symbol.target
+            out.edges.push_back(made)
+    out.off.push_back(<uint32_t>out.edges.size())
+
+
+cdef uint32_t block_by_flags(vector[DraftC]* drafts, vector[uint32_t]* blocks) noexcept nogil:
+    """The number of blocks."""
+    cdef uint32_t s, count = 0, by_flags[256]
     for s in range(256):
         by_flags[s] = DEAD
     for s in range(<uint32_t>drafts.size()):
         if by_flags[drafts[0][s].flags] == DEAD:
-            by_flags[drafts[0][s].flags] = <uint32_t>sizes.size()
-            sizes.push_back(0)
-        block.push_back(by_flags[drafts[0][s].flags])
-        sizes[0][block.back()] += 1
+            by_flags[drafts[0][s].flags] = count
+            count += 1
+        blocks.push_back(by_flags[drafts[0][s].flags])
+    return count
 
 
 cdef void list_sources(vector[DraftC]* drafts, vector[uint32_t]* off, vector[uint32_t]* sources) noexcept nogil:

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from .flat cimport (
     ALT, BOUNDED, BOUNDED_RULE, CAPTURE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT,
     OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TEXTS, TOKENS,
-    ArmC, DispatchC, FlatIR, NodeC, RuleC, TokenSetC, dispatch_of, list_below,
+    ArmC, DispatchC, FlatIR, NodeC, RuleC, TokenSetC, dispatch_of, first_member, list_below,
 )
 from .pool cimport held_bytes, vector
 from .varint cimport put
@@ -272,7 +272,7 @@ cdef class Digests:
 
     cdef void write_members(self, NodeC* node) noexcept nogil:
         """What an OBJECT says besides its nodes."""
-        cdef uint32_t at = node.off + 2, _k
+        cdef uint32_t at = first_member(node), _k
         self.write(node.a)
         self.write(node.b)
         for _k in range(node.a):

@@ -117,6 +117,8 @@ cdef class Ways:
     cdef uint32_t count(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil
     cdef uint32_t counted(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil
     cdef uint32_t outside(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil
+    cdef uint32_t spaced(self, uint32_t instance, uint32_t depth, uint8_t other, uint32_t want) noexcept nogil
+    cdef bint is_blank(self, uint32_t instance) noexcept nogil
     cdef uint32_t behind(self, uint32_t instance, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil
     cdef uint32_t inside(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil
     cdef uint32_t escaped(self, SpotC* spot, uint32_t want) noexcept nogil
@@ -126,9 +128,10 @@ cdef class Ways:
     cdef uint32_t ended(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil
     cdef uint32_t ends(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil
     cdef bint has_used(self, SpotC* spot, const Cursor* used, uint32_t n) noexcept nogil
-    cdef bint is_open_to(self, uint32_t instance, string_view rest) noexcept nogil
+    cdef bint is_open_to(self, uint32_t instance, string_view rest, bint is_inside) noexcept nogil
     cdef bint leaves(self, uint32_t instance) noexcept nogil
     cdef uint32_t go(self, uint32_t instance, uint8_t byte) noexcept nogil
+    cdef uint32_t reach(self, uint32_t instance, uint8_t byte, bint is_inside) noexcept nogil
     cdef uint32_t past(self, uint32_t instance, uint32_t depth, uint8_t byte, bint* met) noexcept nogil
 
 

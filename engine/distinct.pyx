@@ -52,7 +52,13 @@ cdef enum:
     CLOSES = 0x80000000
 
 cdef const char* ENDS = b",]}"
-cdef const char* SPACES = b" \n\t"
+cdef const char* SPACES = b" \n\t\r"
+#: the same as bits of the first 64 bytes
+cdef uint64_t BLANKS = <uint64_t>1 << 0x20 | 1 << 0x0A | 1 << 0x09 | 1 << 0x0D
+#: closing brackets, as bits of the second 64 bytes
+cdef uint64_t CLOSINGS = <uint64_t>1 << 0x5D - 64 | <uint64_t>1 << 0x7D - 64
+#: characters of white space between two values that are looked at: a line of a layout has 2,561 at most
+cdef uint32_t MOST_BLANKS = 4_000
 cdef const char* HEX = b"0123456789abcdef"
 cdef const char* SHORT = b'"\\/bfnrt'
 
@@ -74,9 +80,41 @@ cdef uint32_t follow(
                 return DEAD
         instance = found & INSTANCE
         if (data[k] == OPENING_BRACKET or data[k] == OPENING_BRACE) and not place.is_open():
-            if arena.rows[arena.instances[instance].row].has_differing:
+            if awaits_differing(arena, instance):
                 place.open(data[k] == OPENING_BRACKET)
     return instance
+
+
+cdef bint awaits_differing(Arena arena, uint32_t instance) noexcept nogil:
+    """Whether a word that must differ may come, at once or behind white space that must come before it. Where
+    it must, nothing but a closing bracket may come instead: a blank within a string is none.
+    """
+    cdef uint64_t[4] live
+    cdef uint32_t _n
+    for _n in range(MOST_BLANKS):
+        if arena.rows[arena.instances[instance].row].has_differing:
+            return True
+        live = arena.rows[arena.instances[instance].row].live
+        if live[0] & ~BLANKS | live[1] & ~CLOSINGS | live[2] | live[3]:
+            return False
+        instance = behind_blank(arena, instance)
+        if instance == DEAD:
+            return False
+    return False
+
+
+cdef uint32_t behind_blank(Arena arena, uint32_t instance) noexcept nogil:
+    """The instance behind the one character of white space that may stand here; DEAD: there is none. Where
+    there are several, white space is flexible, and need not be there.
+    """
+    cdef uint64_t blanks = arena.rows[arena.instances[instance].row].live[0] & BLANKS
+    cdef uint32_t found, k
+    if blanks and not blanks & (blanks - 1):
+        for k in range(4):
+            if blanks == <uint64_t>1 << SPACES[k]:
+                found = arena.step_met(instance, SPACES[k])
+                return found if found == DEAD else found & INSTANCE
+    return DEAD
 
 
 cdef inline uint32_t sum_of(uint32_t a, uint32_t b) noexcept nogil:
@@ -162,15 +200,18 @@ cdef class Ways:
         for k in range(total):
             if found == n:
                 break
-            found += self.is_open_to(spot.instance, used.rest(k))
+            found += self.is_open_to(spot.instance, used.rest(k), spot.mode == STRING)
         return found >= n
 
-    cdef bint is_open_to(self, uint32_t instance, string_view rest) noexcept nogil:
-        """Whether an item may end behind the rest of a canonical text."""
+    cdef bint is_open_to(self, uint32_t instance, string_view rest, bint is_inside) noexcept nogil:
+        """Whether an item may end behind the rest of a canonical text, with any white space that must stand in
+        it; ``is_inside``: it begins within a string.
+        """
         cdef size_t k
         cdef uint32_t found = instance
         for k in range(rest.size()):
-            found = self.go(found & INSTANCE, <uint8_t>rest.data()[k])
+            found = self.reach(found & INSTANCE, <uint8_t>rest.data()[k], is_inside)
+            is_inside = is_inside != (rest.data()[k] == QUOTE)
             if found == DEAD:
                 # only a number that may be written without its exponent might still come
                 return rest.data()[k] == UPPER_E
@@ -183,12 +224,24 @@ cdef class Ways:
         for k in range(3):
             if self.go(instance, ENDS[k]) != DEAD or self.go(instance, SPACES[k]) != DEAD:
                 return True
-        return False
+        return self.go(instance, SPACES[3]) != DEAD
 
     # -- steps ---------------------------------------------------------------------------------------
     cdef uint32_t go(self, uint32_t instance, uint8_t byte) noexcept nogil:
         self.steps += 1
         return self.arena.step_met(instance, byte)
+
+    cdef uint32_t reach(self, uint32_t instance, uint8_t byte, bint is_inside) noexcept nogil:
+        """As ``go``, outside of strings behind white space, if need be."""
+        cdef uint32_t found, _n
+        for _n in range(MOST_BLANKS):
+            found = self.go(instance, byte)
+            if found != DEAD or is_inside:
+                return found
+            instance = behind_blank(self.arena, instance)
+            if instance == DEAD:
+                return DEAD
+        return DEAD
 
     cdef uint32_t past(self, uint32_t instance, uint32_t depth, uint8_t byte, bint* met) noexcept nogil:
         """The instance behind a byte, ``depth`` brackets within the item, if the item does not end there;
@@ -268,12 +321,6 @@ cdef class Ways:
         for k in range(n_last):
             bytes_[n + k] = last[k]
         n += n_last
-        if n == 0:
-            for k in range(3):
-                found = self.go(instance, SPACES[k])
-                if found != DEAD:
-                    return self.count(found & INSTANCE, depth, OUTSIDE, want)
-            return 0
         sure = 0
         for k in range(n):
             sure += bytes_[k] != MINUS
@@ -282,7 +329,29 @@ cdef class Ways:
                 return found + sure
             sure -= bytes_[k] != MINUS
             found = sum_of(found, self.behind(instance, depth, bytes_[k], left_of(want, found + sure)))
-        return found
+        return sum_of(found, self.spaced(instance, depth, bytes_[0] if n else 0, left_of(want, found)))
+
+    cdef uint32_t spaced(self, uint32_t instance, uint32_t depth, uint8_t other, uint32_t want) noexcept nogil:
+        """Values behind white space. What ``other`` begins, a byte that may stand here, is not among them:
+        where it may stand behind the white space, too, that says nothing. 0: no other byte may stand here.
+        """
+        cdef uint32_t at = behind_blank(self.arena, instance) if want else DEAD, end = at, _n
+        cdef bint is_only = True
+        for _n in range(MOST_BLANKS):
+            if at == DEAD:
+                break
+            if other and self.go(at, other) != DEAD:
+                return 0
+            # a character that must follow is no place of its own
+            is_only = is_only and self.is_blank(at)
+            at = behind_blank(self.arena, at)
+            end = at if is_only else end
+        return self.count(end, depth, OUTSIDE, want)
+
+    cdef bint is_blank(self, uint32_t instance) noexcept nogil:
+        """Whether nothing but white space may come."""
+        cdef uint64_t[4] live = self.arena.rows[self.arena.instances[instance].row].live
+        return not (live[0] & ~BLANKS | live[1] | live[2] | live[3])
 
     cdef uint32_t behind(self, uint32_t instance, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil:
         """Values behind a byte that stands between strings and numbers."""
@@ -432,10 +501,14 @@ cdef class Ways:
 
     cdef uint32_t ends(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil:
         cdef uint32_t found = 0, k
+        cdef uint8_t end = 0
+        if instance == DEAD:
+            return 0
         for k in range(3):
-            if instance != DEAD and found < want and self.go(instance, ENDS[k]) != DEAD:
-                found = sum_of(found, self.behind(instance, depth, ENDS[k], left_of(want, found)))
-        return found
+            if found < want and self.go(instance, ENDS[k]) != DEAD:
+                end = <uint8_t>ENDS[k]
+                found = sum_of(found, self.behind(instance, depth, end, left_of(want, found)))
+        return sum_of(found, self.spaced(instance, depth, end, left_of(want, found)))
 
 
 cdef bint is_first_surrogate(SpotC* spot) noexcept nogil:
@@ -679,7 +752,7 @@ cdef class Suspects:
             is_met = is_met or found & MET
             if found & MET and (byte == CLOSING_BRACKET or byte == CLOSING_BRACE):
                 listed = CLOSES
-            if byte == COMMA and self.arena.rows[self.arena.instances[instance].row].has_differing:
+            if byte == COMMA and awaits_differing(self.arena, instance):
                 listed = CLOSES
         return listed
 

@@ -19,8 +19,8 @@ Representation   nodes and pool are the grammar's own, which is sealed. Node i i
                      TEXTS               for each text its length and code points; a = 1: as written
                      OTHER_TEXT          the same; a = rule of any text
                      OBJECT              a = members, b = flags; nodes of space and of what isn't listed,
-                                         then for each member its node, whether it is required, and
-                                         its name's length and code points
+                                         LAID_OUT: those of the layout, then for each member its node,
+                                         whether it is required, and its name's length and code points
 
                  rules[r] names the node of rule r and how its automaton is made. Behind the
                  grammar's own rules come made ones: each CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, BOUNDED
@@ -82,6 +82,12 @@ cdef enum:
     EXTRA_LAST = 2            # members that aren't listed stand behind all others
     ANY_ORDER = 4             # listed members stand in any order
     SPELLED = 8               # names are given as they are written
+    # white space is not ``space`` everywhere, but stands in the nodes of four parts: what follows { before the
+    # first member, a comma with all around it, a colon with all around it, and } with all before it
+    LAID_OUT = 16
+
+cdef enum:
+    LAYOUT_PARTS = 4
 
 cdef enum:
     WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary
@@ -128,6 +134,10 @@ cdef struct TokenSetC:
     const uint32_t* ids       # ascending
     uint32_t n
     uint8_t others            # these are the tokens that are not in the set, beside those without a text
+
+# Where the words of an OBJECT's first member stand in the pool.
+cdef inline uint32_t first_member(const NodeC* node) noexcept nogil:
+    return node.off + 2 + (LAYOUT_PARTS if node.b & LAID_OUT else 0)
 
 cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil
 cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil

@@ -519,21 +519,23 @@ cdef class FlatIR:
 
 
 cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil:
-    """The nodes of an OBJECT: space, what isn't listed, the members."""
-    cdef uint32_t at = node.off + 2, _k
+    """The nodes of an OBJECT: space, what isn't listed, the members, the layout."""
+    cdef uint32_t at = first_member(node), k, _k
     out.clear()
     out.push_back(pool[node.off])
     out.push_back(pool[node.off + 1])
     for _k in range(node.a):
         out.push_back(pool[at])
         at += 3 + pool[at + 2]
+    for k in range(node.off + 2, first_member(node)):
+        out.push_back(pool[k])
 
 
 cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil:
     """Whether an OBJECT has a text, if it is known of its nodes, in the order of ``list_members``: all
     required members need one, and some member, where the object must not be empty.
     """
-    cdef uint32_t at = node.off + 2, k
+    cdef uint32_t at = first_member(node), k
     cdef bint is_any = node.b & MAY_BE_EMPTY or good[1]
     for k in range(node.a):
         if good[2 + k]:

@@ -29,7 +29,7 @@ first field is the kind:
                                       in any spelling; ``rule`` is that of any string's inside
     (TEXTS, (text, ...), spelled)     any of these texts, as the inside of a JSON string in any spelling;
                                       spelled: as they are written alone
-    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last, any_order, spelled)
+    (OBJECT, ((name, node, required), ...), extra, space, may_be_empty, extra_last, any_order, spelled, layout)
                                       a JSON object, braces included: these members in this order, or
                                       in any, each at most once; those not required may be left out,
                                       names in any spelling, or spelled: as they are given;
@@ -37,7 +37,10 @@ first field is the kind:
                                       of which any number may stand between them, or only behind
                                       all others; ``space`` may stand between any two JSON tokens.
                                       Nodes are references; ``space`` may be EMPTY and must have
-                                      the empty word
+                                      the empty word. ``layout``: (), or instead of ``space`` what
+                                      follows { before a member (may be EMPTY), the comma, the
+                                      colon, and } behind a member, each with the white space
+                                      around it
     (BOUNDED, node, minimum, maximum) the words of ``node`` that have so many characters; a maximum of -1
                                       is no upper bound. ``node`` is a GRAPH whose edges are characters:
                                       classes, or alternatives of their spellings; no two from one state
@@ -144,7 +147,7 @@ cdef class Grammar:
     ) except? NO_NODE
     cdef uint32_t add_object(
         self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
-        uint32_t flags
+        const uint32_t* layout, uint32_t flags
     ) except? NO_NODE
     cdef uint32_t push_texts(self, list texts)
     cdef uint32_t add_texts(self, list texts) except? NO_NODE

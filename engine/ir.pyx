@@ -5,7 +5,7 @@ from libc.string cimport memcmp
 
 from . cimport flat
 from .budget cimport spend
-from .flat cimport NO_MAXIMUM, NodeC
+from .flat cimport NO_MAXIMUM, NodeC, first_member
 from .hashing cimport hash_words
 from .pool cimport held_bytes, vector
 from .tokenset cimport TokenSet
@@ -241,9 +241,9 @@ cdef class Grammar:
 
     cdef uint32_t add_object(
         self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
-        uint32_t flags
+        const uint32_t* layout, uint32_t flags
     ) except? NO_NODE:
-        """Names are given once each; ``flags`` as in flat."""
+        """Names are given once each; ``flags``, and ``layout`` with LAID_OUT, as in flat."""
         cdef vector[uint32_t] words
         cdef uint32_t n = 0, off
         cdef size_t k
@@ -252,6 +252,9 @@ cdef class Grammar:
         words.reserve(2 + 12 * <size_t>len(names))
         words.push_back(space)
         words.push_back(self.referred(extra))
+        if flags & flat.LAID_OUT:
+            for k in range(flat.LAYOUT_PARTS):
+                words.push_back(layout[k] if layout[k] == self.empty_node else self.referred(layout[k]))
         for k in range(<size_t>len(names)):
             if nodes[k] == self.fail_node:
                 if required[k]:
@@ -429,7 +432,7 @@ cdef class Grammar:
             required.push_back(<bint>is_required)
         flags = (flat.MAY_BE_EMPTY if may_be_empty else 0) | (flat.EXTRA_LAST if extra_last else 0)
         flags |= flat.ANY_ORDER if any_order else 0
-        return self.add_object(names, nodes.data(), required.data(), extra, space, flags)
+        return self.add_object(names, nodes.data(), required.data(), extra, space, NULL, flags)
 
     def tokens(self, ids):
         cdef uint32_t off = self._push_ids(ids)
@@ -702,9 +705,10 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
     if kind == flat.TEXTS:
         return kind, split_texts(words), bool(node.a)
     if kind == flat.OBJECT:
-        return (kind, split_members(words), words[1], words[0],
+        first = first_member(&node) - node.off
+        return (kind, split_members(words[first:]), words[1], words[0],
                 bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST), bool(node.b & flat.ANY_ORDER),
-                bool(node.b & flat.SPELLED))
+                bool(node.b & flat.SPELLED), tuple(words[2:first]))
     return (kind,)
 
 
@@ -733,7 +737,7 @@ cdef tuple split_texts(list words):
 
 
 cdef tuple split_members(list words):
-    members, at = [], 2
+    members, at = [], 0
     while at < len(words):
         n = words[at + 2]
         members.append(("".join(map(chr, words[at + 3:at + 3 + n])), words[at], bool(words[at + 1])))
@@ -755,5 +759,5 @@ def children(node):
     if kind == CAPTURE:
         return (node[3],)
     if kind == OBJECT:
-        return (*[member[1] for member in node[1]], node[2], node[3])
+        return (*[member[1] for member in node[1]], node[2], node[3], *node[8])
     return ()

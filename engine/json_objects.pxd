@@ -8,6 +8,11 @@ required one: so it takes the names of an interval of numbers, and how far they 
 In any order a state has the set of the members that were written instead of the lowest one.
 White space and values are references, and so is a member that isn't listed, key and all.
 
+In a layout, the comma, the colon and the last bracket are references that hold their white space; an
+object without members has none:
+
+    {  opened  opening  F  "  names  "  B  colon  D  value  S  comma  U  "  ...   or closing   or } behind opened
+
 Invariants   I1 a text has one way through the states; only a member that isn't listed goes beside
                 the listed ones, under names that are none of theirs.
              I2 members, and what isn't listed, that no text has are left out.
@@ -21,7 +26,7 @@ from libc.stdint cimport uint32_t
 from .pool cimport vector
 
 from .draft cimport DraftC
-from .flat cimport FlatIR
+from .flat cimport LAYOUT_PARTS, FlatIR
 from .names cimport NamesC
 from .wordtable cimport WordTableC
 
@@ -32,6 +37,7 @@ cdef struct ObjectC:
     vector[uint32_t] required     # as bits
     WordTableC sets               # of members, as bits; the first one is empty
     uint32_t extra, space         # rules, NO_RULE: none
+    uint32_t[LAYOUT_PARTS] layout     # rules of its parts, with LAID_OUT; NO_RULE: nothing
     uint32_t flags                # as in flat
     WordTableC places             # the first one is the start
     vector[uint32_t] states       # by place: its state, 0: none yet (automata)

@@ -5,7 +5,10 @@ from .pool cimport held_bytes, vector
 
 from .draft cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from .bits cimport has_bit
-from .flat cimport ANY_ORDER, EMPTY, EXTRA_LAST, FAIL, MAY_BE_EMPTY, NO_RULE, SPELLED, FlatIR, NodeC
+from .flat cimport (
+    ANY_ORDER, EMPTY, EXTRA_LAST, FAIL, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, NO_RULE, SPELLED, FlatIR, NodeC,
+    first_member,
+)
 from .names cimport (
     names_bytes,
     NO_NAME, ChoiceC, SpotC, StepC, TextC, list_steps, name_at, sort_names, start_of,
@@ -28,6 +31,13 @@ cdef enum:
     CLOSED = 11
     IN_NAME = 12
     NOWHERE = 13          # an object without any text
+
+cdef enum:
+    # of a layout
+    OPENING = 0
+    COMMA = 1
+    COLON = 2
+    CLOSING = 3
 
 cdef enum:
     # what was read, the lowest member, the set, and the spot: low, high, depth, stage, value
@@ -57,7 +67,10 @@ cdef void object_start(ObjectC* obj, FlatIR ir, uint32_t node) noexcept nogil:
     obj.flags = from_node.b
     obj.space = rule_of(ir, at[0])
     obj.extra = rule_of(ir, at[1])
-    at += 2
+    if obj.flags & LAID_OUT:
+        for k in range(LAYOUT_PARTS):
+            obj.layout[k] = rule_of(ir, at[2 + k])
+    at = &ir.pool[first_member(from_node)]
     for _k in range(from_node.a):
         n, rule = at[2], rule_of(ir, at[0])
         if rule != NO_RULE:
@@ -115,6 +128,8 @@ cdef void object_state(ObjectC* obj, uint32_t number, DraftC* out) noexcept nogi
     cdef PlaceC place = place_of(obj, number)
     cdef uint32_t i = place.member, taken = place.taken
     out.flags, out.held, out.is_plain_text = 0, 0, 0
+    if obj.flags & LAID_OUT and laid_out_state(obj, &place, out):
+        return
     if place.read == NOTHING:
         add_byte(obj, 0x7B, before_space(obj, OPENED, 0, 0), out)
     elif place.read in (OPENED, NAMED, COLON_READ, MEMBER_READ, COMMA_READ):
@@ -139,9 +154,31 @@ cdef void object_state(ObjectC* obj, uint32_t number, DraftC* out) noexcept nogi
         add_name(obj, &place, out)
 
 
+cdef bint laid_out_state(ObjectC* obj, const PlaceC* place, DraftC* out) noexcept nogil:
+    """The edges of a place where the layout has a part; False: it has none there."""
+    cdef uint32_t i = place.member, taken = place.taken
+    if place.read == OPENED:
+        if obj.flags & MAY_BE_EMPTY:
+            add_end(obj, place, out)
+        if obj.layout[OPENING] == NO_RULE:
+            add_members(obj, place, out)
+        else:
+            add_rule(obj, obj.layout[OPENING], form(NEXT_DUE, i, taken), out)
+    elif place.read == NAMED:
+        add_rule(obj, obj.layout[COLON], form(VALUE_DUE, i, taken), out)
+    elif place.read == MEMBER_READ:
+        if has_listed(obj, place) or has_extra(obj, place):
+            add_rule(obj, obj.layout[COMMA], form(NEXT_DUE, i, taken), out)
+        if has_required(obj, place):
+            add_rule(obj, obj.layout[CLOSING], form(CLOSED, 0, 0), out)
+    else:
+        return False
+    return True
+
+
 cdef inline PlaceC before_space(ObjectC* obj, uint32_t read, uint32_t member, uint32_t taken) noexcept nogil:
     """The place, or where there is no white space the one behind it."""
-    return form(read + (obj.space == NO_RULE), member, taken)
+    return form(read + (obj.space == NO_RULE and not obj.flags & LAID_OUT), member, taken)
 
 
 cdef PlaceC behind_value(ObjectC* obj, const PlaceC* place) noexcept nogil:

@@ -2,4 +2,4 @@
 "switchyard" of a json_schema node. Who writes specs and who reads them must know the same one.
 """
 
-SPEC_VERSION = 2
+SPEC_VERSION = 3

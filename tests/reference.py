@@ -118,6 +118,9 @@ READING = ("nothing", "open, space", "in a name", "name, space", "member, space"
 class ObjectMachine:
     """A JSON object, its listed members tried one by one.
 
+    A layout has no white space of its own, but parts that hold theirs: opening, comma, colon and
+    closing.
+
     Position   (what was read, i, names): i is the lowest listed member that may still come, in any
                order the set of those that came; from a name to its value (i, the member whose value
                is due). names, inside a name, holds (member, position in its text) for each member
@@ -126,7 +129,7 @@ class ObjectMachine:
 
     def __init__(self, node: tuple, productive: set[Node]) -> None:
         _, members, self.extra, self.space, self.may_be_empty, self.extra_last, *ways = node
-        self.any_order, spelled = ways
+        self.any_order, spelled, self.layout = ways
         self.members = [member for member in members if member[1] in productive]
         self.texts = [name_machine(name, spelled) for name, _, _ in self.members]
         self.has_extra = self.extra in productive
@@ -159,6 +162,8 @@ class ObjectMachine:
     def waits(self, at: Position) -> list[tuple[Node, Position]]:
         read, i, _ = at
         found: list[tuple[Node, Position]] = []
+        if self.layout and read in ("open", "name", "member"):
+            return self._parts(read, i)
         if read in ("open", "name", "colon", "member", "comma"):
             found.append((self.space, (f"{read}, space", i, frozenset())))
         if read in ("open, space", "comma, space"):
@@ -171,11 +176,27 @@ class ObjectMachine:
             found.append((self.members[k][1], ("member", self._behind(before, k), frozenset())))
         return found
 
+    def _parts(self, read: str, i: Any) -> list[tuple[Node, Position]]:
+        """Of the layout, which may follow."""
+        opening, comma, colon, closing = self.layout
+        if read == "open":
+            return [(opening, ("comma, space", i, frozenset()))]
+        if read == "name":
+            return [(colon, ("colon, space", i, frozenset()))]
+        found: list[tuple[Node, Position]] = []
+        if self.has_extra or self._left(i):
+            found.append((comma, ("comma, space", i, frozenset())))
+        if self._may_leave_out(i):
+            found.append((closing, ("end", self.first, frozenset())))
+        return found
+
     def reads(self, at: Position) -> bool:
-        return at[0] in READING
+        return at[0] in READING or (at[0] == "open" and bool(self.layout))
 
     def scan(self, at: Position, letter: int) -> Position | None:
         read, i, names = at
+        if read == "open" and not self.layout:
+            return None
         if read == "in a name":
             return self._scan_name(i, names, letter)
         byte = bytes([letter]) if letter < TOKEN else b""
@@ -188,7 +209,8 @@ class ObjectMachine:
             return ("colon", i, frozenset())
         if read == "member, space" and byte == b"," and (self.has_extra or self._left(i)):
             return ("comma", i, frozenset())
-        may_end = read == "member, space" or (read == "open, space" and self.may_be_empty)
+        opened = "open" if self.layout else "open, space"
+        may_end = read == "member, space" or (read == opened and self.may_be_empty)
         if may_end and byte == b"}" and self._may_leave_out(i):
             return ("end", self.first, frozenset())
         return None

@@ -7,14 +7,13 @@ Representation   states 0..n-1, start 0. State s has moves[first[s]..first[s + 1
                  move's characters are the ranges pool[2 * off], pool[2 * off + 1], ... ``n`` of them.
                  Moves may share their ranges.
 Invariants       every state can reach a final one; an automaton that accepts nothing has no states.
-                 (Complements are left untrimmed: there, only what was the complement of everything
-                 has states that lead nowhere.)
 Cost             what is looked at (members of subsets, ranges of characters) is counted, and
                  ``LOOKS`` of it count as one state, so that ``limits.pattern_states`` bounds the
                  work, too. A state, and ``LOOKS_PER_STEP`` looks, are a step of the request's budget.
 Threads          immutable once made.
-Not here         automata of patterns (char_subsets, char_looks), lengths (char_lengths), which
-                 patterns need an automaton (regex, json_schema.strings).
+Not here         automata of patterns (char_subsets, char_looks), intersections and differences
+                 (char_products), lengths (char_lengths), which patterns need an automaton (regex,
+                 json_schema.strings).
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -22,6 +21,7 @@ from libcpp.utility cimport pair
 
 from ..budget cimport WorkBudget
 from ..pool cimport vector
+from ..refinement cimport LetterEdgesC
 
 ctypedef pair[uint32_t, uint32_t] Range
 
@@ -43,6 +43,11 @@ cdef struct StatesC:
 cdef struct DraftC:
     # the moves of one state: targets with ranges that lead there, in any order
     vector[pair[uint32_t, Range]] parts
+    # scratch: its moves, and the first character and the number of each; by target, the last state that
+    # has a move to it
+    vector[MoveC] made
+    vector[Range] order
+    vector[uint32_t] seen
 
 
 cdef inline uint32_t state_count(StatesC* states) noexcept nogil:
@@ -71,10 +76,15 @@ cdef class Bound:
 
 cdef class CharAutomaton:
     cdef StatesC states
+    cdef LetterEdgesC sorted    # of all states, once somebody asked for them
 
+    # the ranges of each state in the order of their characters
+    cdef const LetterEdgesC* letters(self) noexcept
     cpdef CharAutomaton minimal(self, Bound bound=*)
 
 
+# whether every text is accepted from a state on, as far as the state alone shows it
+cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil
 cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil
 cdef void finish(StatesC* states) noexcept nogil
 cdef void trim(StatesC* states) noexcept nogil

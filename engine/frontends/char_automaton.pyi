@@ -29,22 +29,8 @@ class CharAutomaton:
     def to_node(self, grammar: Grammar, *, inside_json: bool = True) -> Node:
         """The accepted texts; as the inside of a JSON string, or as they are."""
     def accepts(self, text: str) -> bool: ...
-    def trimmed(self) -> CharAutomaton:
-        """The same texts, without the states that lead nowhere."""
     def minimal(self, bound: Bound | None = None) -> CharAutomaton:
         """The same texts with the fewest states, or as it is where that takes too long."""
 
-def intersection(a: CharAutomaton, b: CharAutomaton, bound: Bound) -> CharAutomaton:
-    """
-    Raises:
-        LimitExceeded: ``pattern_states``.
-    """
-
-def without(automaton: CharAutomaton) -> CharAutomaton:
-    """Every text that the automaton does not accept (its complement)."""
-
 def words(texts: Iterable[str]) -> CharAutomaton:
     """Exactly these texts: their trie."""
-
-def excluding(texts: Iterable[str]) -> CharAutomaton:
-    """Every text but the given ones."""

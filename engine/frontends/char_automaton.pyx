@@ -2,23 +2,20 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport sort
-from libcpp.utility cimport pair
 
 from ..budget cimport WorkBudget, spend
 from ..flat cimport CHARS, JSON_CHARS
 from ..ir cimport Grammar
 from ..pool cimport vector
-from ..wordtable cimport WordTableC, table_clear, table_number, table_size
+from ..refinement cimport LetterEdgeC, LetterEdgesC, refine
 
 from ..errors import LimitExceeded
-from ..ir import ANY_CHAR
-from .charset import complement, normalise
 from .making import COSTLY_STATES, UNDER_WAY, tell_costly
 
 cdef uint64_t LOOKS = 64    # of it count as one state
 # looks that take about a microsecond: a member of a subset or a range takes some 30 ns
 cdef uint64_t LOOKS_PER_STEP = 32
-# ranges looked at to make an automaton minimal, which is never needed; formats take up to 100,000
+# ranges looked at to make an automaton minimal, which is never needed; formats take up to 40,000
 cdef uint64_t MINIMAL_LOOKS = 250_000
 
 cdef class Bound:
@@ -115,22 +112,21 @@ cdef class CharAutomaton:
                 return False
         return bool(self.states.final[state])
 
-    def trimmed(self):
-        cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
-        made.states = self.states
-        with nogil:
-            trim(&made.states)
-        return made
-
     cpdef CharAutomaton minimal(self, Bound bound=None):
         cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
         cdef bint is_done
         cdef uint64_t looks = 0
+        cdef const LetterEdgesC* letters = self.letters()
         with nogil:
-            is_done = minimise(&self.states, &made.states, &looks)
+            is_done = minimise(&self.states, letters, &made.states, &looks)
         if bound is not None:
             spend(bound.budget, looks // LOOKS_PER_STEP)
         return made if is_done else self
+
+    cdef const LetterEdgesC* letters(self) noexcept:
+        if self.sorted.off.size() == 0:
+            list_letters(&self.states, &self.sorted)
+        return &self.sorted
 
 
 cdef uint32_t target_of(StatesC* states, uint32_t s, uint32_t c) noexcept nogil:
@@ -151,36 +147,74 @@ cdef tuple ranges_of(StatesC* states, MoveC* move):
     ])
 
 
+cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil:
+    """Whether every text is accepted from here on, as far as one state shows it."""
+    cdef uint32_t k = states.first[s]
+    if not states.final[s] or states.first[s + 1] != k + 1 or states.moves[k].target != s:
+        return False
+    return (
+        states.moves[k].n == 2
+        and states.pool[states.moves[k].off] == 0 and states.pool[states.moves[k].off + 3] == 0x10FFFF
+        and states.pool[states.moves[k].off + 1] == 0xD7FF
+        and states.pool[states.moves[k].off + 2] == 0xE000
+    )
+
+
 # -- moves of one state --------------------------------------------------------------------------
 
 
 cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil:
     """One move to each target, in the order of their characters; ranges that touch become one."""
-    cdef vector[MoveC] made
-    cdef vector[Range] order
     cdef Range place
     cdef MoveC move
     cdef size_t k
     cdef uint32_t low, high
+    if append_apart(draft, out):
+        return
+    draft.made.clear()
+    draft.order.clear()
     sort(draft.parts.begin(), draft.parts.end())
     for k in range(draft.parts.size()):
         low, high = draft.parts[k].second.first, draft.parts[k].second.second
-        if made.size() == 0 or made.back().target != draft.parts[k].first:
+        if draft.made.size() == 0 or draft.made.back().target != draft.parts[k].first:
             move.off, move.n, move.target = <uint32_t>out.pool.size(), 0, draft.parts[k].first
-            place.first, place.second = low, <uint32_t>made.size()
-            made.push_back(move)
-            order.push_back(place)
-        if made.back().n and low <= out.pool.back() + 1:
+            place.first, place.second = low, <uint32_t>draft.made.size()
+            draft.made.push_back(move)
+            draft.order.push_back(place)
+        if draft.made.back().n and low <= out.pool.back() + 1:
             out.pool[out.pool.size() - 1] = max(out.pool.back(), high)
         else:
             out.pool.push_back(low)
             out.pool.push_back(high)
-            made[made.size() - 1].n += 1
-    sort(order.begin(), order.end())
+            draft.made[draft.made.size() - 1].n += 1
+    sort(draft.order.begin(), draft.order.end())
     out.first.push_back(<uint32_t>out.moves.size())
-    for place in order:
-        out.moves.push_back(made[place.second])
+    for place in draft.order:
+        out.moves.push_back(draft.made[place.second])
     draft.parts.clear()
+
+
+cdef bint append_apart(DraftC* draft, StatesC* out) noexcept nogil:
+    """The same, for ranges that stand in order and have different targets; False: others."""
+    cdef uint32_t state = <uint32_t>out.first.size(), target
+    cdef MoveC move
+    cdef size_t k
+    for k in range(draft.parts.size()):
+        target = draft.parts[k].first
+        if draft.seen.size() <= target:
+            draft.seen.resize(2 * <size_t>target + 1, NO_STATE)
+        if draft.seen[target] == state or (
+                k and draft.parts[k].second.first < draft.parts[k - 1].second.first):
+            return False
+        draft.seen[target] = state
+    out.first.push_back(<uint32_t>out.moves.size())
+    for k in range(draft.parts.size()):
+        move.off, move.n, move.target = <uint32_t>out.pool.size(), 1, draft.parts[k].first
+        out.pool.push_back(draft.parts[k].second.first)
+        out.pool.push_back(draft.parts[k].second.second)
+        out.moves.push_back(move)
+    draft.parts.clear()
+    return True
 
 
 cdef void finish(StatesC* states) noexcept nogil:
@@ -242,45 +276,45 @@ cdef void trim(StatesC* states) noexcept nogil:
     states.final.swap(out.final)
 
 
-cdef bint minimise(StatesC* states, StatesC* out, uint64_t* looks) noexcept nogil:
-    """Moore's algorithm; a step costs all moves, and few are needed. False if it takes too long."""
-    cdef uint32_t n = state_count(states), s, k, r, before = 0, count
-    cdef uint64_t step = 0
-    cdef vector[uint32_t] part, refined, key
-    cdef WordTableC known
-    cdef DraftC draft
-    cdef StatesC joined
-    for k in range(<uint32_t>states.moves.size()):
-        step += states.moves[k].n
-    count = 0
+cdef bint minimise(
+    StatesC* states, const LetterEdgesC* letters, StatesC* out, uint64_t* looks
+) noexcept nogil:
+    """False if it takes too long."""
+    cdef vector[uint32_t] parts
+    cdef uint32_t n = state_count(states), s, count
+    if n == 0:
+        finish(out)
+        return True
     for s in range(n):
-        part.push_back(states.final[s])
-        count |= 1 << states.final[s]
-    count = (count & 1) + (count >> 1)
-    refined.resize(n)
-    while before < count:
-        before = count
-        if looks[0] + step > MINIMAL_LOOKS:
-            return False
-        looks[0] += step
-        table_clear(&known)
-        for s in range(n):
-            joined.first.clear()
-            joined.moves.clear()
-            joined.pool.clear()
-            joined_state(states, s, &part, &draft, &joined)
-            key.clear()
-            key.push_back(part[s])
-            for k in range(<uint32_t>joined.moves.size()):
-                key.push_back(joined.moves[k].target)
-                key.push_back(joined.moves[k].n)
-                for r in range(2 * joined.moves[k].n):
-                    key.push_back(joined.pool[joined.moves[k].off + r])
-            refined[s] = table_number(&known, key.data(), key.size())
-        part.swap(refined)
-        count = table_size(&known)
-    merge_parts(states, &part, count, out)
-    return True
+        parts.push_back(states.final[s] != states.final[0])
+    count = 1
+    for s in parts:
+        count = max(count, s + 1)
+    count = refine(letters, &parts, count, MINIMAL_LOOKS, looks)
+    if count:
+        merge_parts(states, &parts, count, out)
+    return count > 0
+
+
+cdef bint edge_before(const LetterEdgeC& a, const LetterEdgeC& b) noexcept nogil:
+    return a.low < b.low
+
+
+cdef void list_letters(StatesC* states, LetterEdgesC* out) noexcept nogil:
+    """The ranges of all states, in the order of their characters."""
+    cdef LetterEdgeC made
+    cdef uint32_t s, k, r
+    cdef MoveC* move
+    for s in range(state_count(states)):
+        out.off.push_back(<uint32_t>out.edges.size())
+        for k in range(states.first[s], states.first[s + 1]):
+            move = &states.moves[k]
+            made.target = move.target
+            for r in range(move.n):
+                made.low, made.high = states.pool[move.off + 2 * r], states.pool[move.off + 2 * r + 1]
+                out.edges.push_back(made)
+        sort(out.edges.begin() + out.off[s], out.edges.end(), edge_before)
+    out.off.push_back(<uint32_t>out.edges.size())
 
 
 cdef void joined_state(
@@ -314,65 +348,6 @@ cdef void merge_parts(StatesC* states, vector[uint32_t]* part, uint32_t count, S
 # -- sets of texts -------------------------------------------------------------------------------
 
 
-def intersection(CharAutomaton a, CharAutomaton b, Bound bound):
-    cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
-    cdef WordTableC ids
-    cdef DraftC draft
-    cdef uint32_t[2] key = [0, 0]
-    cdef uint32_t s = 0, left, right, i, j, number, known, before
-    if state_count(&a.states) == 0 or state_count(&b.states) == 0:
-        return made
-    table_number(&ids, key, 2)
-    while s < table_size(&ids):
-        left, right = ids.words[ids.off[s]], ids.words[ids.off[s] + 1]
-        made.states.final.push_back(a.states.final[left] & b.states.final[right])
-        for i in range(a.states.first[left], a.states.first[left + 1]):
-            for j in range(b.states.first[right], b.states.first[right + 1]):
-                bound.look(a.states.moves[i].n + b.states.moves[j].n)
-                before = <uint32_t>draft.parts.size()
-                add_common(&a.states, &a.states.moves[i], &b.states, &b.states.moves[j], &draft)
-                if draft.parts.size() == before:
-                    continue
-                key[0], key[1] = a.states.moves[i].target, b.states.moves[j].target
-                known = table_size(&ids)
-                number = table_number(&ids, key, 2)
-                if number == known:
-                    bound.check(<uint64_t>known + 1)
-                while before < draft.parts.size():
-                    draft.parts[before].first = number
-                    before += 1
-        append_state(&draft, &made.states)
-        s += 1
-    finish(&made.states)
-    trim(&made.states)
-    return made
-
-
-cdef void add_common(StatesC* a, MoveC* left, StatesC* b, MoveC* right, DraftC* draft) noexcept nogil:
-    """The characters of both moves, without a target so far."""
-    cdef uint32_t i = 0, j = 0, low, high
-    while i < left.n and j < right.n:
-        low = max(a.pool[left.off + 2 * i], b.pool[right.off + 2 * j])
-        high = min(a.pool[left.off + 2 * i + 1], b.pool[right.off + 2 * j + 1])
-        if low <= high:
-            draft_add(draft, low, high, 0)
-        if a.pool[left.off + 2 * i + 1] < b.pool[right.off + 2 * j + 1]:
-            i += 1
-        else:
-            j += 1
-
-
-def without(CharAutomaton automaton):
-    edges = automaton.edges or [[]]
-    sink = len(edges)
-    for out in edges:
-        rest = complement(normalise([pair for ranges, _ in out for pair in ranges]))
-        if rest:
-            out.append((rest, sink))
-    edges.append([(ANY_CHAR, sink)])
-    return CharAutomaton(edges, set(range(sink + 1)) - automaton.finals)
-
-
 def words(texts):
     cdef list children = [{}]
     cdef set ends = set()
@@ -388,7 +363,3 @@ def words(texts):
             at = found
         ends.add(at)
     return CharAutomaton([[(((c, c),), t) for c, t in sorted(out.items())] for out in children], ends)
-
-
-def excluding(texts):
-    return without(words(texts))

@@ -7,7 +7,7 @@ from libcpp.utility cimport pair
 from ..pool cimport vector
 from ..wordtable cimport WordTableC, table_number, table_size
 from .char_automaton cimport (
-    NO_STATE, Bound, CharAutomaton, DraftC, StatesC, append_state, draft_add, finish,
+    NO_STATE, Bound, CharAutomaton, DraftC, StatesC, append_state, draft_add, finish, is_all,
     state_count, trim,
 )
 from .char_nfa cimport AT_END, AT_START, FREE, LOOK, EmptyC, NfaC, NfaMoveC, Thompson, index, sweep, unique
@@ -199,7 +199,7 @@ cdef class Looker:
         self.sources(members, context, &sources)
         off.assign(self.nfa.size, 0)
         self.gather(&sources, &off, &moves)
-        sweep(self.nfa, &moves, True, self.bound, &groups, &pieces)
+        sweep(self.nfa, &moves, self.bound, &groups, &pieces)
         for k in range(groups.size()):
             to.assign(moves.size(), NO_STATE)
             for c in groups[k]:
@@ -415,19 +415,6 @@ cdef class Looker:
 
 cdef CharAutomaton small(CharAutomaton automaton, Bound bound):
     return automaton.minimal(bound) if state_count(&automaton.states) <= SMALL else automaton
-
-
-cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil:
-    """Whether every text is accepted from here on, as far as one state shows it."""
-    cdef uint32_t k = states.first[s]
-    if not states.final[s] or states.first[s + 1] != k + 1 or states.moves[k].target != s:
-        return False
-    return (
-        states.moves[k].n == 2
-        and states.pool[states.moves[k].off] == 0 and states.pool[states.moves[k].off + 3] == 0x10FFFF
-        and states.pool[states.moves[k].off + 1] == 0xD7FF
-        and states.pool[states.moves[k].off + 2] == 0xE000
-    )
 
 
 cdef void unique_behind(vector[uint32_t]* key) noexcept nogil:

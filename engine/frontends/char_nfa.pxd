@@ -12,8 +12,10 @@ Source           K. Thompson, Regular Expression Search Algorithm, CACM 11(6), 1
 
 from libc.stdint cimport uint32_t
 
+from ..hashing cimport U64MapC
 from ..pool cimport vector
 from .char_automaton cimport NO_STATE, Bound
+from .regex_tree cimport Repeat, Tree
 
 cdef enum:
     # signs of empty moves; FREE, AT_START and AT_END also make masks of those that hold
@@ -45,22 +47,29 @@ cdef class Thompson:
     cdef NfaC nfa
     cdef Bound bound
     cdef list looks     # Look trees, by number
-    cdef dict sets      # where the ranges of a set stand in the pool
+    # where the ranges of a set stand in the pool, by their address and by what they are
+    cdef U64MapC placed
+    cdef dict sets
     cdef dict numbers   # of looks, by the object's id
 
     cdef uint32_t state(self) except? NO_STATE
     cdef void empty(self, uint32_t s, uint32_t sign, uint32_t t)
+    # ``ranges`` of a tree, which keeps them
     cdef int move(self, uint32_t s, tuple ranges, uint32_t t) except -1
-    cdef uint32_t add(self, tree, uint32_t s) except? NO_STATE
+    cdef void move_by(self, uint32_t s, uint32_t off, size_t n, uint32_t t) noexcept
+    cdef uint32_t set_of(self, tuple ranges) except? NO_STATE
+    cdef uint32_t add(self, Tree tree, uint32_t s) except? NO_STATE
+    cdef uint32_t add_repeat(self, Repeat tree, uint32_t s) except? NO_STATE
+    cdef int add_states(self, states, uint32_t s, uint32_t t) except -1
     cdef uint32_t number(self, tree)
 
 
 cdef void index(NfaC* nfa) noexcept nogil
 
-# Cuts overlapping moves into disjoint ranges, by the set of their targets (``by_move``: by the set of
-# moves): ``pieces[k]`` are the bounds of the ranges in which those of ``groups[k]`` hold.
+# Cuts overlapping moves into disjoint ranges, by the set of moves: ``pieces[k]`` are the bounds of the
+# ranges in which those of ``groups[k]`` hold.
 cdef int sweep(
-    NfaC* nfa, vector[NfaMoveC]* moves, bint by_move, Bound bound,
+    NfaC* nfa, vector[NfaMoveC]* moves, Bound bound,
     vector[vector[uint32_t]]* groups, vector[vector[uint32_t]]* pieces,
 ) except -1
 cdef void unique(vector[uint32_t]* members) noexcept nogil

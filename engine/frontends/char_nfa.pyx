@@ -1,19 +1,20 @@
 """Automata of trees with empty moves: see the header file."""
 
-from libc.stdint cimport uint32_t
+from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
+from ..hashing cimport MISSING, map_get, map_put
 from ..pool cimport vector
 from ..wordtable cimport WordTableC, table_number
 from .char_automaton cimport NO_STATE, Bound
-
-from .regex_tree import Alt, Anchor, Cat, Chars, Look, Repeat
+from .regex_tree cimport Alt, Anchor, Automaton, Cat, Chars, Look, Repeat, Tree
 
 
 cdef class Thompson:
     """Thompson's construction."""
     def __cinit__(self, Bound bound):
         self.bound, self.sets, self.looks, self.numbers = bound, {}, [], {}
+        self.placed.used = 0
 
     cdef uint32_t state(self) except? NO_STATE:
         self.bound.check(self.nfa.size + 1)
@@ -26,50 +27,86 @@ cdef class Thompson:
         self.nfa.empty.push_back(made)
 
     cdef int move(self, uint32_t s, tuple ranges, uint32_t t) except -1:
+        cdef uint64_t address = <uint64_t><size_t><void*>ranges
+        # within repetitions the same ranges come again and again
+        cdef uint32_t off = map_get(&self.placed, address)
+        if off == MISSING:
+            off = self.set_of(ranges)
+            map_put(&self.placed, address, off)
+        self.move_by(s, off, len(ranges), t)
+        return 0
+
+    cdef void move_by(self, uint32_t s, uint32_t off, size_t n, uint32_t t) noexcept:
+        """As ``move``, by ranges that stand in the pool."""
         cdef NfaMoveC made
+        made.source, made.off, made.n, made.target = s, off, <uint32_t>n, t
+        self.nfa.moves.push_back(made)
+
+    cdef uint32_t set_of(self, tuple ranges) except? NO_STATE:
+        """Where these ranges stand in the pool."""
         off = self.sets.get(ranges)
         if off is None:
             off = self.sets[ranges] = self.nfa.pool.size()
             for low, high in ranges:
                 self.nfa.pool.push_back(low)
                 self.nfa.pool.push_back(high)
-        made.source, made.off, made.n, made.target = s, off, <uint32_t>len(ranges), t
-        self.nfa.moves.push_back(made)
-        return 0
+        return off
 
-    cdef uint32_t add(self, tree, uint32_t s) except? NO_STATE:
+    cdef uint32_t add(self, Tree tree, uint32_t s) except? NO_STATE:
         """Adds a fragment behind state s; returns where it ends."""
-        cdef uint32_t t, loop, start
+        cdef uint32_t t, start
+        cdef Tree part
+        if isinstance(tree, Chars):
+            t = self.state()
+            self.move(s, (<Chars>tree).ranges, t)
+            return t
         if isinstance(tree, Cat):
-            for part in tree.parts:
+            for part in (<Cat>tree).parts:
                 s = self.add(part, s)
             return s
         if isinstance(tree, Repeat):
-            for _ in range(tree.minimum):
-                s = self.add(tree.body, s)
-            if tree.maximum is None:
-                loop = self.state()
-                self.empty(s, FREE, loop)
-                self.empty(self.add(tree.body, loop), FREE, loop)
-                return loop
+            return self.add_repeat(<Repeat>tree, s)
         t = self.state()
-        if isinstance(tree, Chars):
-            self.move(s, tree.ranges, t)
-        elif isinstance(tree, Anchor):
-            self.empty(s, AT_START if tree.sign == "^" else AT_END, t)
+        if isinstance(tree, Anchor):
+            self.empty(s, AT_START if (<Anchor>tree).sign == "^" else AT_END, t)
+        elif isinstance(tree, Automaton):
+            self.add_states((<Automaton>tree).states, s, t)
         elif isinstance(tree, Look):
             self.empty(s, LOOK + self.number(tree), t)
-        elif isinstance(tree, Alt):
-            for part in tree.parts:
+        else:
+            for part in (<Alt?>tree).parts:
                 start = self.state()
                 self.empty(s, FREE, start)
                 self.empty(self.add(part, start), FREE, t)
-        else:
-            for _ in range((tree.maximum or 0) - tree.minimum):
-                self.empty(s, FREE, t)
-                s = self.add(tree.body, s)
-            self.empty(s, FREE, t)
         return t
+
+    cdef uint32_t add_repeat(self, Repeat tree, uint32_t s) except? NO_STATE:
+        cdef uint32_t t
+        for _ in range(tree.minimum):
+            s = self.add(tree.body, s)
+        t = self.state()
+        if tree.maximum is None:
+            self.empty(s, FREE, t)
+            self.empty(self.add(tree.body, t), FREE, t)
+            return t
+        for _ in range(tree.maximum - tree.minimum):
+            self.empty(s, FREE, t)
+            s = self.add(tree.body, s)
+        self.empty(s, FREE, t)
+        return t
+
+    cdef int add_states(self, states, uint32_t s, uint32_t t) except -1:
+        """Those of an automaton between s and t."""
+        cdef uint32_t first = self.nfa.size, k
+        for _ in range(states.size):
+            self.state()
+        self.empty(s, FREE, first)
+        for k, out in enumerate(states.edges):
+            for ranges, target in out:
+                self.move_by(first + k, self.set_of(ranges), len(ranges), first + <uint32_t>target)
+        for k in states.finals:
+            self.empty(first + k, FREE, t)
+        return 0
 
     cdef uint32_t number(self, tree):
         """Of one object, however often it is met; equal ones are not looked for."""
@@ -118,7 +155,7 @@ cdef bint event_before(const EventC& a, const EventC& b) noexcept nogil:
 
 
 cdef int sweep(
-    NfaC* nfa, vector[NfaMoveC]* moves, bint by_move, Bound bound,
+    NfaC* nfa, vector[NfaMoveC]* moves, Bound bound,
     vector[vector[uint32_t]]* groups, vector[vector[uint32_t]]* pieces,
 ) except -1:
     cdef vector[EventC] events
@@ -141,10 +178,8 @@ cdef int sweep(
     while at < events.size():
         if active.size():
             bound.look(active.size())
-            ends.clear()
-            for k in active:
-                ends.push_back(k if by_move else moves[0][k].target)
-            unique(&ends)
+            ends = active
+            sort(ends.begin(), ends.end())
             number = table_number(&known, ends.data(), ends.size())
             if number == groups.size():
                 groups.push_back(ends)

@@ -1,5 +1,6 @@
 """Sets of characters: see the header file."""
 
+from bisect import bisect_left
 from functools import lru_cache
 
 cdef enum:
@@ -90,3 +91,17 @@ cpdef bint contains(tuple ranges, int c):
         if low <= c <= high:
             return True
     return False
+
+
+cpdef tuple with_partners(tuple ranges, list characters, list partners):
+    cdef list found = []
+    cdef Py_ssize_t k
+    cdef int low, high, partner
+    for low, high in ranges:
+        k = bisect_left(characters, low)
+        while k < len(characters) and <int>characters[k] <= high:
+            partner = partners[k]
+            if not low <= partner <= high:
+                found.append((partner, partner))
+            k += 1
+    return normalise([*ranges, *found]) if found else ranges

@@ -65,6 +65,10 @@ def build_regex(
     """
     grammar.budget.spend(len(pattern))
     tree = parse(pattern, pointer=pointer, limits=grammar.limits, looks=looks)
+    return emit_whole(grammar, tree, pointer, inside_json)
+
+
+def emit_whole(grammar: Grammar, tree: Tree, pointer: str, inside_json: bool = False) -> Node:
     plain = whole(tree, search=False)
     if plain is not None:
         return emit(grammar, plain, inside_json)

@@ -5,7 +5,7 @@ from libc.stdint cimport uint32_t
 from ..flat cimport CHARS, JSON_CHARS
 from ..ir cimport Grammar
 from ..pool cimport vector
-from .regex_tree cimport Alt, Cat, Chars, Repeat, Tree
+from .regex_tree cimport Alt, Automaton, Cat, Chars, Repeat, Tree
 
 from ..errors import InternalError
 
@@ -23,6 +23,8 @@ cpdef uint32_t emit(Grammar grammar, Tree tree, bint inside_json) except? 0xFFFF
             emit(grammar, (<Repeat>tree).body, inside_json), (<Repeat>tree).minimum, (<Repeat>tree).maximum)
     if isinstance(tree, Cat):
         return row(grammar, <Cat>tree, inside_json)
+    if isinstance(tree, Automaton):
+        return (<Automaton>tree).states.to_node(grammar, inside_json=inside_json)
     if not isinstance(tree, Alt):
         raise InternalError("an anchor has no text of its own")
     for part in (<Alt>tree).parts:

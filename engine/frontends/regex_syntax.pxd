@@ -3,10 +3,11 @@
 
 Lenient: any punctuation may be escaped; ``]``, ``}`` and a ``{`` that opens no quantifier stand for
 themselves; ``-`` in a class beside a class escape does too; ``(?P<name>`` is taken for
-``(?<name>``.
-Refused by name: back-references, look-ahead and $ within look-behind (\b within it, too), inline
-flags, properties other than general categories, scripts and a few binary ones; where the caller
-asks for it, all look-around.
+``(?<name>``; flags without a group, ``(?i)``, hold up to the end of the group around them, as in
+Rust, Go, Java and PCRE.
+Refused by name: back-references, look-ahead and $ within look-behind (\b within it, too), atomic
+groups, flags other than ``ims``, properties other than general categories, scripts and a few binary
+ones; where the caller asks for it, all look-around.
 Refused as ill-formed, because dialects disagree: ``{,n}``, unknown letters behind a backslash,
 octal escapes.
 

@@ -3,58 +3,75 @@
 from .charset cimport normalise
 from .regex_tree cimport Chars, Tree, alt, cat, look, repeat
 
+from functools import lru_cache
+
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
+from ..ir import ANY_CHAR
+from .case_folding import any_case
 from .charset import complement, union
-from .regex_classes import CLASSES, CONTROLS, DOT, WORD, property_ranges
+from .regex_classes import CLASSES, CONTROLS, LINE_ENDS, WORD, property_ranges
 from .regex_tree import END, START
 
 HEX = frozenset("0123456789abcdefABCDEF")
 #: digits of a count; the engine's counters hold 32 bits
 COUNT_DIGITS = 9
-cdef Tree WORD_CHAR = Chars(WORD)
-cdef Tree WORD_BEHIND = look(WORD_CHAR, False, False), NO_WORD_BEHIND = look(WORD_CHAR, False, True)
-cdef Tree WORD_AHEAD = look(WORD_CHAR, True, False), NO_WORD_AHEAD = look(WORD_CHAR, True, True)
-# \b and \B, either of which is a look at both sides
-cdef Tree BOUNDARY = alt([cat([WORD_BEHIND, NO_WORD_AHEAD]), cat([NO_WORD_BEHIND, WORD_AHEAD])])
-cdef Tree NO_BOUNDARY = alt([cat([WORD_BEHIND, WORD_AHEAD]), cat([NO_WORD_BEHIND, NO_WORD_AHEAD])])
 
 cdef enum:
-    # what a group is; LOOKS may have BEHIND and NEGATED beside it
+    # what a group is; LOOKS may have BEHIND and NEGATED beside it; NO_GROUP: flags by themselves
     PLAIN = 0
     LOOKS = 1
     BEHIND = 2
     NEGATED = 4
+    NO_GROUP = 8
+    # flags
+    ANY_CASE = 1
+    LINES = 2
+    ALL_DOTS = 4
+
+cdef dict FLAGS = {"i": ANY_CASE, "m": LINES, "s": ALL_DOTS}
 
 
-def parse(str pattern, *, str pointer, limits, bint looks=True):
+def parse(str pattern, *, str pointer, limits, bint looks=True, str flags="", tuple line_ends=LINE_ENDS):
+    cdef Parser parser
     if len(pattern) > limits.pattern_chars:
         raise LimitExceeded("pattern_chars", limits.pattern_chars, len(pattern), pointer)
-    return Parser(pattern, pointer, limits.spec_depth, looks).tree()
+    parser = Parser(pattern, pointer, limits.spec_depth, looks, line_ends)
+    for flag in flags:
+        parser.flags |= <int>FLAGS[flag]
+    return parser.tree()
 
 
 cdef class Parser:
     """``at`` is the position of the next character, ``behind`` how many groups that look behind are
-    open there.
+    open there, ``flags`` are those that hold there.
     """
     cdef str text, pointer
     cdef Py_ssize_t at, depth, behind
     cdef bint looks
+    cdef int flags
+    cdef tuple line_ends
+    cdef dict classes   # those read so far, by their text and the flags
 
-    def __init__(self, str pattern, str pointer, Py_ssize_t depth, bint looks):
+    def __init__(self, str pattern, str pointer, Py_ssize_t depth, bint looks, tuple line_ends):
         self.text, self.pointer, self.depth, self.looks = pattern, pointer, depth, looks
-        self.at = self.behind = 0
+        self.line_ends, self.classes = line_ends, {}
+        self.at = self.behind = self.flags = 0
 
     # -- structure --------------------------------------------------------------------------------
     cdef Tree tree(self):
         cdef list open_groups = [], parts = [], branches = []
         cdef Py_UCS4 c
-        cdef int kind = PLAIN
+        cdef int kind = PLAIN, opened, flags
         while self.at < len(self.text):
             c = self.text[self.at]
             self.at += 1
             if c == "(":
-                open_groups.append((branches, parts, kind))
-                kind = self.group()
+                flags = self.flags
+                opened = self.group()
+                if opened == NO_GROUP:
+                    continue
+                open_groups.append((branches, parts, kind, flags))
+                kind = opened
                 if len(open_groups) > self.depth:
                     raise LimitExceeded("spec_depth", self.depth, len(open_groups), self.pointer)
                 branches, parts = [], []
@@ -65,7 +82,7 @@ cdef class Parser:
                 if not open_groups:
                     raise self.error("unmatched )", 1)
                 group = self.closed(alt([*branches, cat(parts)]), kind)
-                branches, parts, kind = open_groups.pop()
+                branches, parts, kind, self.flags = open_groups.pop()
                 parts.append(group)
             else:
                 parts.append(self.quantified(self.atom(c), False))
@@ -105,15 +122,42 @@ cdef class Parser:
             self.check_look("look-ahead", False)
             self.at += 2
             return LOOKS | (NEGATED if self.text[self.at - 1] == "!" else 0)
-        if self.take("?:"):
-            return PLAIN
         if not (self.take("?<") or self.take("?P<")):
-            raise self.refuse("a group with flags")
+            self.at += 1
+            return self.flag_group()
         end = self.text.find(">", self.at)
         if end < 0 or not self.text[self.at : end].replace("$", "_").isidentifier():
             raise self.error("a group needs a name between < and >")
         self.at = end + 1
         return PLAIN
+
+    cdef int flag_group(self) except -1:
+        """Behind (? what may be flags, and the : of a group or the ) without one."""
+        cdef Py_UCS4 c
+        cdef bint is_off = False
+        cdef Py_ssize_t start = self.at
+        cdef str taken = ""
+        while self.at < len(self.text):
+            c = self.text[self.at]
+            self.at += 1
+            if c in FLAGS:
+                if c in taken:
+                    raise self.error(f"the flag {c} stands there twice", 1)
+                taken += c
+                self.flags = self.flags & ~<int>FLAGS[c] if is_off else self.flags | <int>FLAGS[c]
+            elif c == "-" and not is_off:
+                is_off = True
+            elif c == ":" and (taken or not is_off):
+                return PLAIN
+            elif c == ")" and taken:
+                return NO_GROUP
+            elif c.isalpha():
+                raise self.refuse(f"the flag {c}")
+            elif self.at == start + 1 and c not in ":)-":
+                raise self.refuse("an atomic group" if c == ">" else f"a group that begins with (?{c}")
+            else:
+                raise self.error("a group needs flags behind (?", 1)
+        raise self.error("missing )")
 
     cdef Tree closed(self, Tree body, int kind):
         """A group, behind its )."""
@@ -173,21 +217,22 @@ cdef class Parser:
     # -- atoms ------------------------------------------------------------------------------------
     cdef Tree atom(self, Py_UCS4 c):
         if c == "[":
-            return Chars(self.char_class())
+            return self.class_here()
         if c == ".":
-            return Chars(DOT)
+            return Chars(ANY_CHAR if self.flags & ALL_DOTS else complement(self.line_ends))
         if c == "^":
-            return START
+            return self.anchor(START, False)
         if c == "$":
             if self.behind:
                 raise self.refuse("$ within look-behind")
-            return END
+            return self.anchor(END, True)
         if c == "\\":
             if self.peek() and self.peek() in "bB":
                 self.check_look("a word boundary", False)
+                sign = self.peek()
                 self.at += 1
-                return BOUNDARY if self.text[self.at - 1] == "b" else NO_BOUNDARY
-            return Chars(self.escape(False))
+                return boundaries(self.cased(WORD))[sign]
+            return Chars(self.cased(self.escape(False)))
         if c in "*+?":
             raise self.error("nothing to repeat", 1)
         if c == "{":
@@ -195,7 +240,34 @@ cdef class Parser:
             if self.quantifier() is not None:
                 raise self.error("nothing to repeat")
             self.at += 1
-        return Chars(literal(c))
+        return Chars(self.cased(literal(c)))
+
+    cdef tuple cased(self, tuple ranges):
+        """A set as the flag ``i`` means it."""
+        return any_case(ranges) if self.flags & ANY_CASE else ranges
+
+    cdef Tree anchor(self, Tree edge, bint ahead):
+        """An edge of the text; with the flag ``m``, of a line."""
+        if not self.flags & LINES:
+            return edge
+        if not self.looks:
+            raise self.refuse("an edge of a line")
+        return alt([edge, look(Chars(self.line_ends), ahead, False)])
+
+    cdef Tree class_here(self):
+        """Behind the [. A class of many patterns comes again and again."""
+        cdef Py_ssize_t end = self.at
+        cdef Tree found
+        cdef str text
+        while end < len(self.text) and self.text[end] != "]":
+            end += 2 if self.text[end] == "\\" else 1
+        text = self.text[self.at : end]
+        found = self.classes.get((text, self.flags))
+        if found is None:
+            found = self.classes[text, self.flags] = Chars(self.char_class())
+        else:
+            self.at = end + 1
+        return found
 
     cdef tuple char_class(self):
         """Behind the [."""
@@ -212,7 +284,7 @@ cdef class Parser:
                 found.append(literal(0x2D))
                 found.append(literal(high) if isinstance(high, int) else high)
             found.append(literal(low) if isinstance(low, int) else low)
-        ranges = union(*found)
+        ranges = self.cased(union(*found))
         return complement(ranges) if negated else ranges
 
     cdef tuple class_range(self, int low, int high):
@@ -244,7 +316,7 @@ cdef class Parser:
         c = self.peek()
         if c in CLASSES:
             self.at += 1
-            return CLASSES[c]
+            return complement(self.cased(WORD)) if c == "W" else CLASSES[c]
         if c and c in "pP":
             return self.category(c == "P")
         return literal(self.code(in_class))
@@ -324,6 +396,20 @@ cdef class Parser:
             raise self.refuse(f"the property {name!r}")
         self.at = end + 1
         return complement(ranges) if negated else ranges
+
+
+@lru_cache(maxsize=2)
+def boundaries(tuple word):
+    """``\\b`` and ``\\B``, each a look at both sides. They are made once for one set, since automata
+    tell looks apart by object.
+    """
+    cdef Tree char = Chars(word)
+    before, no_before = look(char, False, False), look(char, False, True)
+    behind, no_behind = look(char, True, False), look(char, True, True)
+    return {
+        "b": alt([cat([before, no_behind]), cat([no_before, behind])]),
+        "B": alt([cat([before, behind]), cat([no_before, no_behind])]),
+    }
 
 
 cdef tuple literal(int c):

@@ -5,9 +5,11 @@
                                          language
     START, END      the anchors ^ and $
     Look(body, ahead, negated)           (?=X) (?!X) (?<=X) (?<!X)
+    Automaton(states)                    what a CharAutomaton accepts, for what has no expression
 
 Facts        least, most   shortest and longest match in characters (most None: no longest); anchors
-                           and looks count as empty
+                           and looks count as empty. Of an Automaton: none is longer, and at most the empty text
+           is shorter
              anchored      an anchor or a look stands somewhere below
 Invariants   I1 trees are made by ``cat``, ``alt``, ``repeat`` and ``look`` only, which flatten: a
              Cat holds no Cat, an Alt no Alt.
@@ -41,6 +43,10 @@ cdef class Repeat(Tree):
 
 cdef class Anchor(Tree):
     cdef readonly str sign
+
+
+cdef class Automaton(Tree):
+    cdef readonly object states
 
 
 cdef class Look(Tree):

@@ -1,6 +1,7 @@
 from collections.abc import Iterable
 
 from ..ir import Ranges
+from .char_automaton import CharAutomaton
 
 class Tree:
     least: int
@@ -25,6 +26,9 @@ class Repeat(Tree):
 class Anchor(Tree):
     sign: str
 
+class Automaton(Tree):
+    states: CharAutomaton
+
 class Look(Tree):
     body: Tree
     ahead: bool
@@ -43,6 +47,9 @@ def alt(parts: Iterable[Tree]) -> Tree:
 def repeat(body: Tree, minimum: int, maximum: int | None) -> Tree: ...
 def look(body: Tree, ahead: bool, negated: bool) -> Tree:
     """What is always found, or never, is no Look."""
+
+def accepted(states: CharAutomaton) -> Tree:
+    """The texts of an automaton, whose moves may overlap."""
 
 def factored(tree: Tree) -> Tree:
     """The same texts; alternatives share their common beginnings, as in a trie."""

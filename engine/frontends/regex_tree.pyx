@@ -27,6 +27,8 @@ cdef tuple content(Tree tree):
         return (<Alt>tree).parts
     if isinstance(tree, Repeat):
         return (<Repeat>tree).body, (<Repeat>tree).minimum, (<Repeat>tree).maximum
+    if isinstance(tree, Automaton):
+        return ((<Automaton>tree).states,)
     if isinstance(tree, Look):
         return (<Look>tree).body, (<Look>tree).ahead, (<Look>tree).negated
     return ((<Anchor>tree).sign,)
@@ -62,6 +64,13 @@ cdef class Anchor(Tree):
 @cython.final
 cdef class Look(Tree):
     pass
+
+
+@cython.final
+cdef class Automaton(Tree):
+    def __cinit__(self, states):
+        self.states, self.most, self.anchored = states, None, False
+        self.least = 0 if states.accepts("") else 1
 
 
 cdef Cat new_cat(list parts):
@@ -144,6 +153,12 @@ cpdef Tree look(Tree body, bint ahead, bint negated):
     made.body, made.ahead, made.negated = body, ahead, negated
     made.least, made.most, made.anchored = 0, 0, True
     return made
+
+
+def accepted(states):
+    if not states.size:
+        return Chars(())
+    return EMPTY if states.size == 1 and not states.edges[0] else Automaton(states)
 
 
 cdef bint is_one_count(Repeat inner, minimum, maximum) except -1:

@@ -150,8 +150,8 @@ cdef class TagBuilder:
         else:
             node = self.build_schema(
                 self.grammar, made.schema, pointer=made.place, extra_keys=made.extra_keys,
-                any_order=made.any_order, whitespace=made.whitespace, indent=made.indent,
-                spelling=made.spelling, excludes=made.excludes)
+                any_order=made.any_order, whitespace=made.whitespace, most_blanks=made.most_blanks,
+                indent=made.indent, separators=made.separators, spelling=made.spelling, excludes=made.excludes)
         return self.rule(made.place, node)
 
     cdef uint32_t rule(self, str name, uint32_t node) except? NO_NODE:

@@ -30,7 +30,9 @@ cdef class JsonSchema(Format):
     cdef readonly str style
     cdef readonly bint any_order
     cdef readonly str whitespace
-    cdef readonly uint32_t indent         # blanks behind a newline, see frontends.json_schema
+    cdef readonly uint32_t most_blanks    # behind a newline, see frontends.json_schema
+    cdef readonly object indent           # of json.dumps, as ``separators``; None: not given
+    cdef readonly object separators
     cdef readonly tuple excludes          # what no string may hold as it is written
 
 cdef class Regex(Format):

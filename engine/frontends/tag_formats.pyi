@@ -14,5 +14,7 @@ class JsonSchema(Format):
     style: str
     any_order: bool
     whitespace: str
-    indent: int
+    most_blanks: int
+    indent: int | str | None
+    separators: list[str] | None
     excludes: tuple[str, ...]

@@ -98,7 +98,8 @@ cdef JsonSchema new_json_schema(str pointer, object schema, str place):
     made.style = "json"
     made.any_order = False
     made.whitespace = "flexible"
-    made.indent = 20
+    made.most_blanks = 20
+    made.indent = made.separators = None
     made.excludes = ()
     return made
 

@@ -27,6 +27,7 @@ from .tag_vocabulary cimport TagVocabulary
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..spec_version import SPEC_VERSION
+from .json_layout import checked_indent, checked_separators
 from .tag_styles import STYLES
 
 # The largest count; the engine's registers hold 32 bits.
@@ -400,9 +401,9 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     blanks = fields.bound("max_whitespace_cnt", MOST)
     if blanks == 0:
         made.whitespace = "compact"
-    elif blanks is not None and blanks <= made.indent:
+    elif blanks is not None and blanks <= made.most_blanks:
         # a newline is the first of them
-        made.indent = blanks - 1
+        made.most_blanks = blanks - 1
     made.excludes = excluded(fields)
     if made.excludes and style != "json":
         check_excludes(fields, made)
@@ -420,7 +421,9 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
         raise own.fault("spelling", 'must be "any" or "canonical"')
     made.spelling = spelling
     made.loose = own.flag("loose", False)
-    own.finish(("version", "extra_keys", "spelling", "loose"))
+    made.indent = layout_option(own, "indent", checked_indent, blanks is not None)
+    made.separators = layout_option(own, "separators", checked_separators, blanks is not None)
+    own.finish(("version", "extra_keys", "spelling", "loose", "indent", "separators"))
     return 0
 
 
@@ -436,6 +439,18 @@ cdef int check_excludes(Fields fields, JsonSchema made) except -1:
             message = f"{text!r} begins or ends with white space, which can't be enforced in an XML style"
             raise UnsupportedSchema(fields.pointer, "excludes", message)
     return 0
+
+
+cdef object layout_option(Fields own, str name, check, bint is_counted):
+    """An option of ``json.dumps``; ``is_counted``: white space is given by ``max_whitespace_cnt`` already."""
+    value = own.get(name, None)
+    if value is not None and is_counted:
+        raise own.fault(name, "can't stand beside max_whitespace_cnt")
+    try:
+        check(value)
+    except ValueError as error:
+        raise SpecError(str(error), f"{own.pointer}/{name}") from None
+    return value
 
 
 cdef int check_triggers(tuple triggers, tuple tags, str place) except -1:

@@ -22,9 +22,9 @@ from typing import Any
 
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..ir import Grammar, Node
-from .char_automaton import Bound, CharAutomaton, excluding, intersection
-from .char_automaton import without as complement
+from .char_automaton import Bound, CharAutomaton, words
 from .char_lengths import bounded_node
+from .char_products import intersection
 from .char_subsets import from_tree
 from .json_schema.formats import MOST as MOST_OF_FORMATS
 from .json_schema.formats import PATTERNS
@@ -203,9 +203,8 @@ class XmlBuilder:
         """Names of additional keys."""
         bound = Bound(self.g.limits.pattern_states, self.made.place, self.g.budget)
         tree = parse("[a-zA-Z_][a-zA-Z0-9_]*", pointer="", limits=self.g.limits)
-        names = intersection(from_tree(tree, bound, search=False), excluding(listed), bound)
-        for text in self.made.excludes:
-            names = intersection(names, _without(text, bound), bound)
+        rejected = [words(listed), *(_holding(text, bound) for text in self.made.excludes)]
+        names = intersection([from_tree(tree, bound, search=False)], rejected, bound)
         return names.to_node(self.g, inside_json=False)
 
     def _is_excluded(self, text: str) -> bool:
@@ -216,8 +215,8 @@ class XmlBuilder:
             return self.g.empty()
         if self._gap < 0:
             g = self.g
-            indent = g.repeat(g.chars(((9, 9), (32, 32))), 0, self.made.indent)
-            node = g.alt(g.empty(), g.bytes(b" "), g.seq(g.bytes(b"\n"), indent))
+            blanks = g.repeat(g.chars(((9, 9), (32, 32))), 0, self.made.most_blanks)
+            node = g.alt(g.empty(), g.bytes(b" "), g.seq(g.bytes(b"\n"), blanks))
             self._gap = g.ref(g.rule("white space between elements", node))
         return self._gap
 
@@ -327,8 +326,10 @@ class XmlBuilder:
                 schema = {**schema, word: self.root[word]}
         return self.build_schema(
             self.g, schema, pointer=place, extra_keys=self.made.extra_keys,
-            any_order=self.made.any_order, whitespace=self.made.whitespace, indent=self.made.indent,
-            spelling=self.made.spelling, excludes=self.made.excludes,
+            any_order=self.made.any_order, whitespace=self.made.whitespace,
+            most_blanks=self.made.most_blanks, indent=self.made.indent,
+            separators=self.made.separators, spelling=self.made.spelling,
+            excludes=self.made.excludes,
         )  # fmt: skip
 
     def _container(self, schema: dict[str, Any], kind: str, place: str) -> Node:
@@ -377,15 +378,14 @@ class XmlBuilder:
         self, patterns: list[str], least: int, most: int | None, guard: str, place: str
     ) -> Node:
         bound = Bound(self.g.limits.pattern_states, place, self.g.budget)
-        found = _without(guard, bound)
-        for pattern in patterns:
-            tree = parse(pattern, pointer=place, limits=self.g.limits)
-            found = intersection(found, from_tree(tree, bound, search=True), bound)
+        trees = [parse(pattern, pointer=place, limits=self.g.limits) for pattern in patterns]
+        asked = [from_tree(tree, bound, search=True) for tree in trees]
+        found = intersection(asked, [_holding(guard, bound)], bound)
         return bounded_node(self.g, found, least, most, bound, inside_json=False)
 
     # -- schemas ----------------------------------------------------------------------------------
     def _followed(self, schema: Any, place: str) -> tuple[Any, str]:
-        """What a reference to a definition of the whole schema leads to, or an allOf of one schema."""
+        """What a reference to a definition, or an allOf of one schema, leads to."""
         for _ in range(FOLLOWED):
             if not isinstance(schema, dict | bool):
                 raise SpecError("must be a JSON Schema, an object or a boolean", place)
@@ -419,10 +419,9 @@ def _is_one(schemas: Any) -> bool:
     return isinstance(schemas, list) and len(schemas) == 1
 
 
-def _without(text: str, bound: Bound) -> CharAutomaton:
-    """Every text that does not hold this one."""
-    found = cat([Chars(((ord(c), ord(c)),)) for c in text])
-    return complement(from_tree(found, bound, search=True))
+def _holding(text: str, bound: Bound) -> CharAutomaton:
+    """Every text that holds this one."""
+    return from_tree(cat([Chars(((ord(c), ord(c)),)) for c in text]), bound, search=True)
 
 
 def _beside(kind: str, enforced: Iterable[str]) -> set[str]:

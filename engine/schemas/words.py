@@ -26,7 +26,7 @@ ASSERTIONS = frozenset(
         *("type", "enum", "const", "pattern", "format", "minLength", "maxLength", "multipleOf"),
         *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems"),
         *("uniqueItems", "minContains", "maxContains", "required", "minProperties"),
-        *("maxProperties", "dependentRequired"),
+        *("maxProperties", "dependentRequired", "x-guidance"),
     )
 )
 #: what says something about a value and constrains nothing

@@ -62,7 +62,8 @@ def test_every_keyword_of_the_table_is_seen_to_matter(schema: dict[str, Any], re
 
 def test_the_table_has_every_keyword_that_constrains() -> None:
     named = {step for schema, _ in TABLE for path in keywords(schema) for step in path}
-    assert named >= CONSTRAINTS
+    # about white space, which the mutants' texts don't vary
+    assert named >= CONSTRAINTS - {"x-guidance"}
 
 
 @pytest.mark.parametrize("group", range(4))

@@ -217,6 +217,15 @@ def _canonical(name: str, schema: Any, *values: Any) -> Case:
     return _tag(f"canonical-{name}", {**_json(schema), "switchyard": own}, *texts)
 
 
+def _laid_out(
+    name: str, options: dict[str, Any], schema: Any, *values: Any, own: Any = (), **more: Any
+) -> Case:
+    """In the white space of ``json.dumps`` with these options; ``more`` for the node."""
+    field = {"version": engine.SPEC_VERSION, **options, **dict(own)}
+    texts = [json.dumps(value, ensure_ascii=False, **options) for value in values]
+    return _tag(f"layout-{name}", {**_json(schema), **more, "switchyard": field}, *texts)
+
+
 def _function(name: str, schema: Any) -> dict[str, Any]:
     return {
         "type": "tag",
@@ -253,6 +262,28 @@ TAGS = [
     _canonical("any-order", {**_object({"a": INTEGER, "b": INTEGER}), "minProperties": 1}, {"a": 1, "b": 20}),
     _canonical("enum", {"enum": ["a", "ab\t", "é", 2.5, {"k": [1]}]}, "ab\t", 2.5, {"k": [1]}),
     _canonical("bounded", {"type": "array", "items": {"type": "number", "minimum": -5, "maximum": 1e20}}, [-4.5, 0, 3]),
+    *[
+        _laid_out(f"{name}-{n}", options, schema, *values)
+        for n, options in enumerate(
+            ({"indent": 2}, {"indent": "\t", "separators": [", ", ":"]}, {"indent": 0}, {"separators": [", ", " : "]})
+        )
+        for name, schema, *values in (
+            ("object", _object({"a": INTEGER, "b": _object({"c": NUMBER}, [])}, ["b"]), {"b": {}}, {"a": 1, "b": {"c": 0.5}}),
+            ("open", _object({"a": BOOLEAN}, [], {"type": "array", "items": BOOLEAN}), {}, {"a": True, "b": [], "c": [True, False]}),
+            ("arrays", {"type": "array", "items": {"type": "array", "items": BOOLEAN, "maxItems": 20}}, [], [[], [True], [False, True]]),
+        )
+    ],
+    _laid_out("any-order", {"indent": 1}, _object({"a": INTEGER, "b": INTEGER}, ["b"], INTEGER), {"b": 1}, {"b": 1, "x": 3, "a": 2}, any_order=True),
+    _laid_out("canonical", {"indent": 2}, _object({"a": STRING, "b": {"enum": [{"c": [1]}, 2]}}, ["b"], NUMBER),
+              {"b": 2}, {"a": "x", "b": {"c": [1]}, "d": 1.5}, own={"spelling": "canonical", "extra_keys": "last"}),
+    _laid_out("counted", {"indent": 2}, {"type": "object", "properties": {"a": INTEGER}, "minProperties": 1, "maxProperties": 3}, {"a": 1, "b": {"c": 2}}),
+    _laid_out("prefix", {"indent": 3}, {"type": "array", "prefixItems": [STRING, {"type": "array", "items": INTEGER}], "items": BOOLEAN, "maxItems": 30}, [], ["x"], ["x", [1, 2], True, True]),
+    _laid_out("contains", {"indent": 2}, {"type": "array", "items": {"type": ["integer", "boolean"]}, "contains": INTEGER, "maxContains": 2}, [1], [True, 2, 3]),
+    _laid_out("free", {"indent": 1}, _object({"a": True}, []), {"a": {"x": [[], {}, [[[]]], {"y": None}]}}),
+    _laid_out("recursive", {"indent": 1}, TREE, {"value": 1, "next": {"value": 2, "next": {"value": 3}}}),
+    _laid_out("deep", {"indent": 1}, NESTED, json.loads("[" * 19 + "1" + "]" * 19)),
+    _laid_out("enum", {"indent": 2}, {"properties": {"k": {"enum": [{"a": [1, {"b": []}]}, [[], {}], "x"]}}, "required": ["k"], "type": "object"}, {"k": {"a": [1, {"b": []}]}}, {"k": [[], {}]}),
+    _laid_out("unevaluated", {"indent": 2}, {"type": "object", "allOf": [{"properties": {"a": INTEGER}}], "unevaluatedProperties": {"type": "array"}}, {"a": 1, "b": [[1]]}),
     _tag("regex", {"type": "regex", "pattern": "[a-f]{4,20}"}, "abcd"),
     _tag("text", TEXT, "", "any <é>\n"),
     _tag("text-excludes", {"type": "any_text", "excludes": ["<stop>", "###"]}, "a <sto ## b"),
@@ -382,6 +413,14 @@ GRAMMARS = [
     Case("gbnf-json", "grammar", (JSON_GRAMMAR, "gbnf"), ('{"a":[1,"é",{}]}', "[[],[]]")),
     Case("lark-sql", "grammar", (SQL, "lark"), ("select * from t", "select a, b\nfrom t where x<>'y z' and z = 12 ")),
     Case("lark-json", "grammar", ('start: "call(" %json {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]} ")"', "lark"), ('call({"a": 1, "b": []})',)),
+    Case("lark-any-case", "grammar", (r'start: "ſÉß"i /[^a-k]{2,}\W/i N' "\nN: /(?i)[k-ö]+/", "lark"), ("séẞxy-KÖ", "SÉßl_ ſ\u212a")),
+    Case("lark-and-not", "grammar", (r'start: (NAME "=" A ";")*' "\n" r'NAME: /\w+/ & ~("if" | "in") & /.{1,4}/' "\n" r'A: ~/(?s:.*)[;é](?s:.*)/', "lark"), ("iff=xè\n;a=;", "i=漢;")),
+    Case("lark-lazy", "grammar", ('start: head (call | end)\nhead[lazy]: /(.|\\n)*/ "<fn="\nend: "/>"\ncall: name /[0-9]+/ comment\nname[suffix=">"]: /[a-z<=]*/\ncomment[suffix="aba"]: /[^x]*/', "lark"), ("text <fn <fn=a=<>12aba", "<fn=/>", "é\n<fn=>1 abbaba")),
+    Case("lark-stop", "grammar", (r'start: a /[b"]+/ b "\n"' "\n" r'a[stop=/b+"/]: /[ab]*/' "\n" r'b[stop="\n"]: /.*/', "lark"), ('aab"x\n', 'b"\n', 'abab"b"é!\n')),
+    Case("lark-max-tokens", "grammar", ('start: "<t>" a "</t>" b\na[max_tokens=4]: /(.|\\n)*/\nb[max_tokens=2]: /[^"x]*/', "lark"), ("<t>é</t>a", "<t>a\nb</t>")),
+    Case("lark-substrings", "grammar", ('start: A (/,/ A)*\nA: %regex {"substring_words": "the cat, the catalogue and the hat (é) cat"}', "lark"), ("the cat,cat, the,the hat (é)", ",and the")),
+    Case("lark-permutation", "grammar", ("start: p::0\np::_: \"\" %if is_ones([0:3])\n" + "".join(f'| "{n}" p::set_bit({k}) %if bit_clear({k})\n' for k, n in enumerate(("one", "on", "two"))), "lark"), ("ononetwo", "twooneon")),
+    Case("regex-flags", "regex", r"(?i)[a-f\u017f]{2,9}(?-i:é|\W)(?s:.)*(?m:^x$)", ("AſF-\n\u2028x", "sabéy\nx\nx")),
     Case("lark-tokens", "grammar", ("start: <|start|> /[a-z]+/ (<|message|> | <[3,5-9]>)", "lark"), (), ("<|start|>", "<|message|>")),
 ]  # fmt: skip
 

@@ -111,11 +111,15 @@ def repeats(value: object) -> bool:
     return own or any(map(repeats, items))
 
 
+LAYOUTS: list[dict] = [{}, {"indent": 1}, {"indent": 0, "separators": (", ", " : ")}]
+
+
+@pytest.mark.parametrize("options", LAYOUTS, ids=repr)
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_masks_are_what_accepting_says_and_never_empty(
-    compiler: engine.Compiler, name: str
+    compiler: engine.Compiler, name: str, options: dict
 ) -> None:
-    compiled = compiler.compile_json_schema(SCHEMAS[name])
+    compiled = compiler.compile_json_schema(SCHEMAS[name], **options)
     for seed in range(12):
         walk(compiled, random.Random(f"{name} {seed}"), 50)
 
@@ -273,30 +277,33 @@ FEW = {
 }
 
 
-def finished(compiled: engine.Compiled, rng: random.Random) -> str:
+def finished(compiled: engine.Compiled, rng: random.Random, options: dict) -> str:
     """The text of a random walk that closes what it can; empty if it takes too long."""
     matcher, mask, text = engine.Matcher(compiled), new_mask(compiled.vocabulary), b""
+    # in a layout with lines, brackets close behind a new one
+    ending = CLOSING - {b","} | {b"\n"} if options else CLOSING
     for k in range(4000):
         matcher.fill_bitmask(mask)
         allowed = list(bits(mask))
         assert allowed, f"stuck behind {text!r}"
         if STOP in allowed:
             return text.decode()
-        closing = [t for t in allowed if TOKENS[t] in CLOSING]
+        closing = [t for t in allowed if TOKENS[t] in ending]
         token = rng.choice(closing if closing and rng.random() < (k + 100) / 400 else allowed)
         assert matcher.accept_token(int(token))
         text += TOKENS[token]
     return ""
 
 
+@pytest.mark.parametrize("options", LAYOUTS, ids=repr)
 @pytest.mark.parametrize("name", FEW)
 def test_few_values_are_never_stuck_and_all_of_them_can_be_written(
-    compiler: engine.Compiler, name: str
+    compiler: engine.Compiler, name: str, options: dict
 ) -> None:
-    compiled = compiler.compile_json_schema(FEW[name])
+    compiled = compiler.compile_json_schema(FEW[name], **options)
     for seed in range(6):
         walk(compiled, random.Random(f"{name} {seed}"), 60)
-        text = finished(compiled, random.Random(f"{name} {seed}"))
+        text = finished(compiled, random.Random(f"{name} {seed}"), options)
         assert text
         jsonschema.Draft202012Validator(FEW[name]).validate(json.loads(text))
 
@@ -395,14 +402,16 @@ OTHERS = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("options", LAYOUTS, ids=repr)
 @pytest.mark.parametrize("name", OTHERS)
 def test_used_items_count_only_where_they_may_come_again(
-    compiler: engine.Compiler, name: str
+    compiler: engine.Compiler, name: str, options: dict
 ) -> None:
     schema, texts = OTHERS[name]
-    compiled = compiler.compile_json_schema(schema)
+    compiled = compiler.compile_json_schema(schema, **options)
     for text in texts:
         jsonschema.Draft202012Validator(schema).validate(json.loads(text))
+        text = json.dumps(json.loads(text), **options) if options else text
         matcher, mask = engine.Matcher(compiled), new_mask(compiled.vocabulary)
         for byte in text.encode():
             matcher.fill_bitmask(mask)
@@ -411,7 +420,7 @@ def test_used_items_count_only_where_they_may_come_again(
         assert matcher.can_stop()
     for seed in range(6):
         walk(compiled, random.Random(f"{name} {seed}"), 60)
-        finished(compiled, random.Random(f"{name} {seed}"))
+        finished(compiled, random.Random(f"{name} {seed}"), options)
 
 
 def test_just_enough_values_are_taken(compiler: engine.Compiler) -> None:

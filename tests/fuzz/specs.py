@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from engine import SPEC_VERSION
 from tests.engine.cases import Case
 from tests.engine.frontends.random_schemas import BOUNDS, FORMATS, NAMES, PATTERNS
 
@@ -19,6 +20,7 @@ EXCLUDES = ["ab", "<", "é", "</t>", "END", "aa", "<tool_call>"]
 SPECIALS = ["<|start|>", "<|message|>", "<tool_call>", "</tool_call>", "<|end|>"]
 CLASSES = ["a", "[ab]", "[^a]", ".", "[a-zé]", "\\d", "[^<\\n]", "漢", "[é-ü]", "\\w", " ", "<"]
 SCALARS = ["", "a", "ab", "é", 'c"d', "a/b", "zz\n", 0, 1, -1, 2.5, 1e22, True, False, None]
+LAYOUTS: list[Spec] = [{"indent": 1}, {"separators": [", ", ": "]}, {"indent": "\t"}]
 STYLES = ["json", "qwen_xml", "minimax_xml", "glm_xml", "cohere_xml", "kimi_k3_xml"]
 
 
@@ -132,6 +134,8 @@ class SpecMaker:
             made["any_order"] = True
         if self.rng.random() < 0.3:
             made["max_whitespace_cnt"] = self.rng.choice([0, 1, 2, 5])
+        elif self.rng.random() < 0.3:
+            made["switchyard"] = {"version": SPEC_VERSION, **self.rng.choice(LAYOUTS)}
         return made
 
     def tokens(self) -> Spec:

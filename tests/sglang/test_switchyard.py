@@ -83,7 +83,7 @@ def test_the_server_says_which_engine_and_vocabulary_it_has(
     said = state["switchyard"]
     assert said["vocabulary"] == vocabulary.fingerprint
     assert said["vocabulary_size"] == vocabulary.size + PADDING
-    assert (said["backend"], said["spec_version"]) == ("switchyard", 2)
+    assert (said["backend"], said["spec_version"]) == ("switchyard", 3)
 
 
 # -- every kind of grammar -------------------------------------------------------------------------

@@ -169,7 +169,7 @@ def test_the_backend_is_made_of_sglangs_tokenizer(serving: Any) -> None:
     status = status_here()
     assert status is not None
     assert status["vocabulary"] == made.compiler.vocabulary.fingerprint
-    assert (status["backend"], status["spec_version"]) == ("switchyard", 2)
+    assert (status["backend"], status["spec_version"]) == ("switchyard", 3)
     json.dumps(status)
     grammar = made.dispatch_json('{"const":"é"}')
     assert isinstance(grammar, SwitchyardGrammar)

@@ -3,7 +3,9 @@
 source   a text and the way to its places; escapes that all of them share
 rules    names and the IR rules behind them
 ebnf     GBNF as llama.cpp reads it, and xgrammar's EBNF
-lark     Lark as llguidance reads it; common its library of terminals; folding its letter case
+lark     Lark as llguidance reads it: statements; expressions reads the rest, and parts is what was
+         read; attributes and parameters of rules; emission what is made of names; substrings
+         %regex; common the library of terminals
 
 Every rule of a text becomes a rule of the IR; left recursion and ambiguity need no care. What a
 text means is its context-free language over characters: there is no lexer, so no longest match.
@@ -16,7 +18,8 @@ from ...errors import SpecError
 from ...ir import Grammar, Node
 from ..tag_vocabulary import TagVocabulary
 from .ebnf import EBNF, GBNF, parse_ebnf
-from .lark import BuildSchema, parse_lark
+from .expressions import BuildSchema
+from .lark import parse_lark
 
 __all__ = ["SYNTAXES", "build_grammar"]
 

@@ -6,8 +6,7 @@
     Regex("pattern", json_string=false, flags="is")
     Substring("chunk", ...)                        chunks that follow each other there, or none
 
-Source   xgrammar 0.2.8, grammar_parser.cc. A dispatch is what structural tags call so; a substring
-         is an automaton of its chunks' suffixes (A. Blumer et al., TCS 40, 1985).
+Source   xgrammar 0.2.8, grammar_parser.cc. A dispatch is what structural tags call so.
 Refused  by name: tokens that are no special tokens as triggers, flags that can't be enforced.
 """
 
@@ -16,17 +15,20 @@ from typing import Any, NamedTuple, Protocol
 
 from ...errors import SpecError
 from ...ir import Grammar, Node
-from ..char_automaton import Bound, CharAutomaton, intersection
+from ..char_automaton import Bound, CharAutomaton
+from ..char_products import intersection
 from ..char_subsets import from_tree
 from ..json_excludes import RAW
-from ..regex import build_regex
+from ..regex import emit_whole
 from ..regex_syntax import parse
+from ..regex_tree import END, START, cat
 from ..tag_formats import Mark
 from ..tag_free_text import build_free_text
 from ..tag_vocabulary import TagVocabulary
-from .folding import in_any_case, with_dots
+from .expressions import NEWLINE
 from .rules import Rules
 from .source import Source
+from .substrings import suffix_automaton
 
 #: what each takes, for messages
 USAGE = {
@@ -51,8 +53,6 @@ class Number(NamedTuple):
     at: int
 
 
-#: how xgrammar prints the flag i
-FOLDED = "(?i)"
 #: bool, str, Name, Number, or a tuple of values
 Value = Any
 
@@ -235,76 +235,32 @@ class Macros:
         flags = call.take("flags", str, "s")
         if not set(flags) <= set("isu"):
             raise self.s.refuse(f"the flags {flags!r}", call.at)
-        if pattern.startswith(FOLDED):
-            pattern, flags = pattern.removeprefix(FOLDED), flags + "i"
         inside_json = call.take("json_string", bool, False)
+        self.g.budget.spend(len(pattern))
         try:
-            return self._pattern(call, pattern, flags, inside_json)
+            return self._pattern(pattern, flags.replace("u", ""), inside_json)
         except SpecError as error:
             raise self.s.within(error, call.at) from None
 
-    def _pattern(self, call: Call, pattern: str, flags: str, inside_json: bool) -> Node:
+    def _pattern(self, pattern: str, flags: str, inside_json: bool) -> Node:
         pointer, limits = self.s.pointer, self.s.limits
-        parse(pattern, pointer=pointer, limits=limits, looks=False)
-        if "i" in flags:
-            folded = in_any_case(pattern)
-            if folded is None:
-                raise self.s.refuse("the flag i", call.at, "with what is not plain ASCII")
-            pattern = folded
-        pattern = with_dots(pattern, all_characters="s" in flags)
+        tree = parse(
+            pattern, pointer=pointer, limits=limits, looks=False, flags=flags, line_ends=NEWLINE
+        )
         if not inside_json:
-            return build_regex(self.g, pattern, pointer=pointer, looks=False)
+            return emit_whole(self.g, tree, pointer)
         # as it is written, without any escape
         bound = Bound(limits.pattern_states, pointer, self.g.budget)
-        tree = parse(pattern, pointer=pointer, limits=limits, looks=False)
-        found = intersection(from_tree(tree, bound, search=False), RAW_TEXT, bound)
+        matches = from_tree(cat((START, tree, END)), bound, search=False)
+        found = intersection([matches, RAW_TEXT], [], bound)
         return found.to_node(self.g, inside_json=False)
 
     # -- substrings -------------------------------------------------------------------------------
     def _substring(self, call: Call, _: Bounds) -> Node:
-        chunks = [chunk for chunk in call.texts(call.values) if chunk]
-        if not chunks:
-            return self.g.empty()
-        states = suffix_automaton(chunks)
-        edges = [
-            (state, self.g.bytes(chunk.encode()), target)
-            for state, moves in enumerate(states)
-            for chunk, target in moves.items()
-        ]
-        return self.g.graph(len(states), edges, range(len(states)))
+        size, moves = suffix_automaton(list(call.texts(call.values)))
+        edges = [(state, self.g.bytes(chunk.encode()), to) for state, chunk, to in moves]
+        return self.g.graph(size, edges, range(size))
 
 
 #: what stands inside a JSON string without escapes
 RAW_TEXT = CharAutomaton([[(RAW, 0)]], [0])
-
-
-def suffix_automaton(chunks: list[str]) -> list[dict[str, int]]:
-    """The chunks that follow each other somewhere: by state the moves over chunks. All states are
-    final; there are fewer than two for each chunk.
-    """
-    moves: list[dict[str, int]] = [{}]
-    links, lengths = [-1], [0]
-    last = 0
-    for chunk in chunks:
-        new = len(moves)
-        moves.append({})
-        links.append(0)
-        lengths.append(lengths[last] + 1)
-        at = last
-        while at >= 0 and chunk not in moves[at]:
-            moves[at][chunk] = new
-            at = links[at]
-        if at >= 0:
-            target = moves[at][chunk]
-            if lengths[target] > lengths[at] + 1:
-                moves.append(dict(moves[target]))
-                links.append(links[target])
-                lengths.append(lengths[at] + 1)
-                links[target] = copy = len(moves) - 1
-                while at >= 0 and moves[at].get(chunk) == target:
-                    moves[at][chunk] = copy
-                    at = links[at]
-                target = copy
-            links[new] = target
-        last = new
-    return moves

@@ -21,6 +21,9 @@ class Rules:
             self._met[name] = at
         return self.grammar.ref(self._rules[name])
 
+    def is_met(self, name: str) -> bool:
+        return name in self._rules
+
     def check_count(self, count: int) -> None:
         """
         Raises:

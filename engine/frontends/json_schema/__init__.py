@@ -6,6 +6,7 @@ keywords     which keywords exist, what they constrain, and the forms of their v
 references   $ref, URIs and anchors inside the document
 shapes       what a schema says, by type, and the exact meeting of two of them
 facets       a schema's own keywords -> a shape
+contents     what schemas have in common at first sight, unread
 evaluate     whether a value fits, and whether two shapes exclude one another
 complements  what does not fit a shape
 absorption   alternatives that add nothing beside another one

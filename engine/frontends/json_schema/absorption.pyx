@@ -1,5 +1,8 @@
 """Alternatives that add nothing: see the header file."""
 
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.ref cimport PyObject
+
 from .complements cimport is_false
 from .shapes cimport (
     ARRAY, NUMBER, OBJECT, STRING, Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings,
@@ -40,7 +43,7 @@ cdef bint is_within_shape(Shape a, Shape b, Judge judge) except -1:
     return (
         (not types & STRING or b.strings is None or has_strings(a.strings, b.strings))
         and (not types & NUMBER or b.numbers is None or has_numbers(a.numbers, b.numbers))
-        and (not types & ARRAY or b.arrays is None or has_arrays(a.arrays, b.arrays))
+        and (not types & ARRAY or b.arrays is None or has_arrays(a.arrays, b.arrays, judge))
         and (not types & OBJECT or b.objects is None or has_objects(a.objects, b.objects, judge))
     )
 
@@ -61,16 +64,13 @@ cdef bint has_named(tuple a, tuple b) except -1:
     return True
 
 
-cdef bint has_place(tuple a, tuple b) except -1:
+cdef bint has_place(tuple a, tuple b, Judge judge) except -1:
     """Whether ``a`` holds every schema of ``b``."""
-    cdef Located each, known
+    cdef Located each
     if not b or is_false(a):
         return True
     for each in b:
-        for known in a:
-            if known.schema is each.schema:
-                break
-        else:
+        if not judge.holds(a, each.schema):
             return False
     return True
 
@@ -103,7 +103,7 @@ cdef bint has_numbers(Numbers a, Numbers b) except -1:
     )
 
 
-cdef bint has_arrays(Arrays a, Arrays b) except -1:
+cdef bint has_arrays(Arrays a, Arrays b, Judge judge) except -1:
     cdef Py_ssize_t n
     if a is None or not reaches(a.minimum, a.maximum, b.minimum, b.maximum):
         return False
@@ -111,22 +111,30 @@ cdef bint has_arrays(Arrays a, Arrays b) except -1:
         if not has_place(
             <tuple>a.prefix[n] if n < len(a.prefix) else a.rest,
             <tuple>b.prefix[n] if n < len(b.prefix) else b.rest,
+            judge,
         ):
             return False
     return (
-        has_place(a.rest, b.rest) and has_all(a.counts, b.counts)
+        has_place(a.rest, b.rest, judge) and has_all(a.counts, b.counts)
         and (b.unique is None or a.unique is not None))
 
 
 cdef bint has_objects(Objects a, Objects b, Judge judge) except -1:
-    if a is None or not set(b.required) <= set(a.required):
+    cdef PyObject* own
+    if a is None or (b.required and (a.wanted is None or not b.wanted <= a.wanted)):
         return False
     if not reaches(max(a.minimum, len(a.required)), a.maximum, b.minimum, b.maximum):
         return False
     spend(judge.budget, (weight_of(a) + weight_of(b)) // 2)
-    for name in dict.fromkeys([*b.properties, *a.properties]):
-        if not has_place(a.place_of(name, judge), b.place_of(name, judge)):
+    for name, property in b.properties.items():
+        own = PyDict_GetItemWithError(a.properties, name)
+        if own != NULL and a.has_met == b.has_met and <object>own is property:
+            continue
+        if not has_place(a.place_of(name, judge), b.place_in(name, property), judge):
+            return False
+    for name, property in a.properties.items():
+        if name not in b.properties and not has_place(a.place_in(name, property), b.place_of(name, judge), judge):
             return False
     return (
-        has_place(a.rest, b.rest) and has_all(a.keyed, b.keyed) and has_place(a.names, b.names)
+        has_place(a.rest, b.rest, judge) and has_all(a.keyed, b.keyed) and has_place(a.names, b.names, judge)
         and has_all(a.some, b.some))

@@ -2,7 +2,8 @@
 
 states   n: n elements of the prefix were written; the last one and the end are joined by a counted
          repetition
-white space stands behind [, around each comma and before ] of an array that is not empty
+white space stands behind [, around each comma and before ] of an array that is not empty; in a
+         layout only of such a one (text)
 
 Not here   items that are counted by what they are, or must differ (items).
 """

@@ -54,20 +54,20 @@ cdef uint32_t elements(
 ) except? 0xFFFFFFFF:
     """What stands between the brackets, white space before the closing one included."""
     cdef vector[uint32_t] edges
-    cdef uint32_t n = <uint32_t>prefix.size(), end = n + 1, number, space = text.space()
+    cdef uint32_t n = <uint32_t>prefix.size(), end = n + 1, number, space = text.closing()
     cdef uint32_t[3] parts
     cdef uint32_t[2] finals = [0, end]
     if n == 0:
         if maximum == 0:
             return text.empty
-        parts[0] = item
+        parts[0] = text.first(item)
         parts[1] = text.repeat(
             text.after_comma(item), max(minimum - 1, 0), None if maximum is None else maximum - 1)
         parts[2] = space
         parts[1] = text.seq(parts, 3)
         parts[0] = text.empty
         return parts[1] if minimum else text.alt(parts, 2)
-    add_edge(&edges, 0, prefix[0][0], 1)
+    add_edge(&edges, 0, text.first(prefix[0][0]), 1)
     for number in range(1, n):
         add_edge(&edges, number, text.after_comma(prefix[0][number]), number + 1)
         if minimum <= number:

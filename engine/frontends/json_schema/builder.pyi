@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import Any
 
 from ...ir import Grammar, Node
@@ -11,7 +12,9 @@ def build_json_schema(
     whitespace: str = "flexible",
     unknown_formats: str = "annotate",
     extra_keys: str = "anywhere",
-    indent: int = 20,
+    most_blanks: int = 20,
+    indent: int | str | None = None,
+    separators: Sequence[str] | None = None,
     spelling: str = "any",
     excludes: tuple[str, ...] = (),
 ) -> Node:
@@ -25,7 +28,12 @@ def build_json_schema(
         extra_keys: where additional keys may stand, "anywhere" or "last", that is, behind all
             listed ones. "last" is for generation: it is what models write, and a text can't put off
             a required key for ever.
-        indent: most spaces or tabs behind a newline.
+        most_blanks: most spaces or tabs behind a newline of flexible white space.
+        indent: the blanks of each level of depth, as in ``json.dumps``: a number of spaces, or
+            spaces and tabs. With it, or ``separators``, white space is that of ``json.dumps`` and
+            no other; inside of what recurs, depth is exact for 16 levels.
+        separators: what stands between items, and between a key and its value, as in
+            ``json.dumps``: (", ", ": ") by default, with ``indent`` (",", ": ").
         spelling: "any", or "canonical": listed names, enum and const in JSON's shortest spelling,
             other strings in any; integers as digits, numbers as plain decimals or, where
             serializers write exponents, with one; no -0.

@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 
 from .arrays cimport build_array
 from .document cimport check_document
-from .evaluate cimport has_surrogate
+from .contents cimport has_surrogate
 from .keywords cimport ENUM, TYPE, KeywordsC, bit, has, one_type, scan
 from .numbers cimport any_integer, any_number, build_integer, build_number
 from .objects cimport build_object
@@ -17,15 +17,21 @@ from .shapes cimport (
     Arrays, Located, Numbers, Objects, Shape, located, meet_numbers, named, new_numbers, root_place,
 )
 from .strings cimport build_string
-from .text cimport ANY_ARRAY, ANY_OBJECT, ANY_VALUE, INDENT, NO_NODE, Text, text_of
+from .text cimport (
+    ANY_ARRAY, ANY_OBJECT, ANY_VALUE, BLANKS, DEEP, EXACT_LEVELS, NO_NODE, SHARED_RULES, Text, text_of,
+)
 from .values cimport add_values, once
 from ...budget cimport spend
 from ...hashing cimport map_get, map_put
 from ...ir cimport Grammar
 from ...pool cimport vector
 
-from ...errors import SpecError
+from ...errors import SpecError, UnsupportedSchema
+from ..json_layout import COMPACT, layout_of
+from .guidance import WORD, is_compact
 
+# Where a depth stands in the key of a place: addresses have 48 bits at most.
+cdef int DEPTH_SHIFT = 48
 # Strings of one place whose patterns are determinised together. States multiply: five formats took 390 ms.
 cdef Py_ssize_t STRINGS_TOGETHER = 2
 
@@ -39,14 +45,22 @@ def build_json_schema(
     str whitespace="flexible",
     str unknown_formats="annotate",
     str extra_keys="anywhere",
-    int indent=INDENT,
+    int most_blanks=BLANKS,
+    indent=None,
+    separators=None,
     str spelling="any",
     tuple excludes=(),
 ):
     cdef Builder builder
     cdef uint32_t node
+    layout = None
     if whitespace not in ("flexible", "compact"):
         raise ValueError(f"whitespace must be 'flexible' or 'compact', not {whitespace!r}")
+    if indent is not None or separators is not None:
+        if whitespace == "compact":
+            raise ValueError("whitespace 'compact' can't stand beside indent or separators")
+        layout, whitespace = layout_of(indent, separators), "compact"
+        layout = None if layout == COMPACT else layout
     if unknown_formats not in ("annotate", "refuse"):
         raise ValueError(f"unknown_formats must be 'annotate' or 'refuse', not {unknown_formats!r}")
     if extra_keys not in ("anywhere", "last"):
@@ -54,14 +68,20 @@ def build_json_schema(
     if spelling not in ("any", "canonical"):
         raise ValueError(f"spelling must be 'any' or 'canonical', not {spelling!r}")
     schema = check_document(schema, grammar.limits, pointer)
+    if isinstance(schema, dict) and WORD in schema and is_compact(schema[WORD], pointer):
+        if layout is not None:
+            message = f"{WORD} asks for compact JSON, the caller for another indent or separators"
+            raise UnsupportedSchema(f"{pointer}/{WORD}", WORD, message)
+        whitespace = "compact"
     builder = Builder.__new__(Builder)
     builder.reader = new_reader(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
     builder.text = text_of(
-        <Grammar?>grammar, whitespace == "flexible", indent, spelling == "canonical", excludes)
+        <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes)
+    builder.text.depth = 0
     builder.reader.excludes = builder.text.excludes
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
-    node = builder.one_place(root_place(schema, pointer))
+    node = builder.one_place(root_place(schema, pointer), 0)
     builder.finish()
     doubtful = builder.reader.followed or builder.failed
     if node == builder.text.fail or (doubtful and not is_productive(grammar, node)):
@@ -74,41 +94,56 @@ cdef class Builder(Places):
         self.failed, self.queue, self.named, self.defined = False, [], [], 0
 
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:
+        cdef int depth = self.text.below()
         if not place:
-            return self.any_value()
+            return self.any_value(depth)
         if len(place) == 1:
-            return self.one_place(<Located>place[0])
+            return self.one_place(<Located>place[0], depth)
         spend(self.text.grammar.budget, <Py_ssize_t>len(place))
         place = tuple([self.reader.target(<Located>each) for each in place])
         key = tuple([<size_t><void*>(<Located>each).schema for each in place])
         if self.several is None:
             self.several = {}
-        if key not in self.several:
-            self.several[key] = self.node(self.reader.shapes_at(place), <Located>place[0])
-        return self.several[key]
+        depth = self.exact_depth(key, depth)
+        if (key, depth) not in self.several:
+            self.several[key, depth] = self.node(self.reader.shapes_at(place), <Located>place[0], depth)
+        return self.several[key, depth]
 
     cdef uint32_t schema(self, schema, Located above, str keyword, key) except? 0xFFFFFFFF:
         cdef KeywordsC found
         cdef uint32_t body, made
         if schema is True:
-            return self.any_value()
+            return self.any_value(self.text.below())
         if isinstance(schema, dict):
             scan(<dict>schema, &found)
             body = self.plain(&found)
             if body != NO_NODE:
                 made = self.text.rule_of(body)
                 return made if made != NO_NODE else self.new_rule(located(schema, above, keyword, key), body)
-        return self.one_place(located(schema, above, keyword, key))
+        return self.one_place(located(schema, above, keyword, key), self.text.below())
 
-    cdef uint32_t one_place(self, Located where) except? 0xFFFFFFFF:
+    cdef uint32_t one_place(self, Located where, int depth) except? 0xFFFFFFFF:
         """As ``place``, for one schema."""
         cdef uint32_t made
+        cdef uint64_t key
         where = self.reader.target(where)
-        made = map_get(&self.single, <uint64_t><size_t><void*>where.schema)
+        key = <uint64_t><size_t><void*>where.schema
+        if self.text.is_indented:
+            depth = self.exact_depth(key, depth)
+            key |= <uint64_t>depth << DEPTH_SHIFT
+        made = map_get(&self.single, key)
         if made == NO_NODE:
-            made = self.node(self.reader.read_target(where), where)
-            map_put(&self.single, <uint64_t><size_t><void*>where.schema, made)
+            made = self.node(self.reader.read_target(where), where, depth)
+            map_put(&self.single, key, made)
         return made
+
+    cdef int exact_depth(self, key, int depth) except -1:
+        """The depth for which a place is written out; see the header file."""
+        if not self.text.is_indented or depth == DEEP:
+            return depth
+        if self.shallowest is None:
+            self.shallowest = {}
+        return depth if depth - self.shallowest.setdefault(key, depth) < EXACT_LEVELS else DEEP
 
     cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF:
         """What a schema comes to that says nothing but one type of scalars, lists strings, or says
@@ -116,7 +151,7 @@ cdef class Builder(Places):
         """
         cdef int types = one_type(<object>found.value[TYPE]) if has(found, TYPE) else 0
         if found.seen == 0:
-            return self.any_value()
+            return self.any_value(self.text.below())
         if found.seen & ~bit(TYPE) == bit(ENUM) and has(found, TYPE) == (types == STRING):
             return self.strings(<object>found.value[ENUM], types == STRING)
         if found.seen != bit(TYPE):
@@ -147,19 +182,22 @@ cdef class Builder(Places):
             self.reader.checks += n
         return self.text.quoted(self.text.texts(once(values)))
 
-    cdef uint32_t node(self, tuple shapes, Located where) except? 0xFFFFFFFF:
+    cdef uint32_t node(self, tuple shapes, Located where, int depth) except? 0xFFFFFFFF:
         cdef Shape shape
         cdef uint32_t rule, body
+        cdef int outer = self.text.depth
         if len(shapes) == 1 and shapes[0] is ANYTHING:
-            return self.any_value()
+            return self.any_value(depth)
         for shape in shapes:
             if shape.types & (ARRAY | OBJECT) and shape.values is None:
                 self.named.append(where)
                 spend(self.text.grammar.budget, 2)
                 rule = self.text.grammar.new_rule(where, NO_NODE)
-                self.queue.append((rule, shapes, where))
+                self.queue.append((rule, shapes, where, depth))
                 return self.text.grammar.add_ref(rule)
+        self.text.depth = depth
         body = self.alternatives(shapes, where)
+        self.text.depth = outer
         rule = self.text.rule_of(body)
         return rule if rule != NO_NODE else self.new_rule(where, body)
 
@@ -173,7 +211,7 @@ cdef class Builder(Places):
         cdef uint32_t node
         cdef Located where
         while self.defined < <size_t>len(self.queue):
-            rule, shapes, where = self.queue[self.defined]
+            rule, shapes, where, self.text.depth = self.queue[self.defined]
             self.queue[self.defined] = None
             self.defined += 1
             node = self.alternatives(shapes, where)
@@ -183,17 +221,37 @@ cdef class Builder(Places):
             where.release()
         return 0
 
-    cdef uint32_t any_value(self) except? 0xFFFFFFFF:
-        """Any JSON value; one rule for the whole grammar."""
-        cdef uint32_t rule
+    cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF:
+        """Any JSON value; one rule for the whole grammar and a depth."""
+        cdef uint32_t rule, made
         cdef uint32_t[6] nodes
-        if self.text.shared[ANY_VALUE] == NO_NODE:
-            rule = self.text.declare_shared(ANY_VALUE)
+        cdef int outer = self.text.depth
+        self.text.depth = self.exact_depth(None, depth)
+        if self.free_rule(ANY_VALUE) == NO_NODE:
+            rule = self.declare_free(ANY_VALUE)
             nodes = [
                 self.object(None), self.array(None), self.text.any_string(), any_number(self.text),
                 self.text.any_boolean(), self.text.null()]
             self.text.define(rule, self.text.alt(nodes, 6))
-        return self.text.shared[ANY_VALUE]
+        made = self.free_rule(ANY_VALUE)
+        self.text.depth = outer
+        return made
+
+    cdef uint32_t free_rule(self, int which) noexcept:
+        """The rule of any value, object or array of this depth; NO_NODE: there is none so far."""
+        cdef size_t at = <size_t>(self.text.depth * SHARED_RULES + which)
+        if not self.text.is_indented:
+            return self.text.shared[which]
+        return self.free[at] if at < self.free.size() else NO_NODE
+
+    cdef uint32_t declare_free(self, int which) except? 0xFFFFFFFF:
+        """The number of a new one, which may refer to itself."""
+        cdef uint32_t rule = self.text.declare_shared(which)
+        cdef size_t at = <size_t>(self.text.depth * SHARED_RULES + which)
+        if self.text.is_indented:
+            self.free.resize(max(at + 1, self.free.size()), NO_NODE)
+            self.free[at] = self.text.shared[which]
+        return rule
 
     # -- alternatives -----------------------------------------------------------------------------
     cdef uint32_t alternatives(self, tuple shapes, Located where) except? 0xFFFFFFFF:
@@ -252,19 +310,19 @@ cdef class Builder(Places):
         cdef uint32_t rule
         if facet is not None:
             return build_object(self, facet)
-        if self.text.shared[ANY_OBJECT] == NO_NODE:
-            rule = self.text.declare_shared(ANY_OBJECT)
+        if self.free_rule(ANY_OBJECT) == NO_NODE:
+            rule = self.declare_free(ANY_OBJECT)
             self.text.define(rule, build_object(self, None))
-        return self.text.shared[ANY_OBJECT]
+        return self.free_rule(ANY_OBJECT)
 
     cdef uint32_t array(self, Arrays facet) except? 0xFFFFFFFF:
         cdef uint32_t rule
         if facet is not None:
             return build_array(self, facet)
-        if self.text.shared[ANY_ARRAY] == NO_NODE:
-            rule = self.text.declare_shared(ANY_ARRAY)
+        if self.free_rule(ANY_ARRAY) == NO_NODE:
+            rule = self.declare_free(ANY_ARRAY)
             self.text.define(rule, build_array(self, None))
-        return self.text.shared[ANY_ARRAY]
+        return self.free_rule(ANY_ARRAY)
 
     cdef int name_part(self, uint32_t* node, Located where, n) except -1:
         """One of several alternatives becomes a rule of its own."""

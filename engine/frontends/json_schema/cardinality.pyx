@@ -1,7 +1,7 @@
 """Numbers of values: see the header file."""
 
 from ...budget cimport WorkBudget, spend
-from .evaluate cimport identity
+from .contents cimport identity
 from .meetings cimport place_key
 from .reader cimport Reader
 from .shapes cimport (
@@ -13,7 +13,8 @@ from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
 from ...errors import LimitExceeded
-from ..char_automaton import Bound, intersection, without
+from ..char_automaton import Bound
+from ..char_products import intersection
 
 #: levels of arrays and objects that are looked into, far beyond what people write; each takes four
 #: frames of the stack
@@ -107,19 +108,16 @@ cdef class Cardinality:
     cdef automaton_of(self, Strings strings):
         """Of patterns and formats together; None: it has too many states."""
         cdef Named each
-        cdef list parts = [self.reader.pattern(each) for each in strings.patterns]
-        parts += [self.reader.format(each, strings.minimum > 0) for each in strings.formats]
-        parts += [without(self.reader.pattern(each)) for each in strings.without]
+        cdef list accepting = [self.reader.pattern(each) for each in strings.patterns]
+        accepting += [self.reader.format(each, strings.minimum > 0) for each in strings.formats]
+        rejecting = [self.reader.pattern(each) for each in strings.without]
         bound = Bound(self.reader.limits.pattern_states, "", self.reader.budget)
-        found = parts[0]
         try:
-            for other in parts[1:]:
-                found = intersection(found, other, bound)
+            return intersection(accepting, rejecting, bound)
         except LimitExceeded as error:
             if error.limit != "pattern_states":
                 raise
             return None
-        return found
 
     cdef RangeC of_numbers(self, numbers_, bint whole) except *:
         """Whole numbers, or all others."""
@@ -199,7 +197,6 @@ cdef words_of(automaton, minimum, maximum, WorkBudget budget):
     """How many texts of such lengths an automaton takes, LOTS at most. Without bound there are LOTS if there
     is a longer one than it has states.
     """
-    automaton = automaton.trimmed()
     edges, finals = automaton.edges, automaton.finals
     cdef dict ways = {0: 1} if edges else {}, more
     found, length = 0, 0

@@ -21,20 +21,6 @@ Not here     complements of several alternatives, and what they meet (meetings);
 from .evaluate cimport Evaluator
 from .shapes cimport Arrays, Located, Numbers, Objects, Shape, Strings
 
-cdef enum:
-    NOT_THIS
-    ANY_OF_THESE
-    THIS_VALUE
-    PLAIN_NUMBERS
-
-
-cdef class Derived:
-    """Stands where a schema would."""
-    cdef int kind
-    cdef tuple places       # one, or the several
-    cdef object value
-
-
 cdef class Complements(Evaluator):
     # by the kind and the identities of schemas; None as long as it is empty
     cdef dict _derived

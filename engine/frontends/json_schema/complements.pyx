@@ -2,10 +2,10 @@
 
 from .evaluate cimport Evaluator
 from .shapes cimport (
-    ALL, ARRAY, BOOLEAN, INTEGER, FRACTION, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Keyed,
-    Located, Named, Numbers, Objects, Refusal, Shape, Strings, keyed_objects, listed, located, named,
-    new_arrays, new_count, new_keyed, new_numbers, new_objects, new_shape, new_strings, refusal,
-    root_place,
+    ALL, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT,
+    PLAIN_NUMBERS, STRING, THIS_VALUE, Arrays, Count, Derived, Keyed, Located, Named, Numbers,
+    Objects, Refusal, Shape, Strings, keyed_objects, listed, located, named, new_arrays,
+    new_count, new_keyed, new_numbers, new_objects, new_shape, new_strings, refusal, root_place,
 )
 
 from . import formats

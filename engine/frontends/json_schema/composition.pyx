@@ -1,7 +1,7 @@
 """Applicators: see the header file."""
 
 from .complements cimport NOTHING_FITS
-from .evaluate cimport has_surrogate
+from .contents cimport has_surrogate
 from .keywords cimport (
     ALL_OF, ANY_OF, DEPENDENCIES, DEPENDENT_REQUIRED, DEPENDENT_SCHEMAS, ELSE_, IF_, NOT, ONE_OF, THEN_,
     UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, has, names_of,

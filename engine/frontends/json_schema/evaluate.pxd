@@ -4,20 +4,24 @@ Needed for enum and const beside other keywords, and for oneOf, which is anyOf w
 exclude one another; where not, each loses the others (composition).
 """
 
+from ..regex_tree cimport Tree
+from .contents cimport Contents
 from .shapes cimport Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings
 
 
 cdef class Evaluator(Judge):
     """What a reader is, too: the shapes of a place are its business."""
     cdef readonly object limits
+    cdef Contents contents
     cdef Py_ssize_t checks_limit, checks
     cdef Located where          # the place at which values are judged: a schema, or a keyword of it
     cdef str keyword
     cdef Py_ssize_t depth       # of the part of a value that is judged now
     # None as long as they are empty
-    cdef dict _automata
-    # of classes of keys, see ``members``
-    cdef dict _classes
+    cdef dict _trees            # by pattern
+    cdef dict _automata         # by pattern: its automaton, and the steps that making it took
+    cdef set _paid              # patterns whose steps are spent, here or in the fragment that is made now
+    cdef dict _classes          # whether classes of keys have none, see ``members``
     # by the identity of a shape's values, which are kept so that it stays theirs
     cdef dict _listed
 
@@ -33,6 +37,7 @@ cdef class Evaluator(Judge):
     cdef bint keys(self, Objects objects, dict value) except -1
     cdef pattern(self, Named named)
     cdef format(self, Named named, bint short)
+    cdef Tree tree(self, str pattern, Named named)
     cdef automaton(self, str pattern, Named named)
     cdef bint are_disjoint(self, list groups) except -1
     cdef bint apart(self, Shape a, Shape b, int distance) except -1
@@ -40,6 +45,4 @@ cdef class Evaluator(Judge):
     cdef bint places_apart(self, tuple a, tuple b, int distance) except -1
 
 
-cdef identity(value)
-cdef bint has_surrogate(str text)
 cdef bint is_within(Numbers numbers, value) except -1

@@ -1,9 +1,13 @@
 """Values and shapes: see the header file."""
 
-from ...budget cimport spend
+from libc.stdint cimport int64_t
+
+from ...budget cimport spend, spent
+from ..regex_tree cimport Tree
+from .contents cimport has_surrogate, identity, type_of
 from .keywords cimport decimal_at
 from .shapes cimport (
-    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
+    ARRAY, BOOLEAN, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
     Located, Named, Numbers, Objects, Shape, Strings, is_crossed, meet_numbers, new_numbers,
     new_objects,
 )
@@ -23,30 +27,6 @@ cdef int DISTANCE = 3
 cdef Py_ssize_t PAIRS = 200_000
 
 
-cdef int type_of(value) except -1:
-    """The bit of a value's type; 1.0 is a whole number."""
-    if isinstance(value, str):
-        return STRING
-    if isinstance(value, bool):
-        return BOOLEAN
-    if isinstance(value, int):
-        return INTEGER
-    if isinstance(value, float):
-        return INTEGER if value.is_integer() else FRACTION
-    return NULL_TYPE if value is None else ARRAY if isinstance(value, list) else OBJECT
-
-
-cdef identity(value):
-    """Equal for equal JSON values: 1 and 1.0 are, 1 and true are not; the order of keys does not
-    count.
-    """
-    if isinstance(value, list):
-        return ARRAY, tuple([identity(item) for item in value])
-    if isinstance(value, dict):
-        return OBJECT, frozenset([(key, identity(item)) for key, item in value.items()])
-    return type_of(value), value
-
-
 cdef Py_ssize_t size_of(value) except -1:
     """The number of values in a value."""
     cdef Py_ssize_t n = 1
@@ -59,16 +39,6 @@ cdef Py_ssize_t size_of(value) except -1:
     return n
 
 
-cdef bint has_surrogate(str text):
-    cdef Py_UCS4 c
-    if text.isascii():
-        return False
-    for c in text:
-        if 0xD800 <= c <= 0xDFFF:
-            return True
-    return False
-
-
 class CircularReference(SpecError):
     """A schema whose meaning at one place depends on itself."""
 
@@ -76,6 +46,21 @@ class CircularReference(SpecError):
 cdef class Evaluator(Judge):
     def __cinit__(self):
         self.checks = self.depth = 0
+
+    cdef bint holds(self, tuple place, schema) except -1:
+        return self.contents.holds(place, schema)
+
+    cdef bint are_apart(self, tuple a, tuple b) except -1:
+        return self.contents.are_apart(a, b)
+
+    cdef bint are_all_of(self, tuple place, tuple other) except -1:
+        return self.contents.are_all_of(place, other)
+
+    cdef tuple narrower(self, tuple a, tuple b):
+        return self.contents.narrower(a, b)
+
+    cdef bint members_apart(self, Objects a, Objects b) except -1:
+        return self.contents.members_apart(a, b)
 
     cdef tuple shapes_at(self, tuple place):
         """The alternatives of a place."""
@@ -249,15 +234,32 @@ cdef class Evaluator(Judge):
         """The automaton of a format, or of its short form."""
         return self.automaton((formats.SHORT if short else formats.PATTERNS)[named.text], named)
 
+    cdef Tree tree(self, str pattern, Named named):
+        """
+        Raises:
+            as ``regex_syntax.parse``.
+        """
+        if self._trees is None:
+            self._trees = {}
+        if pattern not in self._trees:
+            self._trees[pattern] = parse(pattern, pointer=named.pointer(), limits=self.limits)
+        return self._trees[pattern]
+
     cdef automaton(self, str pattern, Named named):
+        cdef int64_t begun = spent(self.budget)
         if self._automata is None:
             self._automata = {}
-        if pattern not in self._automata:
-            pointer = named.pointer()
-            tree = parse(pattern, pointer=pointer, limits=self.limits)
-            bound = Bound(self.limits.pattern_states, pointer, self.budget)
-            self._automata[pattern] = search_automaton(tree, bound).minimal(bound)
-        return self._automata[pattern]
+        if self._paid is None:
+            self._paid = set()
+        known = self._automata.get(pattern)
+        if known is None:
+            bound = Bound(self.limits.pattern_states, named.pointer(), self.budget)
+            found = search_automaton(self.tree(pattern, named), bound).minimal(bound)
+            known = self._automata[pattern] = found, spent(self.budget) - begun
+        elif pattern not in self._paid:
+            spend(self.budget, known[1])
+        self._paid.add(pattern)
+        return known[0]
 
     # -- differences ------------------------------------------------------------------------------
     cdef bint are_disjoint(self, list groups) except -1:
@@ -315,9 +317,12 @@ cdef class Evaluator(Judge):
         """A name that either side requires, and at which both sides have nothing in common, tells
         them apart.
         """
-        cdef Objects nothing = new_objects({}, True, (), None, (), 0, None, None)
+        cdef Objects nothing
+        if a is not None and b is not None and self.contents.members_apart(a, b):
+            return True
         if distance == 0:
             return False
+        nothing = new_objects({}, True, (), None, (), 0, None, None)
         a, b = a or nothing, b or nothing
         spend(self.budget, 1 + <Py_ssize_t>len(a.required) + <Py_ssize_t>len(b.required))
         for name in dict.fromkeys(a.required + b.required):

@@ -227,7 +227,7 @@ cdef Objects with_patterns(Objects plain, dict given, Located where, Evaluator e
         place = plain.place_in(name, plain.properties[name])
         for each in keyed:
             if each.has(name, evaluator):
-                place = both(place, each.place)
+                place = both(place, each.place, evaluator)
         properties[name] = place
     if plain.rest:
         keyed.append(new_keyed(patterns_of(given, where), False, frozenset(), plain.rest))

@@ -4,7 +4,8 @@ from libc.stdint cimport uint32_t
 
 from ...flat cimport ROLE_DIFFERS
 from .cardinality cimport LOTS, Cardinality, RangeC, new_cardinality
-from .evaluate cimport identity, is_within
+from .contents cimport identity
+from .evaluate cimport is_within
 from .graphs cimport Graph, new_graph
 from .places cimport Places
 from .reader cimport Reader
@@ -171,13 +172,13 @@ cdef bint has_counted_enough(Cardinality cardinality, Arrays arrays, Count count
     cdef Py_ssize_t before = max(len(arrays.prefix), count.first)
     cdef tuple place
     if count.maximum is not None and arrays.minimum > 1:
-        found = cardinality.of_place(both(arrays.rest, cardinality.reader.negated(count.place)), 0)
+        found = cardinality.of_place(both(arrays.rest, cardinality.reader.negated(count.place), cardinality.reader), 0)
         if found.least < arrays.minimum:
             raise too_few(arrays, f"{arrays.minimum} items that differ can't be guaranteed beside maxContains")
     if not count.minimum:
         return True
     for place in (*arrays.prefix, arrays.rest):
-        found = cardinality.of_place(both(place, count.place), 0)
+        found = cardinality.of_place(both(place, count.place, cardinality.reader), 0)
         if found.most < count.minimum and not before:
             return False
         # an item may be one of several counts
@@ -194,7 +195,7 @@ cdef uint32_t differing(Places places, tuple place) except? 0xFFFFFFFF:
     """A word of the place that must differ from all others of its array. Its numbers are plain, so that
     there is always another one that the digits so far begin.
     """
-    cdef uint32_t node = places.place(both(place, places.reader.plain_numbers()))
+    cdef uint32_t node = places.place(both(place, places.reader.plain_numbers(), places.reader))
     if node == places.text.fail:
         return node
     return places.text.grammar.add_capture(deciding(places.reader, place), ROLE_DIFFERS, node)
@@ -250,7 +251,7 @@ cdef class Items:
             n = state[0]
             if n >= arrays.minimum and self.is_enough(state):
                 if n:
-                    graph.add(state, self.places.text.space(), None)
+                    graph.add(state, self.places.text.closing(), None)
                     graph.finals.add(None)
                 else:
                     graph.finals.add(state)
@@ -289,8 +290,7 @@ cdef class Items:
                         break
                     after[k] = each.minimum
             else:
-                if n:
-                    node = self.places.text.after_comma(node)
+                node = self.places.text.after_comma(node) if n else self.places.text.first(node)
                 graph.add(state, node, (min(n + 1, cap), tuple(after), state[2] | used))
         return 0
 
@@ -313,9 +313,9 @@ cdef class Items:
             more = []
             for known, counted in found:
                 if each.minimum or each.maximum:
-                    more.append((both(known, each.place), (*counted, k)))
+                    more.append((both(known, each.place, self.reader), (*counted, k)))
                 if each.maximum is not None:
-                    known = both(known, self.reader.negated(each.place))
+                    known = both(known, self.reader.negated(each.place), self.reader)
                 more.append((known, counted))
             found = more
         return [(self.item(known), counted, 0) for known, counted in found]

@@ -29,6 +29,7 @@ cdef class Meetings(Complements):
     cdef tuple meetings(self, tuple left, tuple right, Located where, str keyword)
     cdef int add_work(self, Py_ssize_t work, Located where, str keyword) except -1
     cdef tuple subtract(self, tuple shapes, tuple others, Located where, str keyword)
+    cdef tuple parted(self, tuple shapes, Shape part)
     cdef bint is_void(self, Shape shape) except -1
     cdef bint is_void_place(self, tuple place) except -1
     cdef bint look_into(self, tuple place) except -1

@@ -2,9 +2,11 @@
 
 from ...budget cimport spent
 from .absorption cimport absorbed
-from .complements cimport NOT_THIS, Complements, Derived, is_false
+from .complements cimport Complements, is_false
+from .contents cimport Hull
 from .shapes cimport (
-    ANYTHING, ARRAY, OBJECT, Arrays, Count, Keyed, Located, Objects, Shape, both, listed, meet,
+    ANYTHING, ARRAY, NOT_THIS, OBJECT, Arrays, Count, Derived, Keyed, Located, Objects, Shape, both,
+    listed, meet, objects_apart,
 )
 
 from ...errors import UnsupportedSchema
@@ -69,9 +71,25 @@ cdef class Meetings(Complements):
         for other in others:
             for part in separated(other):
                 self.place(where, keyword)
-                shapes = self.meetings(shapes, tuple(self.complement(part)), where, keyword)
-                shapes = absorbed(self.not_void(shapes), self)
+                apart, others = self.parted(shapes, part)
+                if others:
+                    met = self.meetings(others, tuple(self.complement(part)), where, keyword)
+                    shapes = absorbed(apart + self.not_void(met), self)
         return shapes
+
+    cdef tuple parted(self, tuple shapes, Shape part):
+        """Those that are seen to have nothing in common with a shape, and the others."""
+        cdef Shape each
+        cdef list apart = [], others = []
+        for each in shapes:
+            if part.values is None and each.values is None and (
+                not each.types & part.types
+                or (each.types & part.types == OBJECT and objects_apart(each, part, self))
+            ):
+                apart.append(each)
+            else:
+                others.append(each)
+        return tuple(apart), tuple(others)
 
     cdef tuple not_void(self, tuple shapes):
         cdef Shape shape
@@ -86,6 +104,7 @@ cdef class Meetings(Complements):
         member that must be somewhere, has no value.
         """
         cdef Objects objects = shape.objects
+        cdef Hull hull
         cdef Keyed each
         if shape.values is not None:
             return False
@@ -94,7 +113,10 @@ cdef class Meetings(Complements):
         if shape.types != OBJECT or objects is None:
             return False
         for name in objects.required:
-            if self.is_void_place(objects.place_of(name, self)):
+            hull = self.contents.hull_of_member(objects, name)
+            if not hull.types:
+                return True
+            if not hull.is_exact and self.is_void_place(objects.place_of(name, self)):
                 return True
         for each in objects.some:
             if is_false(objects.rest):
@@ -116,16 +138,24 @@ cdef class Meetings(Complements):
             if not each.minimum:
                 continue
             places = [*arrays.prefix[each.first :], arrays.rest]
-            if all([self.is_void_place(both(<tuple>place, each.place)) for place in places]):
+            if all([self.is_void_place(both(<tuple>place, each.place, self)) for place in places]):
                 return True
         return False
 
     cdef bint is_void_place(self, tuple place) except -1:
         """Places of several schemas only: few people write one that nothing fits."""
         cdef Py_ssize_t levels = LEVELS - self.looking
-        if is_false(place) or self.is_contradiction(place):
+        cdef Hull hull
+        if is_false(place):
             return True
-        if len(place) < 2 or levels == 0:
+        if len(place) < 2:
+            return False
+        hull = self.contents.hull_of_place(place)
+        if hull.is_exact or not hull.types:
+            return not hull.types
+        if self.is_contradiction(place):
+            return True
+        if levels == 0:
             return False
         key = place_key(place)
         if self._voids is None:
@@ -154,15 +184,16 @@ cdef class Meetings(Complements):
 
     cdef bint is_contradiction(self, tuple place) except -1:
         """Whether it asks for a schema and for its opposite."""
-        cdef Located each
-        cdef set known
+        cdef Located each, of
+        cdef set known = None
         if len(place) < 2:
             return False
-        known = {id(self.target(each).schema) for each in place}
         for each in place:
             if isinstance(each.schema, Derived) and (<Derived>each.schema).kind == NOT_THIS:
+                if known is None:
+                    known = {self.contents.number(self.target(of).schema) for of in place}
                 opposite = <tuple>(<Derived>each.schema).places[0]
-                if known.issuperset([id(self.target(<Located>of).schema) for of in opposite]):
+                if known.issuperset([self.contents.number(self.target(of).schema) for of in opposite]):
                     return True
         return False
 

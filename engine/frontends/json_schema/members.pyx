@@ -8,19 +8,17 @@ from .composition cimport Composition
 from .graphs cimport Graph, new_graph
 from .places cimport Places
 from .shapes cimport (
-    STRING, Keyed, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
+    STRING, Judge, Keyed, Located, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
 )
 from .strings cimport build_inside
 from .text cimport Text
 
 from ...errors import UnsupportedSchema
-from ..char_automaton import Bound, intersection, without
+from ..char_automaton import Bound
+from ..char_products import is_empty
 
 #: classes of keys of one object
 cdef Py_ssize_t MOST_CLASSES = 64
-#: automata of classes that the objects of a schema share, and the states of one: 30 MB in all
-cdef Py_ssize_t MOST_SHARED = 1_000
-cdef Py_ssize_t SMALL_STATES = 300
 #: members of one object that must be somewhere: each doubles the states
 cdef Py_ssize_t MOST_SOME = 10
 
@@ -31,8 +29,8 @@ cdef class KeyClass:
     cdef list texts
     cdef frozenset matched      # sources of patterns
     cdef int shape              # number of the shape of keys that it is a part of
-    cdef tuple path             # (source, whether it matches) of each pattern that divided the class
-    cdef object automaton       # None: not needed so far
+    # the patterns that divided the class, but those that others of them imply
+    cdef tuple patterns, without
 
 
 # -- classes of keys -----------------------------------------------------------------------------
@@ -57,11 +55,16 @@ cdef list other_members(Places places, Objects objects, list names):
     bits).
     """
     cdef Text text = places.text
-    cdef list found = []
+    cdef list found = [], choices
     cdef KeyClass each
     cdef uint32_t key, value
     cdef bint differ = must_differ(objects), is_any
     for each in classes_of(places, objects, names):
+        # keys that no value may follow are not spelled out
+        choices = choices_of(objects, each, places.reader)
+        choices = [choice for choice in choices if not is_void(choice[0])]
+        if not choices:
+            continue
         key = key_node(places, each, names)
         if key == text.fail:
             continue
@@ -75,11 +78,20 @@ cdef list other_members(Places places, Objects objects, list names):
             key = differing_key(text, key, is_any)
         else:
             key = text.quoted(key)
-        for place, bits in choices_of(objects, each):
+        for place, bits in choices:
             value = places.place(place)
             if value != text.fail:
                 found.append((text.pair_of(key, value), bits))
     return found
+
+
+cdef bint is_void(tuple place):
+    """Whether one of the schemas of a place is just false."""
+    cdef Located each
+    for each in place:
+        if each.schema is False:
+            return True
+    return False
 
 
 cdef RangeC count_others(Places places, Objects objects, list names) except *:
@@ -95,7 +107,7 @@ cdef RangeC count_others(Places places, Objects objects, list names) except *:
     for each in classes_of(places, objects, names):
         if each.texts is None and not differ:
             return RangeC(LOTS, LOTS)
-        if not differ or places.place(place_of(objects, each)) != places.text.fail:
+        if not differ or places.place(place_of(objects, each, places.reader)) != places.text.fail:
             some = keys_of(cardinality, each, names)
             found.most = min(found.most + some.most, LOTS)
             sure[each.shape] = min(sure.get(each.shape, 0) + some.least, LOTS)
@@ -127,12 +139,13 @@ cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *
     return RangeC(max(found.least - n, 0), found.most if found.most == LOTS else found.most - n)
 
 
-cdef list choices_of(Objects objects, KeyClass keys):
+cdef list choices_of(Objects objects, KeyClass keys, Judge judge):
     """(place of a value, what of ``objects.some`` a member with it is) of a class."""
-    return with_some(objects, place_of(objects, keys), [is_among(<Keyed>each, keys) for each in objects.some])
+    applies = [is_among(<Keyed>each, keys) for each in objects.some]
+    return with_some(objects, place_of(objects, keys, judge), applies, judge)
 
 
-cdef list with_some(Objects objects, tuple place, list applies):
+cdef list with_some(Objects objects, tuple place, list applies, Judge judge):
     """The same of a place, by which of ``objects.some`` apply to its key: what asks nothing of the value
     is found by the key alone.
     """
@@ -143,7 +156,7 @@ cdef list with_some(Objects objects, tuple place, list applies):
     for number in range(<int>len(applies)):
         each = objects.some[number]
         if applies[number]:
-            more = [(both(known, each.place), bits | 1 << number) for known, bits in found]
+            more = [(both(known, each.place, judge), bits | 1 << number) for known, bits in found]
             found = found + more if each.place else more
     return found
 
@@ -177,7 +190,7 @@ cdef list classes_of(Places places, Objects objects, list names):
             else:
                 made = KeyClass.__new__(KeyClass)
                 made.strings = shape.strings or new_strings(0, None, (), (), (), ())
-                made.matched, made.path = frozenset(), ()
+                made.matched, made.patterns, made.without = frozenset(), (), ()
                 some = divided(reader, made, patterns)
             for made in some:
                 made.shape = number
@@ -209,50 +222,69 @@ cdef list divided(Composition reader, KeyClass whole, dict patterns):
     for named in patterns.values():
         more = []
         for each in found:
-            for part in (part_of(each, named, True), part_of(each, named, False)):
-                if len(patterns) == 1 or not is_empty(reader, <KeyClass>part, each, named):
-                    more.append(part)
+            if len(patterns) > 1:
+                more += parts_of(reader, each, named)
+            else:
+                more = [part_of(each, named, True), part_of(each, named, False)]
         found = more
         if len(found) > MOST_CLASSES:
             message = f"keys of more than {MOST_CLASSES} kinds can't be told apart"
             pointer = named.where.above.at("patternProperties")
             raise UnsupportedSchema(pointer, "patternProperties", message)
+    for each in found:
+        each.strings = meet_strings(each.strings, new_strings(0, None, each.patterns, (), each.without, ()))
     return found
+
+
+cdef list parts_of(Composition reader, KeyClass whole, Named named):
+    """The parts that have keys, lengths and formats aside. A pattern that says nothing about the keys of a
+    part is not asked of them: most patterns have no text in common, and each then stands alone.
+    """
+    cdef KeyClass matching = part_of(whole, named, True), other = part_of(whole, named, False)
+    cdef Named each
+    if have_none(reader, matching.patterns, matching.without):
+        other.without = whole.without
+        return [other]
+    if have_none(reader, other.patterns, other.without):
+        matching.patterns = whole.patterns
+        return [matching]
+    matching.without = tuple([each for each in whole.without if not have_none(reader, (named, each), ())])
+    return [matching, other]
 
 
 cdef KeyClass part_of(KeyClass whole, Named named, bint is_match):
     cdef KeyClass made = KeyClass.__new__(KeyClass)
-    cdef tuple one = (named,)
-    made.strings = meet_strings(
-        whole.strings, new_strings(0, None, one if is_match else (), (), () if is_match else one, ()))
-    made.matched = whole.matched | {named.text} if is_match else whole.matched
-    made.path = (*whole.path, (named.text, is_match))
+    made.strings, made.matched, made.patterns, made.without = (
+        whole.strings, whole.matched, whole.patterns, whole.without)
+    if is_match:
+        made.matched |= {named.text}
+        made.patterns += (named,)
+    else:
+        made.without += (named,)
     return made
 
 
-cdef bint is_empty(Composition reader, KeyClass part, KeyClass whole, Named named) except -1:
-    """Lengths and formats aside. Objects with the same patterns share automata."""
+cdef bint have_none(Composition reader, tuple patterns, tuple without) except -1:
+    """Whether no text matches all of these patterns and none of those."""
+    cdef Named each
+    cdef tuple key = (tuple([each.text for each in patterns]), tuple([each.text for each in without]))
     if reader._classes is None:
         reader._classes = {}
-    part.automaton = reader._classes.get(part.path)
-    if part.automaton is None:
-        own = reader.pattern(named)
-        if named.text not in part.matched:
-            own = without(own)
-        bound = Bound(reader.limits.pattern_states, named.pointer(), reader.budget)
-        part.automaton = intersection(own if whole.automaton is None else whole.automaton, own, bound)
-        if part.automaton.size <= SMALL_STATES and len(reader._classes) < MOST_SHARED:
-            reader._classes[part.path] = part.automaton
-    return not part.automaton.finals
+    if key not in reader._classes:
+        each = (patterns or without)[-1]
+        bound = Bound(reader.limits.pattern_states, each.pointer(), reader.budget)
+        reader._classes[key] = is_empty(
+            [reader.pattern(each) for each in patterns], [reader.pattern(each) for each in without], bound)
+    return reader._classes[key]
 
 
-cdef tuple place_of(Objects objects, KeyClass keys):
+cdef tuple place_of(Objects objects, KeyClass keys, Judge judge):
     """What is asked of the values under these keys."""
     cdef Keyed each
     cdef tuple place = objects.rest
     for each in objects.keyed:
         if is_among(each, keys):
-            place = both(place, each.place)
+            place = both(place, each.place, judge)
     return place
 
 
@@ -339,7 +371,7 @@ cdef class Counting:
         cdef bint is_found = state[2] == (1 << len(self.objects.some)) - 1
         if self.has_all(state) and state[1] >= min(self.objects.minimum, self.cap) and is_found:
             if state[1]:
-                graph.add(state, self.places.text.space(), None)
+                graph.add(state, self.places.text.closing(), None)
                 graph.finals.add(None)
             else:
                 graph.finals.add(state)
@@ -375,15 +407,15 @@ cdef class Counting:
         cdef Text text = self.places.text
         cdef str name = self.names[k]
         cdef list applies = [(<Keyed>each).has(name, reader) for each in self.objects.some]
-        for place, bits in with_some(self.objects, self.objects.place_of(name, reader), applies):
+        for place, bits in with_some(self.objects, self.objects.place_of(name, reader), applies, reader):
             node = self.places.place(place)
             if node != text.fail:
                 self.add_member(graph, state, text.pair(text.text(name), node), after, bits)
         return 0
 
     cdef int add_member(self, Graph graph, tuple state, uint32_t node, after, bits) except -1:
-        if state[1]:
-            node = self.places.text.after_comma(node)
+        cdef Text text = self.places.text
+        node = text.after_comma(node) if state[1] else text.first(node)
         return graph.add(state, node, (after, min(state[1] + 1, self.cap), state[2] | bits, state[3]))
 
 

@@ -14,7 +14,8 @@ from math import lcm
 
 from ...errors import LimitExceeded
 from ...ir import Grammar
-from ..char_automaton import excluding, intersection, words
+from ..char_automaton import words
+from ..char_products import intersection
 
 #: significant digits that a double keeps apart
 PRECISION = 15
@@ -153,8 +154,8 @@ cdef chosen_magnitude(
     """Whole numbers may have zeros behind a point, where that takes few states."""
     if whole and len(barred) > FEW_BARRED:
         found = decimals_between(low, high, multiples, foreign, [], True, bound, g.budget)
-        others = excluding([format(value, "f") for value in barred])
-        return intersection(found, others, bound).to_node(g, inside_json=False)
+        texts = words([format(value, "f") for value in barred])
+        return intersection([found], [texts], bound).to_node(g, inside_json=False)
     found = decimals_between(low, high, multiples, foreign, barred, whole, bound, g.budget)
     node = found.to_node(g, inside_json=False)
     if is_plain or not whole:

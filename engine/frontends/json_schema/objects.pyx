@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from ...flat cimport ANY_ORDER, EXTRA_LAST, MAY_BE_EMPTY, SPELLED
+from ...flat cimport ANY_ORDER, EXTRA_LAST, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, SPELLED
 from .cardinality cimport LOTS, RangeC
 from .members cimport (
     MembersC, count_others, counted_members, differing_key, must_differ, other_members,
@@ -215,9 +215,13 @@ cdef uint32_t members_node(
 ) except? 0xFFFFFFFF:
     cdef Text text = places.text
     cdef uint32_t flags = MAY_BE_EMPTY if is_empty else 0
+    cdef uint32_t[LAYOUT_PARTS] layout
     flags |= (EXTRA_LAST if places.extra_last else 0) | (ANY_ORDER if places.any_order else 0)
     if text.canonical or text.excludes is not None:
         flags |= SPELLED
         names = [spelled(name) for name in names]
+    if text.layout is not None:
+        flags |= LAID_OUT
+        text.object_layout(layout)
     return text.grammar.add_object(
-        names, members.nodes.data(), members.required.data(), extra, text.space(), flags)
+        names, members.nodes.data(), members.required.data(), extra, text.space(), layout, flags)

@@ -3,7 +3,6 @@
 from libc.stdint cimport uint64_t
 
 from .absorption cimport absorbed
-from .complements cimport ANY_OF_THESE, NOT_THIS, Derived
 from .composition cimport (
     Composition, absent, branches_of, dependencies_of, names_needed, present,
 )
@@ -12,7 +11,7 @@ from .keywords cimport (
     UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, bit, composed, has, listing,
 )
 from .meetings cimport united
-from .shapes cimport Located, Shape, located
+from .shapes cimport ANY_OF_THESE, NOT_THIS, Derived, Located, Shape, located
 
 
 cdef class Opposites(Composition):

@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from ...hashing cimport MISSING, map_get, map_put
-from .complements cimport NOT_THIS, PLAIN_NUMBERS, THIS_VALUE, Derived
+from .contents cimport new_contents
 from .meetings cimport place_key, united
 from .opposites cimport Opposites
 from .facets cimport evaluated_by, own_shape
@@ -13,8 +13,8 @@ from .keywords cimport (
 )
 from .references cimport References
 from .shapes cimport (
-    ALL, ANYTHING, ANYTHING_ONLY, Located, Numbers, Shape, listed, new_numbers, new_shape, with_evaluated,
-    without_evaluated,
+    ALL, ANYTHING, ANYTHING_ONLY, NOT_THIS, PLAIN_NUMBERS, THIS_VALUE, Derived, Located, Numbers, Shape,
+    listed, new_numbers, new_shape, with_evaluated, without_evaluated,
 )
 
 from ...errors import LimitExceeded, SpecError
@@ -31,6 +31,7 @@ cdef Reader new_reader(References references, Grammar grammar, bint refuse_unkno
     made.budget, made.looks_left = grammar.budget, grammar.budget.limit // LOOK_SHARE
     made.limits, made.checks_limit, made.depth_limit = limits, limits.value_checks, limits.spec_depth
     made.references, made.refuse_unknown = references, refuse_unknown
+    made.contents = new_contents(references, grammar)
     made.knows_const = references.dialect.known & bit(CONST) != 0
     made._within, made._apart, made._without = set(), set(), {}
     made._shapes, made._open, made.tracking, made.looking, made.work = [], {}, 0, 0, 0

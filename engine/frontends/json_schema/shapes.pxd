@@ -52,6 +52,20 @@ cdef class Located:
     cdef void release(self) noexcept
 
 
+cdef enum:
+    NOT_THIS
+    ANY_OF_THESE
+    THIS_VALUE
+    PLAIN_NUMBERS
+
+
+cdef class Derived:
+    """Stands where a schema would: of a place that was made of others, see ``complements``."""
+    cdef int kind
+    cdef tuple places       # one, or the several
+    cdef object value
+
+
 cdef class Named:
     """A pattern's source, a format's name or a number's text, and the schema that asks for it."""
     cdef str text
@@ -127,6 +141,8 @@ cdef class Objects:
     cdef tuple some         # of Keyed: for each of them there is a member that fits its place
     cdef object minimum, maximum
     cdef Located where
+    cdef dict places        # of its properties, those that were asked for; None: none
+    cdef dict hulls         # of ``contents``: what values of members are at most; None until asked for
 
     cdef bint is_plain(self) noexcept
     cdef tuple place_of(self, name, Judge judge)
@@ -160,13 +176,19 @@ cdef class Shape:
 
 
 cdef class Judge:
-    """Says whether single values fit, and counts work: what ``meet`` needs to know of an
-    ``Evaluator``.
+    """Says whether single values fit, what is seen of schemas at first sight, and counts work: what
+    ``meet`` needs to know of an ``Evaluator``.
     """
     cdef WorkBudget budget
 
     cdef bint fits_shape(self, Shape shape, value) except -1
     cdef bint matches(self, Named pattern, str text) except -1
+    # see ``contents``
+    cdef bint holds(self, tuple place, schema) except -1
+    cdef bint are_apart(self, tuple a, tuple b) except -1
+    cdef bint are_all_of(self, tuple place, tuple other) except -1
+    cdef tuple narrower(self, tuple a, tuple b)
+    cdef bint members_apart(self, Objects a, Objects b) except -1
 
 
 cdef Shape ANYTHING
@@ -194,10 +216,11 @@ cdef Shape with_evaluated(Shape shape, Evaluated evaluated)
 cdef tuple without_evaluated(tuple shapes)
 cdef Shape listed(tuple values)
 cdef Shape meet(Shape a, Shape b, Judge judge)
+cdef bint objects_apart(Shape a, Shape b, Judge judge) except -1
 cdef Numbers meet_numbers(Numbers a, Numbers b)
 cdef Strings meet_strings(Strings a, Strings b)
 cdef bint is_crossed(Numbers numbers) except -1
 cdef Py_ssize_t weight_of(Objects objects) except -1
-cdef tuple both(tuple a, tuple b)
+cdef tuple both(tuple a, tuple b, Judge judge)
 cdef tuple united(tuple a, tuple b)
 cdef least(a, b)

@@ -68,6 +68,12 @@ cdef tuple place_at(schema, Located above, str keyword, key):
 
 @cython.final
 @cython.no_gc
+cdef class Derived:
+    pass
+
+
+@cython.final
+@cython.no_gc
 cdef class Named:
     cdef str pointer(self):
         return self.where.at(self.keyword)
@@ -187,12 +193,22 @@ cdef class Objects:
             return self.place_in(name, <object>property)
         for each in self.keyed:
             if each.has(name, judge):
-                place = both(place, each.place)
+                place = both(place, each.place, judge)
         return place
 
     cdef tuple place_in(self, name, property):
         """The place of a listed name, from what is listed."""
-        return <tuple>property if self.has_met else place_at(property, self.where, "properties", name)
+        cdef PyObject* known
+        if self.has_met:
+            return <tuple>property
+        if self.places is None:
+            self.places = {}
+        known = PyDict_GetItemWithError(self.places, name)
+        if known != NULL:
+            return <tuple><object>known
+        made = place_at(property, self.where, "properties", name)
+        self.places[name] = made
+        return made
 
 
 cdef Objects new_objects(
@@ -296,6 +312,21 @@ cdef class Judge:
     cdef bint matches(self, Named pattern, str text) except -1:
         raise NotImplementedError
 
+    cdef bint holds(self, tuple place, schema) except -1:
+        raise NotImplementedError
+
+    cdef bint are_apart(self, tuple a, tuple b) except -1:
+        raise NotImplementedError
+
+    cdef bint are_all_of(self, tuple place, tuple other) except -1:
+        raise NotImplementedError
+
+    cdef tuple narrower(self, tuple a, tuple b):
+        raise NotImplementedError
+
+    cdef bint members_apart(self, Objects a, Objects b) except -1:
+        raise NotImplementedError
+
 
 # -- meeting -------------------------------------------------------------------------------------
 
@@ -322,10 +353,18 @@ cdef Shape meet(Shape a, Shape b, Judge judge):
 
 cdef Shape meet_facets(Shape a, Shape b, int types, Judge judge):
     """Types that are seen to have no value left are dropped."""
-    cdef Strings strings = meet_strings(a.strings, b.strings) if types & STRING else None
-    cdef Numbers numbers = meet_numbers(a.numbers, b.numbers) if types & NUMBER else None
-    cdef Arrays arrays = meet_arrays(a.arrays, b.arrays) if types & ARRAY else None
-    cdef Objects objects = meet_objects(a.objects, b.objects, judge) if types & OBJECT else None
+    cdef Strings strings
+    cdef Numbers numbers
+    cdef Arrays arrays
+    cdef Objects objects
+    if types & OBJECT and objects_apart(a, b, judge):
+        types &= ~OBJECT
+        if not types:
+            return None
+    strings = meet_strings(a.strings, b.strings) if types & STRING else None
+    numbers = meet_numbers(a.numbers, b.numbers) if types & NUMBER else None
+    arrays = meet_arrays(a.arrays, b.arrays, judge) if types & ARRAY else None
+    objects = meet_objects(a.objects, b.objects, judge) if types & OBJECT else None
     if strings is not None and (
         crossed(strings.minimum, strings.maximum) or have_common(strings.patterns, strings.without)
     ):
@@ -343,6 +382,11 @@ cdef Shape meet_facets(Shape a, Shape b, int types, Judge judge):
     return new_shape(
         types, None, strings, numbers, arrays, objects,
         meet_refusals(a.refused, b.refused, types) if a.refused or b.refused else ())
+
+
+cdef bint objects_apart(Shape a, Shape b, Judge judge) except -1:
+    """Whether it is seen at first sight that no object fits both."""
+    return a.objects is not None and b.objects is not None and judge.members_apart(a.objects, b.objects)
 
 
 cdef bint crossed(minimum, maximum) except -1:
@@ -478,23 +522,27 @@ cdef Numbers meet_numbers(Numbers a, Numbers b):
     return made
 
 
-cdef tuple both(tuple a, tuple b):
+cdef tuple both(tuple a, tuple b, Judge judge):
     """The place at which all schemas of both hold."""
-    cdef Located each, known
-    cdef list more = []
+    cdef Located each
+    cdef list more = None
     if not a or not b:
         return a or b
+    narrower = judge.narrower(a, b)
+    if narrower is not None:
+        return narrower
     for each in b:
-        for known in a:
-            if known.schema is each.schema:
-                break
-        else:
+        if not judge.holds(a, each.schema):
+            if more is None:
+                more = []
             more.append(each)
-    return a + tuple(more)
+    return a if more is None else a + tuple(more)
 
 
-cdef Arrays meet_arrays(Arrays a, Arrays b):
+cdef Arrays meet_arrays(Arrays a, Arrays b, Judge judge):
+    """Counts that all items add to are bounds on the length, and those that none adds to are met or not."""
     cdef Py_ssize_t n, of_a, of_b
+    cdef Arrays made
     cdef list prefix = []
     if a is None or b is None:
         return b if a is None else a
@@ -503,15 +551,37 @@ cdef Arrays meet_arrays(Arrays a, Arrays b):
         prefix.append(both(
             <tuple>a.prefix[n] if n < of_a else a.rest,
             <tuple>b.prefix[n] if n < of_b else b.rest,
+            judge,
         ))
-    return new_arrays(
+    made = new_arrays(
         tuple(prefix),
-        both(a.rest, b.rest),
+        both(a.rest, b.rest, judge),
         max(a.minimum, b.minimum),
         least(a.maximum, b.maximum),
         joined(a.counts, b.counts),
         a.unique or b.unique,
     )
+    return with_counts_of_all(made, judge) if made.counts else made
+
+
+cdef Arrays with_counts_of_all(Arrays arrays, Judge judge):
+    cdef Count each
+    cdef list kept = []
+    minimum, maximum = arrays.minimum, arrays.maximum
+    for each in arrays.counts:
+        places = set([*arrays.prefix[each.first :], arrays.rest])
+        if all([judge.are_apart(<tuple>place, each.place) for place in places]):
+            # no item counts
+            if each.minimum:
+                maximum = -1
+        elif all([judge.are_all_of(<tuple>place, each.place) for place in places]):
+            if each.minimum:
+                minimum = max(minimum, each.first + each.minimum)
+            if each.maximum is not None:
+                maximum = least(maximum, each.first + each.maximum)
+        else:
+            kept.append(each)
+    return new_arrays(arrays.prefix, arrays.rest, minimum, maximum, tuple(kept), arrays.unique)
 
 
 cdef Py_ssize_t weight_of(Objects objects) except -1:
@@ -528,19 +598,19 @@ cdef Objects meet_objects(Objects a, Objects b, Judge judge):
         return b if a is None else a
     spend(judge.budget, weight_of(a) + weight_of(b))
     for name, property in a.properties.items():
-        properties[name] = both(a.place_in(name, property), b.place_of(name, judge))
+        properties[name] = both(a.place_in(name, property), b.place_of(name, judge), judge)
     for name, property in b.properties.items():
         if name not in properties:
-            properties[name] = both(a.place_of(name, judge), b.place_in(name, property))
+            properties[name] = both(a.place_of(name, judge), b.place_in(name, property), judge)
     required = dict.fromkeys(a.required + b.required)
     made = new_objects(
         properties,
         True,
         tuple(required),
         set(required) if required else None,
-        both(a.rest, b.rest),
+        both(a.rest, b.rest, judge),
         max(a.minimum, b.minimum),
         least(a.maximum, b.maximum),
         a.where,
     )
-    return keyed_objects(made, joined(a.keyed, b.keyed), both(a.names, b.names), joined(a.some, b.some))
+    return keyed_objects(made, joined(a.keyed, b.keyed), both(a.names, b.names, judge), joined(a.some, b.some))

@@ -8,10 +8,10 @@ from .shapes cimport Named, Strings, least
 from .text cimport STRING_BODY, Text
 
 from ...ir import Grammar
-from ..char_automaton import Bound, excluding, intersection, without
+from ..char_automaton import Bound, words
 from ..char_lengths import bounded_node, with_length
+from ..char_products import intersection
 from ..regex import emit_search, search_automaton, whole, with_lengths
-from ..regex_syntax import parse
 from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
 from . import formats
 
@@ -69,13 +69,10 @@ cdef uint32_t any_of_length(Text text, minimum, maximum) except? 0xFFFFFFFF:
 cdef uint32_t without_excludes(
     Text text, Strings strings, Evaluator evaluator, minimum, maximum
 ) except? 0xFFFFFFFF:
-    cdef list automata = automata_of(strings, evaluator, minimum)
-    if not automata:
-        return any_of_length(text, minimum, maximum)
     bound = Bound(text.grammar.limits.pattern_states, place_of(strings), text.grammar.budget)
-    found = automata[0].trimmed()
-    for other in automata[1:]:
-        found = intersection(found, other, bound)
+    found = unbounded(strings, evaluator, minimum, bound)
+    if found is None:
+        return any_of_length(text, minimum, maximum)
     if minimum or maximum is not None:
         # what is excluded may leave a state without ends of every length, so registers won't do
         found = with_length(found, minimum, maximum, bound)
@@ -125,26 +122,25 @@ cdef class Inside(Recipe):
         cdef list asked = []
         cdef bint is_barred = bool(self.strings.without or self.strings.barred)
         for each in self.strings.patterns:
-            add_tree(each.text, each, self.limits, asked)
+            add_tree(each.text, each, self.evaluator, asked)
         for each in self.strings.formats:
-            add_tree(formats.PATTERNS[each.text], each, self.limits, asked)
+            add_tree(formats.PATTERNS[each.text], each, self.evaluator, asked)
         if not asked and not is_barred:
             return Fragment.__new__(Fragment)
         grammar = Grammar(self.limits, self.budget)
-        # with what the evaluator knows already it would take fewer steps than elsewhere, and teach it
-        known, self.evaluator._automata = self.evaluator._automata, None
+        # automata that the evaluator has paid for would take fewer steps than elsewhere
+        paid, self.evaluator._paid = self.evaluator._paid, None
         try:
             return fragment_of(grammar, body(grammar, self.strings, asked, is_barred, self.evaluator))
         finally:
-            self.evaluator._automata = known
+            self.evaluator._paid = paid
 
 
-cdef int add_tree(str pattern, Named named, limits, list asked) except -1:
+cdef int add_tree(str pattern, Named named, Evaluator evaluator, list asked) except -1:
     """Adds the pattern's tree and its pointer, unless it takes any text."""
-    pointer = named.pointer()
-    tree = parse(pattern, pointer=pointer, limits=limits)
+    tree = evaluator.tree(pattern, named)
     if whole(tree, search=True) != ANYTHING:
-        asked.append((tree, pointer))
+        asked.append((tree, named.pointer()))
     return 0
 
 
@@ -161,28 +157,22 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
             bound = Bound(grammar.limits.pattern_states, pointer, grammar.budget)
             found = search_automaton(rest, bound)
             return bounded_node(grammar, found, max(minimum, low), least(maximum, high), bound)
-    automata = automata_of(strings, evaluator, minimum)
     bound = Bound(grammar.limits.pattern_states, place_of(strings), grammar.budget)
-    # a complement may have states that lead nowhere
-    found = automata[0].trimmed() if is_barred else automata[0]
-    for other in automata[1:]:
-        found = intersection(found, other, bound)
-    return bounded_node(grammar, found, minimum, maximum, bound)
+    return bounded_node(grammar, unbounded(strings, evaluator, minimum, bound), minimum, maximum, bound)
 
 
-cdef list automata_of(Strings strings, Evaluator evaluator, minimum):
-    """Of everything but the lengths; complements are not trimmed."""
+cdef unbounded(Strings strings, Evaluator evaluator, minimum, bound):
+    """The automaton of everything that is asked but the lengths; None: nothing is."""
     cdef Named each
-    cdef list automata = []
-    for each in strings.patterns:
-        automata.append(evaluator.pattern(each))
-    for each in strings.formats:
-        automata.append(evaluator.format(each, minimum > 0))
-    for each in strings.without:
-        automata.append(without(evaluator.pattern(each)))
+    cdef list accepting, rejecting
+    accepting = [evaluator.pattern(each) for each in strings.patterns]
+    accepting += [evaluator.format(each, minimum > 0) for each in strings.formats]
+    rejecting = [evaluator.pattern(each) for each in strings.without]
     if strings.barred:
-        automata.append(excluding(strings.barred))
-    return automata
+        rejecting.append(words(strings.barred))
+    if not rejecting and len(accepting) < 2:
+        return accepting[0] if accepting else None
+    return intersection(accepting, rejecting, bound)
 
 
 cdef str place_of(Strings strings):

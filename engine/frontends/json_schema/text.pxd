@@ -1,6 +1,10 @@
 """What all kinds of values are written with: white space, quotes, commas, and rules shared by a
 whole grammar.
 
+White space is flexible, none, or that of ``json.dumps`` (``layout``). Where lines are indented, a rule
+that holds a line belongs to one ``depth``: that of the value that is made now, DEEP where it is not
+known.
+
 All nodes of schemas are made through a ``Text``. A part that nobody has asked for is not there:
 ``shared`` holds the references to the rules made so far, ``ruled`` those by their bodies, and ``kept``
 the nodes of what was put in from elsewhere (patterns, formats, bounds).
@@ -22,6 +26,7 @@ cdef enum:
     ANY_STRING
     ANY_INTEGER
     ANY_NUMBER
+    # these hold white space; where lines are indented, each schema has its own, by depth (builder)
     ANY_OBJECT
     ANY_ARRAY
     ANY_VALUE
@@ -30,7 +35,14 @@ cdef enum:
 
 cdef enum:
     # most spaces or tabs behind a newline; more would let a model run away in white space
-    INDENT = 20
+    BLANKS = 20
+    # levels of depth, from the shallowest one that a schema stands at, to which it is written out when lines
+    # are indented. Each costs the rules of the schemas that recur: free values take 0.1 ms in all
+    EXACT_LEVELS = 16
+    # levels by which a line is indented at most, for the same reason as BLANKS
+    MOST_DEPTH = 128
+    # in place of a depth: any from EXACT_LEVELS on, or one beyond MOST_DEPTH
+    DEEP = 129
 
 cdef class Text:
     """The shared rules of one grammar for one way of writing; see ``text_of``. ``canonical``: texts that are
@@ -39,14 +51,17 @@ cdef class Text:
     cdef readonly Grammar grammar
     cdef bint flexible, canonical
     cdef readonly object excludes   # what strings must not hold as they are written, or None
-    cdef int indent
+    cdef int blanks                 # of a flexible line, at most
+    cdef object layout              # json_layout.Layout; None: flexible, or no white space
+    cdef bint is_indented           # lines depend on the depth
+    cdef int depth
     cdef uint32_t empty, fail
     cdef uint32_t shared[SHARED_RULES]
     cdef vector[uint32_t] ruled     # by node, NO_NODE: none
     cdef dict kept                  # by a key of whoever keeps it
     cdef tuple _limits
     cdef uint32_t body_rule      # the number of the rule STRING_BODY, once it is there
-    cdef uint32_t _quote, _comma, _colon
+    cdef uint32_t _quote, _comma, _colon, _deep
 
     # leaves and composition, as in ir.Grammar
     cdef uint32_t bytes(self, bytes data) except? NO_NODE
@@ -74,8 +89,13 @@ cdef class Text:
     cdef tuple limits(self)
 
     # parts of JSON
+    cdef int below(self) noexcept
     cdef uint32_t space(self) except? NO_NODE
     cdef int make_space(self) except -1
+    cdef uint32_t line(self, bytes before, int depth, bytes behind) except? NO_NODE
+    cdef uint32_t opening(self) except? NO_NODE
+    cdef uint32_t closing(self) except? NO_NODE
+    cdef int object_layout(self, uint32_t* parts) except -1
     cdef uint32_t comma(self) except? NO_NODE
     cdef uint32_t colon(self) except? NO_NODE
     cdef uint32_t quote(self) except? NO_NODE
@@ -84,6 +104,7 @@ cdef class Text:
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE
     cdef uint32_t pair(self, uint32_t key, uint32_t value) except? NO_NODE
     cdef uint32_t pair_of(self, uint32_t key, uint32_t value) except? NO_NODE
+    cdef uint32_t first(self, uint32_t node) except? NO_NODE
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE
     cdef uint32_t any_of_length(self, minimum, maximum) except? NO_NODE
     cdef uint32_t without_excludes(self, automaton, str place) except? NO_NODE
@@ -94,5 +115,5 @@ cdef class Text:
     cdef uint32_t null(self) except? NO_NODE
 
 
-cdef Text text_of(Grammar grammar, bint flexible, int indent, bint canonical, tuple excludes)
+cdef Text text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes)
 cdef str spelled(str text)

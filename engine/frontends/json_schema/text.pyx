@@ -5,11 +5,12 @@ from libc.stdint cimport uint32_t
 from ...flat cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, REF
 from ...ir cimport Grammar
 from ..fragment cimport Fragment
-from .evaluate cimport has_surrogate
+from .contents cimport has_surrogate
 
 from json import dumps
 
-from ..char_automaton import Bound, excluding
+from ..char_automaton import Bound, words
+from ..char_products import intersection
 from ..json_excludes import ANYTHING, Excludes, written_node
 
 cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
@@ -23,13 +24,14 @@ cdef tuple NAMES = (
 
 
 cdef class Text:
-    def __cinit__(self, Grammar grammar, bint flexible, int indent, bint canonical, tuple excludes):
+    def __cinit__(self, Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes):
         cdef int k
-        self.grammar, self.flexible, self.indent, self.kept = grammar, flexible, indent, {}
-        self.canonical = canonical
+        self.grammar, self.flexible, self.blanks, self.kept = grammar, flexible, blanks, {}
+        self.layout, self.canonical, self.depth = layout, canonical, 0
+        self.is_indented = layout is not None and bool(layout.unit)
         self.excludes = Excludes(excludes) if excludes else None
         self.empty, self.fail = grammar.empty_node, grammar.fail_node
-        self._quote = self._comma = self._colon = NO_NODE
+        self._quote = self._comma = self._colon = self._deep = NO_NODE
         for k in range(SHARED_RULES):
             self.shared[k] = NO_NODE
 
@@ -118,9 +120,13 @@ cdef class Text:
         return self._limits
 
     # -- parts of JSON ----------------------------------------------------------------------------
+    cdef int below(self) noexcept:
+        """The depth of the values inside one of this depth, as far as lines tell it."""
+        return 0 if not self.is_indented else self.depth + 1 if self.depth < MOST_DEPTH else DEEP
+
     cdef uint32_t space(self) except? NO_NODE:
-        """Between JSON tokens: nothing, one space, or a newline with at most ``indent`` spaces or
-        tabs.
+        """Flexible white space between JSON tokens: nothing, one space, or a newline with at most
+        ``blanks`` spaces or tabs. EMPTY otherwise.
         """
         if not self.flexible:
             return self.empty
@@ -132,20 +138,50 @@ cdef class Text:
         cdef uint32_t rule = self.declare_shared(WHITE_SPACE)
         cdef uint32_t[3] parts = [self.empty, self.bytes(b" "), self.bytes(b"\n")]
         cdef uint32_t[2] line = [
-            parts[2], self.grammar.add_repeat(self.grammar.add_set(CHARS, SPACE_OR_TAB, 2), 0, self.indent)]
+            parts[2], self.grammar.add_repeat(self.grammar.add_set(CHARS, SPACE_OR_TAB, 2), 0, self.blanks)]
         parts[2] = self.seq(line, 2)
         return self.define(rule, self.alt(parts, 3))
 
+    cdef uint32_t line(self, bytes before, int depth, bytes behind) except? NO_NODE:
+        """A new line at a depth, where the layout has lines; between these bytes."""
+        cdef uint32_t[3] parts
+        cdef bytes unit = self.layout.unit
+        if unit is None:
+            return self.bytes(before + behind)
+        if depth != DEEP:
+            return self.bytes(before + b"\n" + depth * unit + behind)
+        if self._deep == NO_NODE:
+            self._deep = self.new_rule(
+                "deeper levels", self.repeat(self.bytes(unit), 0, MOST_DEPTH - EXACT_LEVELS))
+        parts = [self.bytes(before + b"\n" + EXACT_LEVELS * unit), self._deep, self.bytes(behind)]
+        return self.seq(parts, 3)
+
+    cdef uint32_t opening(self) except? NO_NODE:
+        """The white space of the layout before the first item or member."""
+        return self.empty if self.layout is None else self.line(b"", self.below(), b"")
+
+    cdef uint32_t closing(self) except? NO_NODE:
+        """White space behind the last item or member."""
+        return self.space() if self.layout is None else self.line(b"", self.depth, b"")
+
+    cdef int object_layout(self, uint32_t* parts) except -1:
+        """The four nodes of an object's layout, as in flat."""
+        parts[0], parts[1], parts[2] = self.opening(), self.comma(), self.colon()
+        parts[3] = self.line(b"", self.depth, b"}")
+        return 0
+
     cdef uint32_t comma(self) except? NO_NODE:
-        """The byte alone."""
+        """The byte alone, or with all white space of the layout."""
+        if self.layout is not None:
+            return self.line(self.layout.item, self.below(), b"")
         if self._comma == NO_NODE:
             self._comma = self.bytes(b",")
         return self._comma
 
     cdef uint32_t colon(self) except? NO_NODE:
-        """The byte alone."""
+        """The byte alone, or with all white space of the layout."""
         if self._colon == NO_NODE:
-            self._colon = self.bytes(b":")
+            self._colon = self.bytes(b":" if self.layout is None else self.layout.key)
         return self._colon
 
     cdef uint32_t quote(self) except? NO_NODE:
@@ -162,7 +198,7 @@ cdef class Text:
         return self.quoted(self.text(text)) if self.has_spelling(text) else self.fail
 
     cdef uint32_t bracketed(self, bytes begin, uint32_t inside, bytes end) except? NO_NODE:
-        """``inside`` behind white space; that before the end is its own."""
+        """``inside`` behind flexible white space; that before the end is its own."""
         cdef uint32_t[4] parts = [self.bytes(begin), self.space(), inside, self.bytes(end)]
         return self.seq(parts, 4)
 
@@ -177,6 +213,11 @@ cdef class Text:
         cdef uint32_t space = self.space()
         cdef uint32_t[5] parts = [key, space, self.colon(), space, value]
         return self.seq(parts, 5)
+
+    cdef uint32_t first(self, uint32_t node) except? NO_NODE:
+        """The first item or member inside brackets."""
+        cdef uint32_t[2] parts = [self.opening(), node]
+        return node if self.layout is None else self.seq(parts, 2)
 
     cdef uint32_t after_comma(self, uint32_t node) except? NO_NODE:
         cdef uint32_t space = self.space()
@@ -204,7 +245,9 @@ cdef class Text:
     cdef uint32_t other_body(self, list texts) except? NO_NODE:
         """The inside of a JSON string that is none of these."""
         if self.excludes is not None:
-            return self.rule_by("key", self.without_excludes(excluding(texts), ""))
+            bound = Bound(self.grammar.limits.pattern_states, "", self.grammar.budget)
+            others = intersection([], [words(texts)], bound)
+            return self.rule_by("key", self.without_excludes(others, ""))
         self.any_body()
         return self.rule_by("key", self.grammar.add_other_text(self.body_rule, texts))
 
@@ -229,9 +272,9 @@ cdef str spelled(str text):
     return dumps(text, ensure_ascii=False)[1:-1]
 
 
-cdef Text text_of(Grammar grammar, bint flexible, int indent, bint canonical, tuple excludes):
+cdef Text text_of(Grammar grammar, bint flexible, int blanks, layout, bint canonical, tuple excludes):
     """The one ``Text`` of a grammar and a way of writing, so that all schemas of the grammar share it."""
-    cdef tuple key = ("json text", flexible, indent, canonical, excludes)
+    cdef tuple key = ("json text", flexible, blanks, layout, canonical, excludes)
     if key not in grammar.shared:
-        grammar.shared[key] = Text.__new__(Text, grammar, flexible, indent, canonical, excludes)
+        grammar.shared[key] = Text.__new__(Text, grammar, flexible, blanks, layout, canonical, excludes)
     return grammar.shared[key]

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from .evaluate cimport identity
+from .contents cimport identity
 from .text cimport Text
 from ...pool cimport vector
 
@@ -40,19 +40,22 @@ cdef list once(list texts):
 
 cdef uint32_t value_node(Text text, value) except? 0xFFFFFFFF:
     cdef vector[uint32_t] parts
+    cdef int depth
     if isinstance(value, str):
         return text.literal(value)
     if value is None or isinstance(value, bool):
         return text.bytes(b"null" if value is None else b"true" if value else b"false")
     if isinstance(value, (int, float)):
         return number_node(text, value)
+    depth, text.depth = text.depth, text.below()
     if isinstance(value, list):
         for item in value:
             parts.push_back(value_node(text, item))
-        return listed(text, b"[", &parts, b"]")
-    for key, item in value.items():
-        parts.push_back(member(text, key, value_node(text, item)))
-    return listed(text, b"{", &parts, b"}")
+    else:
+        for key, item in value.items():
+            parts.push_back(member(text, key, value_node(text, item)))
+    text.depth = depth
+    return listed(text, b"[", &parts, b"]") if isinstance(value, list) else listed(text, b"{", &parts, b"}")
 
 
 cdef uint32_t member(Text text, str key, uint32_t value) except? 0xFFFFFFFF:
@@ -94,7 +97,7 @@ cdef uint32_t listed(Text text, bytes begin, vector[uint32_t]* items, bytes end)
             parts.push_back(space)
             parts.push_back(text.comma())
             parts.push_back(space)
-        parts.push_back(items[0][k])
+        parts.push_back(items[0][k] if k else text.first(items[0][k]))
     if items.size():
-        parts.push_back(space)
+        parts.push_back(text.closing())
     return text.bracketed(begin, text.seq(parts.data(), parts.size()), end)

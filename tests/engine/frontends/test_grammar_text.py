@@ -97,6 +97,10 @@ TOKEN_TEXTS = (
     ("gbnf", "root ::= . [^a]", ("ab",), ((A, "b"), ("a", A))),
     ("lark", f"start: <|a|> <[{A}-{B},97]> <[^97]>", ((A, B, "b"), (A, "a", B)), ((A, "b", "b"), (A, A, "a"))),
     ("lark", "start: <[*]> <|b|>\n%ignore \" \"", (("a", B), (A, "  ", B), (" a ", B)), ((B,), (EOS, B))),
+    ("lark", 'start: a "x"\na[suffix="<|a|>"]: /(.|\\n)*/', ("q<|a|>x", ("q\n", A, "x")), ((A, A, "x"), ("q", B, A, "x"), "<|a|><|a|>x")),
+    ("lark", 'start: a "x"\na[lazy]: "q" /[^y]*/ "<|a|>"', ("q<|a|>x",), (("q", A, "x"),)),
+    ("lark", 'start: a "x"\na[stop="<|a|>"]: /(.|\\n)*/', ("x", "q<|a|x"), ("q<|a|>x", (A, "x"))),
+    ("lark", 'start: a "!"\na[max_tokens=2]: /[^!]*/', ("!", "ab!"), ("abc!", "!!", (A, "!"))),
     ("lark", 'start: "<|a|>" /./', (("<|a|>x"), (A, "x")), ((A, A),)),
 )  # fmt: skip
 

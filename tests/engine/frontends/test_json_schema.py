@@ -6,6 +6,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+import engine
 from engine.errors import SpecError
 from engine.frontends.json_schema import build_json_schema
 from engine.ir import Grammar
@@ -73,6 +74,16 @@ def test_white_space_stands_between_tokens_only(
 ) -> None:
     assert accepts(schema_language(schema), text) == flexible
     assert accepts(schema_language(schema, whitespace="compact"), text) == compact
+    options = {"x-guidance": {"whitespace_flexible": False}}
+    assert accepts(schema_language({**schema, **options}), text) == compact
+
+
+@pytest.mark.parametrize("layout", [{"indent": 2}, {"separators": (", ", ": ")}])
+def test_two_layouts_at_once_are_refused(layout: dict) -> None:
+    schema = {"x-guidance": {"whitespace_flexible": False}}
+    assert accepts(schema_language(schema, separators=(",", ":")), '{"a":1}')
+    with pytest.raises(engine.UnsupportedSchema, match="x-guidance asks for compact JSON"):
+        schema_language(schema, **layout)
 
 
 @pytest.mark.parametrize(

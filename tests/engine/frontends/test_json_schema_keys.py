@@ -1,13 +1,17 @@
 """Objects by their keys: patterns, names and numbers of members, and what they have to do with one another."""
 
+import json
+import random
 from typing import Any
 
 import pytest
 
 import engine
 from engine.errors import SpecError
+from engine.frontends.fragment import TABLES
+from tests.conformance.oracle import Oracle
 from tests.engine.frontends.accepting import check, check_table, compiler
-from tests.engine.frontends.random_schemas import byte_vocabulary
+from tests.engine.frontends.random_schemas import byte_vocabulary, takes
 
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 
@@ -28,6 +32,9 @@ PATTERNS = [
     (obj(patternProperties={"^$": INTEGER}), '{"":1} {"a":"x"}', '{"":"x"}'),
     (obj(patternProperties={"é": INTEGER}), '{"é":1} {"e":"x"} {"\\u00e9":1}', '{"é":"x"} {"\\u00e9":"x"} {"aéb":null}'),
     (obj(patternProperties={}), '{} {"a":1}', "1"),
+    (obj(patternProperties={"^a": INTEGER, "^b": STRING, "^ab": {"minimum": 5}}), '{"a":1} {"b":"x"} {"ab":5} {"c":null}', '{"ab":4} {"b":1} {"a":"x"}'),
+    (obj(patternProperties={"^a": INTEGER, "^[ab]": {"minimum": 5}, "^a$": {"maximum": 7}}), '{"a":6} {"ab":8} {"b":"x"}', '{"a":8} {"ab":4} {"b":4}'),
+    (obj(patternProperties={"^.$": False, "a": INTEGER}, minProperties=3), '{"ab":1,"ac":2,"cd":"x"}', '{"a":1,"ab":1,"ac":2} {"ab":1,"ac":2}'),
     (obj(properties={"a": {"maximum": 9}}, patternProperties={"^a": INTEGER}), '{"a":9} {"ab":10} {"a":1,"ab":10}', '{"a":10} {"a":"x"} {"a":1,"ab":"x"}'),
     (obj(properties={"a": STRING}, patternProperties={"^b": INTEGER}, additionalProperties=False), '{} {"a":"x"} {"a":"x","b":1} {"bb":1}', '{"c":1} {"a":1} {"b":"x"}'),
     (obj(required=["ab"], patternProperties={"^a": INTEGER}), '{"ab":1} {"ab":1,"c":"x"}', '{} {"ab":"x"} {"a":1}'),
@@ -141,3 +148,45 @@ def test_sets_of_many_counted_keys_are_told_apart_in_any_order() -> None:
     ):
         matcher = engine.Matcher(compiled)
         assert (matcher.accept_bytes(text) and matcher.can_stop()) == right
+
+
+SOURCES = ["^a", "^b", "^ab", "b$", "^[ab]", "^.$", "^a?$", "c", "^(ab|ba)$", "^[^a]*$"]
+KEYS = ["", "a", "b", "c", "ab", "ba", "abc", "bb", "cb"]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_keys_that_several_patterns_divide_are_judged_as_a_validator_does(seed: int) -> None:
+    rng = random.Random(seed)
+    sources = rng.sample(SOURCES, rng.randrange(2, 6))
+    values = [{"minimum": 3}, {"maximum": 5}, {"multipleOf": 2}, {"maximum": 0}, {"minimum": 7}]
+    schema = obj(
+        patternProperties=dict(zip(sources, values, strict=False)),
+        additionalProperties=rng.choice([INTEGER, False]),
+    )
+    oracle, compiled = Oracle(schema), compiler().compile_json_schema(schema)
+    for key in KEYS:
+        for value in (-2, 3, 4, 8):
+            text = json.dumps({key: value}, separators=(",", ":"))
+            assert takes(compiled, text) == oracle.accepts({key: value}), (schema, text)
+
+
+def steps_of(schema: Any) -> int:
+    budget = engine.WorkBudget()
+    compiler().clear()
+    compiler().compile_json_schema(schema, budget=budget)
+    return budget.spent
+
+
+def test_automata_that_classes_of_keys_share_cost_each_of_them_their_steps() -> None:
+    """So that it takes as many where some of the classes are known."""
+    patterns = {"^a": INTEGER, "^ab": STRING, "b$": {"minimum": 5}}
+    one = obj(patternProperties=patterns, properties={"ac": {}}, minProperties=2)
+    both = obj(properties={"x": one, "y": {**one, "minProperties": 3}})
+    for table in TABLES:
+        table.forget()
+    alone = steps_of(one)
+    for table in TABLES:
+        table.forget()
+    first = steps_of(both)
+    assert steps_of(both) == first
+    assert steps_of(one) == alone

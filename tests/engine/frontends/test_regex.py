@@ -6,8 +6,9 @@ import re
 import pytest
 
 from engine.errors import LimitExceeded
-from engine.frontends.char_automaton import Bound, without
+from engine.frontends.char_automaton import Bound
 from engine.frontends.char_lengths import with_length
+from engine.frontends.char_products import intersection
 from engine.frontends.char_subsets import from_tree
 from engine.frontends.regex import build_regex, build_search, search_automaton
 from engine.frontends.regex_syntax import parse
@@ -44,7 +45,8 @@ def test_random_patterns_mean_what_they_mean_to_python(seed: int) -> None:
             lambda g, p=pattern: g.seq(g.bytes(b'"'), build_search(g, p), g.bytes(b'"'))
         )
         automaton = search_automaton(parse(pattern, pointer="", limits=Limits()), Bound(9_999, ""))
-        complement, minimal = without(automaton), automaton.minimal()
+        complement = intersection([], [automaton], Bound(9_999, ""))
+        minimal = automaton.minimal()
         bounded = with_length(automaton, 1, 3, Bound(9_999, ""))
         for _ in range(10):
             text = "".join(rng.choice("aabbx1") for _ in range(rng.randrange(7)))

@@ -1,11 +1,14 @@
 """Patterns are read as ECMA-262 says; what has no meaning or can't be enforced is refused by place and name."""
 
+import random
+import re
 import sys
 import unicodedata
 
 import pytest
 
 from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
+from engine.frontends.case_folding import any_case
 from engine.frontends.regex import build_regex
 from engine.frontends.regex_classes import property_ranges
 from engine.frontends.regex_syntax import parse
@@ -80,6 +83,25 @@ MATCHES = [
     (r"\$\^\{\}", ["$^{}"], []),
     (r"a^b|c$d|e", ["e"], ["ab", "cd", "a^b"]),
     ("(^)?a", ["a"], []),
+    ("(?i)aé[x-zß]", ["aÉZ", "Aéẞ"], ["aéa", "bÉZ"]),
+    ("(?i:a)b", ["ab", "Ab"], ["aB", "AB"]),
+    ("a(?i)b|c", ["aB", "C", "ab"], ["AB", "Ab"]),
+    ("(a(?i)b|c)d", ["aBd", "Cd"], ["aBD", "ABd"]),
+    ("(?i)a(?-i:b)c", ["AbC"], ["ABC"]),
+    ("(?i)a(?-i)b", ["Ab"], ["AB"]),
+    ("(?i)[^a-ck]", ["d", "_"], ["A", "b", "K", "\u212a"]),
+    (r"(?i)\w\W", ["ſ-", "\u212aé"], ["éa", "kſ", "k\u212a"]),
+    (r"(?i)\P{Lu}[^\P{Lu}]?", ["A", "a", "1"], ["AA", "Aa"]),
+    (r"(?i)\x41\u00e9\u{3c3}", ["aÉς", "AéΣ"], ["béσ"]),
+    ("(?i)s\u212a\u00b5i", ["ſkμI", "SKΜi"], ["skmi", "sk\u00b5ı", "sk\u00b5İ"]),
+    (r"(?i)[\p{Ll}-]", ["A", "a", "-"], ["1", "漢"]),
+    ("(?s).(?-s:.)(?s).", ["\na\n"], ["\n\n\n"]),
+    ("(?s:.).", ["\na"], ["a\n"]),
+    (r"(?m)^a$\n^b$", ["a\nb"], ["a\n", "ab"]),
+    ("(?m)a(?:$|.)(?s:.)^b", ["a\nb".replace("\n", "x\n"), "a\u2028b"], ["axxb", "axb"]),
+    (r"(?im:A$)[\s\S]*", ["a", "A\n", "a\rb"], ["ab"]),
+    (r"(?i)\ba.*s\b.*", ["aſ", "As-", "Aſ é"], ["aſk", "as\u212a"]),
+    (r"(?-i:a)(?i-:b)(?ims-:c)(?s-m)", ["aBC"], ["ABC"]),
 ]
 
 
@@ -132,6 +154,14 @@ ILL_FORMED = [
     (r"\pL", 1, "a property needs a name"),
     ("(?<>a)", 3, "needs a name"),
     ("(?<a", 3, "needs a name"),
+    ("(?i", 3, "missing )"),
+    ("(?", 2, "missing )"),
+    ("(?ii)a", 3, "the flag i stands there twice"),
+    ("(?i-i:a)", 4, "the flag i stands there twice"),
+    ("(?)a", 2, "a group needs flags"),
+    ("(?-:a)", 3, "a group needs flags"),
+    ("(?i-)a)", 6, "unmatched )"),
+    ("(?i!a)", 3, "a group needs flags"),
 ]
 
 
@@ -150,8 +180,9 @@ def test_an_ill_formed_pattern_is_refused_with_its_position(
 
 
 UNENFORCEABLE = [
-    (r"(a)\1", "back-reference"), (r"(?<n>a)\k<n>", "back-reference"), ("(?i)a", "flags"),
-    ("(?i:a)", "flags"), ("(?>a)", "flags"), (r"\p{Greek}", "Greek"), (r"\p{Script=}", "Script="),
+    (r"(a)\1", "back-reference"), (r"(?<n>a)\k<n>", "back-reference"), ("(?x)a", "the flag x"),
+    ("(?iu:a)", "the flag u"), ("(?P=n)", "the flag P"), ("(?>a)", "an atomic group"), ("(?#a)", "begins with (?#"),
+    (r"\p{Greek}", "Greek"), (r"\p{Script=}", "Script="),
     (r"\p{scx=Greek}", "scx=Greek"), (r"\p{ID_Start}", "ID_Start"), (r"\p{Script Greek}", "Script Greek"),
     (r"\p{gc=Any}", "gc=Any"),
 ]  # fmt: skip
@@ -229,3 +260,65 @@ def test_categories_are_those_of_unicode(category: str) -> None:
     assert len(listed - held) <= 10
     if unicodedata.unidata_version == "14.0.0":
         assert listed == {c for c in range(0x110000) if unicodedata.category(chr(c)) == category}
+
+
+def folded(c: int) -> int:
+    """CaseFolding.txt's mapping C or S, out of Python's full ones."""
+    for made in (chr(c).casefold(), chr(c).lower()):
+        if len(made) == 1:
+            return ord(made)
+    return c
+
+
+def test_letters_fold_as_unicode_says() -> None:
+    """Python may carry a later version: then more characters have partners."""
+    groups: dict[int, set[int]] = {}
+    for c in range(0x110000):
+        groups.setdefault(folded(c), set()).add(c)
+    differ = []
+    for c in range(0x110000):
+        alike = groups[folded(c)]
+        if len(alike) > 1 and not 0xD800 <= c <= 0xDFFF:
+            found = {each for low, high in any_case(((c, c),)) for each in range(low, high + 1)}
+            differ += [c] if found != alike else []
+    everything = ((0, 0xD7FF), (0xE000, 0x10FFFF))
+    assert any_case(everything) == everything
+    assert any_case(((0x30, 0x39),)) == ((0x30, 0x39),)
+    if unicodedata.unidata_version == "14.0.0":
+        assert differ == []
+    assert len(differ) < 200
+
+
+LETTERS = "aAbBkK\u212asSſéÉσςΣ-_1\n"
+
+
+def random_pattern(rng: random.Random, depth: int = 0) -> str:
+    made = ""
+    for _ in range(rng.randint(1, 3)):
+        kind = rng.randrange(6 if depth < 2 else 4)
+        if kind < 2:
+            made += rng.choice([*LETTERS[:-4], "."])
+        elif kind < 4:
+            chosen = "".join(rng.choice([*LETTERS[:-4], "a-k", "é-σ", "\\d"]) for _ in range(2))
+            made += f"[{rng.choice(['', '^'])}{chosen}]"
+        else:
+            flags = rng.choice(["?:", "?i:", "?-i:", "?s:", "?is:", "?s-i:", "?i-s:"])
+            ways = "|".join(random_pattern(rng, depth + 1) for _ in range(rng.randint(1, 2)))
+            made += f"({flags}{ways})"
+        made += rng.choice(["", "", "", "?", "{1,2}"])
+    return made
+
+
+def test_flags_mean_what_python_says() -> None:
+    """Where the two agree: not of line ends but \\n, and not of \\w."""
+    rng = random.Random(11)
+    wrong = []
+    for _ in range(400):
+        pattern = rng.choice(["", "(?i)", "(?is)", "(?s)"]) + random_pattern(rng)
+        found = language(lambda g, pattern=pattern: build_regex(g, pattern))
+        python = re.compile(pattern)
+        for _ in range(40):
+            text = "".join(rng.choice(LETTERS) for _ in range(rng.randint(0, 4)))
+            if accepts(found, text) != bool(python.fullmatch(text)):
+                wrong.append((pattern, text))
+    assert wrong == []

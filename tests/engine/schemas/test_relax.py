@@ -30,6 +30,11 @@ CASES: dict[str, tuple[Any, Any, list[str]]] = {
         {"properties": {"a": {}, "b": {"type": "null"}, "c": {"items": {}}}},
         ["/properties/a/$ref", "/properties/c/items/$ref"],
     ),
+    "options of llguidance": (
+        {"x-guidance": {"key_separator": " : "}, "type": "object"},
+        {"type": "object"},
+        ["/x-guidance"],
+    ),
     "a branch of oneOf": (
         {"oneOf": [{"type": "array", "items": AWAY}, {"type": "null"}]},
         {"anyOf": [{"type": "array", "items": {}}, {"type": "null"}]},

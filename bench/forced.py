@@ -1,0 +1,120 @@
+"""How much of a true tool call its grammar forces: bytes that cost no pass of the model.
+
+The grammar of a tool set is the JSON schema of one call, {"name", "arguments"}. Its true calls are
+walked: at each place the engine is asked for the text that must come. Bytes of that text count as
+forced, and the walk goes on behind it; where nothing is forced it goes on by a byte.
+
+compact    no white space, neither in the grammar nor in the call
+flexible   the engine's own flexible white space; the call has ", " and ": "
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from .data import ToolCase
+from .engines import Engine
+from .report import markdown
+from .vocabularies import Loaded
+from .worker import OK, Runner
+
+#: white space by kind: the separators of the true call
+KINDS = {"compact": (",", ":"), "flexible": (", ", ": ")}
+#: characters before and after each forced text, in a call that is shown
+OPEN, CLOSE = "[", "]"
+
+
+class Share(NamedTuple):
+    """Of one kind: ``forced`` of ``bytes``. ``shown``: the call, forced text in brackets."""
+
+    forced: int
+    bytes: int
+    shown: str
+
+
+class Contradiction(Exception):
+    """What an engine forces is not what the true call has there."""
+
+
+def call_schema(case: ToolCase) -> dict[str, Any]:
+    """The schema of a call of one of the tools."""
+    return {"anyOf": [_call(name, parameters) for name, parameters in case.tools]}
+
+
+def _call(name: str, parameters: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {"name": {"const": name}, "arguments": parameters},
+        "required": ["name", "arguments"],
+        "additionalProperties": False,
+    }
+
+
+def forced(engine: Engine, loaded: Loaded, case: ToolCase, kind: str) -> list[Share]:
+    """A task: a share for each true call."""
+    compiled = engine.compile_call(call_schema(case), compact=kind == "compact")
+    return [
+        _walk(engine, engine.start(compiled), _text(name, arguments, kind))
+        for name, arguments in case.calls
+    ]
+
+
+def _text(name: str, arguments: Any, kind: str) -> bytes:
+    call = {"name": name, "arguments": arguments}
+    return json.dumps(call, separators=KINDS[kind], ensure_ascii=False).encode()
+
+
+def _walk(engine: Engine, state: Any, text: bytes) -> Share:
+    at, count, shown = 0, 0, b""
+    while at < len(text):
+        must = engine.forced(state)
+        if not text.startswith(must, at):
+            raise Contradiction(f"{must!r} instead of {text[at:]!r}")
+        piece = must or text[at : at + 1]
+        if not engine.accept_bytes(state, piece):
+            raise Contradiction(f"{piece!r} is not taken behind {text[:at]!r}")
+        at, count = at + len(piece), count + len(must)
+        shown += OPEN.encode() + must + CLOSE.encode() if must else piece
+    return Share(count, len(text), shown.decode())
+
+
+def measure(
+    runners: Mapping[str, Runner], cases: Iterable[ToolCase]
+) -> dict[str, dict[str, list[Share]]]:
+    """By kind and engine, the calls of those cases that every engine takes."""
+    found: dict[str, dict[str, list[Share]]] = {kind: {n: [] for n in runners} for kind in KINDS}
+    for case in cases:
+        for kind, shares in found.items():
+            outcomes = {name: r.run(forced, case, kind) for name, r in runners.items()}
+            if all(outcome.status == OK for outcome in outcomes.values()):
+                for name, outcome in outcomes.items():
+                    shares[name] += outcome.value
+    return found
+
+
+def percent(shares: Sequence[Share]) -> float | None:
+    """Of all bytes of these calls."""
+    count = sum(share.bytes for share in shares)
+    return 100 * sum(share.forced for share in shares) / count if count else None
+
+
+def table(found: Mapping[str, Mapping[str, Sequence[Share]]]) -> str:
+    names = list(next(iter(found.values())))
+    lines = [["white space", "calls", "bytes", *(f"{name}, %" for name in names)]]
+    for kind, shares in found.items():
+        one = shares[names[0]]
+        figures = [percent(shares[name]) for name in names]
+        cells = ["-" if figure is None else f"{figure:.1f}" for figure in figures]
+        lines.append([kind, f"{len(one)}", f"{sum(s.bytes for s in one):,}", *cells])
+    return markdown(lines)
+
+
+def example(found: Mapping[str, Mapping[str, Sequence[Share]]]) -> str:
+    """The first call as each engine forces it."""
+    lines = [
+        f"{kind:8} {name:10} {shares[0].shown}"
+        for kind, by_engine in found.items()
+        for name, shares in by_engine.items()
+        if shares
+    ]
+    return "\n".join(f"    {line}" for line in lines)

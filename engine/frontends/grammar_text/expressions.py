@@ -1,0 +1,360 @@
+"""Reading the expressions of Lark grammars.
+
+    elements   "text"  "text"i  "a".."z"  /regex/is  name  name::param  ( ... | ... )  [ optional ]
+               %json { a JSON Schema }  %regex { a substring }  %lark { a grammar }
+               <|special token|>  <[1,5-7]>  <[^1]>  <[*]>  ~element
+    behind one ? * + ~3 ~2..5 {3} {2,} {,5} {2,5}
+    between    |  &
+
+Not here   what they mean (parts), statements and definitions (lark).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Protocol
+
+from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...ir import Grammar, Node
+from ..case_folding import any_case
+from ..char_automaton import Bound
+from ..char_subsets import from_tree
+from ..charset import normalise
+from ..regex import whole
+from ..regex_syntax import parse
+from ..regex_tree import END, START, Chars, Tree, accepted, cat
+from ..tag_vocabulary import TagVocabulary
+from .emission import is_terminal
+from .parameters import ParameterReader
+from .parts import Choice, Name, Not, Part, Regular, Row, Special, Substring, Text, Times, Way
+from .source import Source
+from .substrings import suffix_automaton, words_of
+
+ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "b": "\b", "0": "\0", "a": "\a",
+           "\\": "\\", '"': '"', "'": "'", "/": "/"}  # fmt: skip
+_BLANK = re.compile(r"(?:[ \t\r\f]|//[^\n]*|#[^\n]*)*")
+#: a hyphen belongs to a name, but not that of an arrow
+_NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_]|-(?!>))*")
+_COUNT = re.compile(r"~[ \t\r\f]*[0-9]")
+_REGEX = re.compile(r"/((?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+)/([a-z]*)")
+_TOKEN = re.compile(r"<[^<>\s\[\]][^<>\s]*>")
+_TOKEN_SET = re.compile(r"<\[(\^?)([0-9,\- *]*)\]>")
+#: what the dot leaves out, as in Python and Rust
+NEWLINE = ((0x0A, 0x0A),)
+_CHUNKS: dict[str, Callable[[str], list[str]]] = {"words": words_of, "chars": list}
+
+
+class BuildSchema(Protocol):
+    def __call__(self, grammar: Grammar, schema: Any, /, *, pointer: str) -> Node: ...
+
+
+class Expressions:
+    """Reads at the source's place.
+
+    Args:
+        library: the terminal that a name stands for, where names are written out.
+        nested: reads a grammar up to its }, given how deep it stands.
+        depth: how deep the grammar itself stands.
+    """
+
+    def __init__(
+        self,
+        grammar: Grammar,
+        source: Source,
+        vocabulary: TagVocabulary,
+        *,
+        build_schema: BuildSchema | None,
+        nested: Callable[[int], Callable[[], Node]],
+        library: Callable[[str], Choice | None] | None = None,
+        depth: int = 0,
+    ) -> None:
+        self.g, self.s, self.vocabulary = grammar, source, vocabulary
+        self._library = library
+        self._build_schema, self._nested, self._depth = build_schema, nested, depth
+        self._parameters = ParameterReader(source, lambda: self.blanks())
+
+    # -- words ------------------------------------------------------------------------------------
+    def blanks(self, *, lines: bool = False) -> None:
+        while True:
+            found = _BLANK.match(self.s.text, self.s.at)
+            self.s.at = found.end() if found else self.s.at
+            if not lines or not self.s.take("\n"):
+                return
+
+    def name(self, what: str) -> str:
+        found = _NAME.match(self.s.text, self.s.at)
+        if not found:
+            raise self.s.error(f"{what} must stand here")
+        self.s.at = found.end()
+        return found.group()
+
+    def json_value(self, at: int) -> Any:
+        self.blanks(lines=True)
+        try:
+            value, self.s.at = json.JSONDecoder().raw_decode(self.s.text, self.s.at)
+        except (ValueError, RecursionError):
+            raise self.s.error("JSON must stand here", at) from None
+        return value
+
+    # -- expressions ------------------------------------------------------------------------------
+    def choice(self, depth: int = 0) -> Choice:
+        """Alternatives, up to a ), a ], a } or the end of the statement."""
+        self.s.check_depth(self._depth + depth + 1)
+        ways = [self._way(depth)]
+        while self._take_bar(depth):
+            ways.append(self._way(depth))
+        return Choice(ways)
+
+    def _take_bar(self, depth: int) -> bool:
+        """A |, which may also begin the next line."""
+        start = self.s.at
+        self.blanks(lines=True)
+        if self.s.take("|"):
+            return True
+        if depth == 0:
+            self.s.at = start
+        return False
+
+    def _way(self, depth: int) -> Way:
+        start, lines = self.s.at, depth > 0
+        rows = [self._row(depth)]
+        while self.s.take("&"):
+            rows.append(self._row(depth))
+        if self.s.take("->"):
+            self.blanks()
+            self.name("an alias")
+            self.blanks(lines=lines)
+        at = self.s.at
+        if not self.s.take("%if"):
+            return Way(rows, start)
+        self.blanks()
+        condition = self._parameters.condition()
+        self.blanks(lines=lines)
+        return Way(rows, at, condition)
+
+    def _row(self, depth: int) -> Row:
+        parts: list[Part] = []
+        self.blanks(lines=depth > 0)
+        while self.s.peek() and self.s.peek() not in "|&)]}\n" and not self._is_over():
+            parts.append(self._repeated(depth))
+            self.blanks(lines=depth > 0)
+        if depth == 0 and self.s.peek() and self.s.peek() in ")]":
+            raise self.s.error(f"unmatched {self.s.peek()}")
+        return Row(parts)
+
+    def _is_over(self) -> bool:
+        return self.s.peek(2) == "->" or self.s.peek(3) == "%if"
+
+    def _repeated(self, depth: int) -> Part:
+        part = self._element(depth)
+        while True:
+            blank = _BLANK.match(self.s.text, self.s.at)
+            at = blank.end() if blank else self.s.at
+            sign = self.s.text[at : at + 1]
+            if not sign or (sign not in "?*+{" and not _COUNT.match(self.s.text, at)):
+                return part
+            self.s.at = at
+            part = Times(part, *self._bounds())
+
+    def _bounds(self) -> tuple[int, int | None]:
+        at = self.s.at
+        sign = self.s.peek()
+        self.s.at += 1
+        if sign in "?*+":
+            return (1 if sign == "+" else 0), (1 if sign == "?" else None)
+        self.blanks()
+        if sign == "~":
+            low = self.s.count()
+            high: int | None = self.s.count() if self.s.take("..") else low
+        else:
+            if not (self.s.peek().isdigit() or self.s.peek() == ","):
+                raise self.s.refuse("a template", at)
+            low = 0 if self.s.peek() == "," else self.s.count()
+            high = low
+            self.blanks()
+            if self.s.take(","):
+                self.blanks()
+                high = None if self.s.peek() == "}" else self.s.count()
+                self.blanks()
+            self.s.want("}")
+        if high is not None and high < low:
+            raise self.s.error("the numbers of a repetition are out of order", at)
+        return low, high
+
+    def _element(self, depth: int) -> Part:
+        c, at = self.s.peek(), self.s.at
+        if c == "%":
+            return self._inline(depth, at)
+        if c and c in "([":
+            self.s.at += 1
+            part = self.choice(depth + 1)
+            if not self.s.take(")" if c == "(" else "]"):
+                raise self.s.error(f"a {c} is never closed", at)
+            return part if c == "(" else Times(part, 0, 1)
+        if c == "~":
+            self.s.at += 1
+            self.s.check_depth(self._depth + depth + 1)
+            return Not(self._element(depth + 1))
+        return self.value()
+
+    def value(self) -> Part:
+        """A terminal or a name."""
+        c, at = self.s.peek(), self.s.at
+        if c == '"':
+            return self._literal()
+        if c == "/":
+            return self._pattern()
+        if c == "<":
+            return self._token()
+        if c == "@":
+            raise self.s.refuse("a nested grammar")
+        if not c or not _NAME.match(c):
+            raise self.s.error(f"{c!r} is no element")
+        name = self.name("a name")
+        written_out = self._library(name) if self._library is not None else None
+        if written_out is not None:
+            return written_out
+        if not self.s.take("::"):
+            return Name(name, at)
+        if is_terminal(name):
+            raise self.s.error("a terminal has no parameter", at)
+        return Name(name, at, self._parameters.expression())
+
+    # -- terminals --------------------------------------------------------------------------------
+    def text(self) -> str:
+        start = self.s.at
+        self.s.want('"')
+        made: list[str] = []
+        while not self.s.take('"'):
+            c = self.s.peek()
+            if not c or c == "\n":
+                raise self.s.error("a literal is never closed", start)
+            self.s.at += 1
+            made.append(self.s.escape(ESCAPES) if c == "\\" else c)
+        return "".join(made)
+
+    def _literal(self) -> Part:
+        at = self.s.at
+        text = self.text()
+        if self.s.take(".."):
+            last = self.text()
+            if len(text) != 1 or len(last) != 1 or last < text:
+                raise self.s.error("a range needs two characters in order", at)
+            return Regular(Chars(normalise(((ord(text), ord(last)),))))
+        if "i" in self._flags("i"):
+            return Regular(cat([Chars(any_case(((ord(c), ord(c)),))) for c in text]))
+        return Text(text)
+
+    def _flags(self, known: str) -> str:
+        found = re.compile("[a-z]*").match(self.s.text, self.s.at)
+        flags = found.group() if found else ""
+        for flag in flags:
+            if flag not in known:
+                raise self.s.refuse(f"the flag {flag}")
+        self.s.at += len(flags)
+        return flags
+
+    def _pattern(self) -> Part:
+        at = self.s.at
+        found = _REGEX.match(self.s.text, at)
+        if not found:
+            raise self.s.error("a pattern is empty or never closed", at)
+        self.s.at = found.end(1) + 1
+        flags = self._flags("imsu").replace("u", "")
+        self.g.budget.spend(len(found[1]))
+        try:
+            return Regular(self._whole(found[1], flags))
+        except SpecError as error:
+            raise self.s.within(error, at) from None
+
+    def _whole(self, pattern: str, flags: str) -> Tree:
+        """A pattern as a terminal: what looks around would have to look past it."""
+        limits, pointer = self.s.limits, self.s.pointer
+        tree = parse(
+            pattern, pointer=pointer, limits=limits, looks=False, flags=flags, line_ends=NEWLINE
+        )
+        plain = whole(tree, search=False)
+        if plain is not None:
+            return plain
+        bound = Bound(limits.pattern_states, pointer, self.g.budget)
+        return accepted(from_tree(cat((START, tree, END)), bound, search=False))
+
+    # -- tokens -----------------------------------------------------------------------------------
+    def _token(self) -> Part:
+        at = self.s.at
+        found = _TOKEN_SET.match(self.s.text, at)
+        if found:
+            self.s.at = found.end()
+            return self._token_set(found.group(1) == "^", found.group(2).strip(), at)
+        named = _TOKEN.match(self.s.text, at)
+        if not named:
+            raise self.s.error("a special token is never closed", at)
+        self.s.at = named.end()
+        token = self.vocabulary.special_tokens.get(named.group())
+        if token is None:
+            raise self.s.error(f"there is no special token {named.group()!r}", at)
+        return Special(lambda: self.g.tokens([token]), "a token", at)
+
+    def _token_set(self, negated: bool, text: str, at: int) -> Part:
+        ids: list[int] = []
+        for part in [] if text == "*" and not negated else text.split(","):
+            ends = [end.strip() for end in part.split("-")]
+            if not 1 <= len(ends) <= 2 or not all(e.isdigit() and len(e) < 10 for e in ends):
+                raise self.s.error("a set of tokens is made of numbers and ranges", at)
+            low, high = int(ends[0]), int(ends[-1])
+            if high < low:
+                raise self.s.error("a range of tokens is out of order", at)
+            self.s.check_token(high, self.vocabulary.size, at)
+            ids.extend(range(low, high + 1))
+        if ids and not negated:
+            return Special(lambda: self.g.tokens(ids), "a token", at)
+        return Special(lambda: self.vocabulary.other_tokens(self.g, ids), "a token", at)
+
+    # -- other languages --------------------------------------------------------------------------
+    def _inline(self, depth: int, at: int) -> Part:
+        self.s.at += 1
+        word = self.name("the name of what is inline")
+        if word == "regex":
+            return self._substring(at)
+        if word == "lark":
+            self.blanks(lines=True)
+            self.s.want("{")
+            return Special(self._nested(self._depth + depth), "%lark", at)
+        if word != "json" or self._build_schema is None:
+            raise self.s.refuse(f"%{word}", at)
+        build, schema = self._build_schema, self.json_value(at)
+
+        def make() -> Node:
+            try:
+                return build(self.g, schema, pointer=f"{self.s.pointer}/%json")
+            except SpecError as error:
+                message = f"{self.s.place(at)}: {error.message}"
+                if isinstance(error, UnsupportedSchema):
+                    raise UnsupportedSchema(error.pointer, error.keyword, message) from None
+                raise SpecError(message, error.pointer) from None
+
+        return Special(cache(make), "%json", at)
+
+    def _substring(self, at: int) -> Part:
+        value = self.json_value(at)
+        kind = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else ""
+        what, _, way = kind.partition("_")
+        if what != "substring" or way not in (*_CHUNKS, "chunks"):
+            known = "substring_chunks, substring_words, substring_chars"
+            raise self.s.refuse("%regex", at, f"it needs exactly one of {known}")
+        given = value[kind]
+        texts = given if way == "chunks" else [given]
+        if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
+            needed = "a list of strings" if way == "chunks" else "a string"
+            raise self.s.error(f"{kind} needs {needed}", at)
+        if any("\ud800" <= c <= "\udfff" for text in texts for c in text):
+            raise self.s.error("half of a surrogate pair", at)
+        chunks = texts if way == "chunks" else _CHUNKS[way](given)
+        limit = self.s.limits.pattern_states
+        if 2 * len(chunks) > limit:
+            raise LimitExceeded("pattern_states", limit, 2 * len(chunks), self.s.pointer)
+        self.g.budget.spend(len(chunks))
+        return Substring(*suffix_automaton(chunks))
