@@ -4,6 +4,7 @@ meter        what one backend's calls took, as the meter tells it
 steps        microseconds that each step spends in the backend, by kind of call
 throughput   tokens a second, ours beside each of the others
 ttft         time to the first text with tools that nobody has seen before
+drafts       tokens a pass in real tool calls, with drafts of forced text and without
 soak         many requests of all kinds, aborted and left; exit status 1 on any finding
 
 The server's venv is that of the tests (SWITCHYARD_SGLANG_PYTHON, see tests/sglang/environment.py);
@@ -16,7 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import first_token, soak, steps, throughput
+from ..__main__ import BFCL
+from ..data import bfcl, builtin_tools
+from . import drafts, first_token, soak, steps, throughput
 from .client import load
 from .figures import keep
 from .fleet import BACKENDS, FREE, OURS, PEERS, Fleet, made_model, meter
@@ -44,7 +47,8 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     add("--pairs", type=int, default=10, help="throughput: of runs, with each peer")
     add("--requests", type=int, help="meter: 16; throughput: 48 a run; soak: 10,000")
     add("--tokens", type=int, default=200, help="throughput: of each answer")
-    add("--sets", type=int, default=100, help="ttft: sets of tools")
+    add("--sets", type=int, help="sets of tools: ttft 100; drafts 40, with a call each")
+    add("--bfcl", type=Path, default=Path(BFCL), help="drafts: folder of BFCL's data")
     add("--tools", type=int, default=40, help="ttft: at most, in a set")
     add("--seed", type=int, default=1, help="soak: of its requests")
     add("--first", type=int, default=0, help="soak: the first request's number")
@@ -83,7 +87,12 @@ def _throughput(asked: argparse.Namespace, model: Path) -> Any:
 
 def _ttft(asked: argparse.Namespace, model: Path) -> Any:
     with Fleet(model) as fleet:
-        return first_token.measure(fleet, asked.peers.split(","), asked.sets, asked.tools)
+        return first_token.measure(fleet, asked.peers.split(","), asked.sets or 100, asked.tools)
+
+
+def _drafts(asked: argparse.Namespace, model: Path) -> Any:
+    has_data = asked.bfcl.is_dir()
+    return drafts.measure(bfcl(asked.bfcl, asked.sets or 40) if has_data else builtin_tools())
 
 
 def _soak(asked: argparse.Namespace, model: Path) -> Any:
@@ -98,6 +107,7 @@ PARTS: dict[str, Callable[[argparse.Namespace, Path], Any]] = {
     "steps": _steps,
     "throughput": _throughput,
     "ttft": _ttft,
+    "drafts": _drafts,
     "soak": _soak,
 }
 
