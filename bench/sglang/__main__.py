@@ -60,8 +60,13 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     return asked
 
 
-def _meter(asked: argparse.Namespace, model: Path) -> Any:
-    with Fleet(model) as fleet, fleet.running(asked.backend) as servers:
+def _model(asked: argparse.Namespace) -> Path:
+    vocabulary = asked.vocabulary or (4_096 if asked.what == "soak" else 32_000)
+    return asked.model or made_model(vocabulary, asked.padding)
+
+
+def _meter(asked: argparse.Namespace) -> Any:
+    with Fleet(_model(asked)) as fleet, fleet.running(asked.backend) as servers:
         server = servers[asked.backend]
         meter(server)
         load(server.base_url, schemas(asked.backend, asked.requests or 16), 16)
@@ -73,36 +78,36 @@ def _meter(asked: argparse.Namespace, model: Path) -> Any:
     return told
 
 
-def _steps(asked: argparse.Namespace, model: Path) -> Any:
+def _steps(asked: argparse.Namespace) -> Any:
     sizes = [int(size) for size in asked.at_once.split(",")]
-    with Fleet(model) as fleet:
+    with Fleet(_model(asked)) as fleet:
         return steps.measure(fleet, sizes, asked.rounds, asked.peers.split(","))
 
 
-def _throughput(asked: argparse.Namespace, model: Path) -> Any:
+def _throughput(asked: argparse.Namespace) -> Any:
     options = {"requests": asked.requests or 48, "tokens": asked.tokens}
-    with Fleet(model, metered=FREE in asked.peers.split(",")) as fleet:
+    with Fleet(_model(asked), metered=FREE in asked.peers.split(",")) as fleet:
         return throughput.measure(fleet, asked.peers.split(","), asked.pairs, **options)
 
 
-def _ttft(asked: argparse.Namespace, model: Path) -> Any:
-    with Fleet(model) as fleet:
+def _ttft(asked: argparse.Namespace) -> Any:
+    with Fleet(_model(asked)) as fleet:
         return first_token.measure(fleet, asked.peers.split(","), asked.sets or 100, asked.tools)
 
 
-def _drafts(asked: argparse.Namespace, model: Path) -> Any:
+def _drafts(asked: argparse.Namespace) -> Any:
     has_data = asked.bfcl.is_dir()
     return drafts.measure(bfcl(asked.bfcl, asked.sets or 40) if has_data else builtin_tools())
 
 
-def _soak(asked: argparse.Namespace, model: Path) -> Any:
+def _soak(asked: argparse.Namespace) -> Any:
     memory = str(int(asked.memory * 2**20))
-    with Fleet(model, metered=False, SWITCHYARD_COMPILER_MEMORY_BYTES=memory) as fleet:
+    with Fleet(_model(asked), metered=False, SWITCHYARD_COMPILER_MEMORY_BYTES=memory) as fleet:
         requests = asked.requests or 10_000
         return soak.run(fleet, requests, asked.seed, asked.growth, asked.first)
 
 
-PARTS: dict[str, Callable[[argparse.Namespace, Path], Any]] = {
+PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
     "meter": _meter,
     "steps": _steps,
     "throughput": _throughput,
@@ -114,8 +119,7 @@ PARTS: dict[str, Callable[[argparse.Namespace, Path], Any]] = {
 
 def main(given: list[str] | None = None) -> None:
     asked = arguments(given)
-    vocabulary = asked.vocabulary or (4_096 if asked.what == "soak" else 32_000)
-    found = PARTS[asked.what](asked, asked.model or made_model(vocabulary, asked.padding))
+    found = PARTS[asked.what](asked)
     keep(asked.out, asked.what, found)
     if asked.what == "soak" and found["findings"]:
         sys.exit(1)

@@ -1,8 +1,9 @@
 """Tokens that a pass of the model makes in tool calls, with drafts of forced text and without.
 
 The model knows the true calls of real tool sets by heart (learnt_model), so that each server writes
-the same answers, in its tokenizer's own tokens. It is asked for each call once, one at a time: what
-SGLang's n-grams know is what was written for other tools before. Grammars are the gateway's, for a
+the same answers, in its tokenizer's own tokens. It is asked for one call at a time, for all of them
+twice: the first time, SGLang's n-grams know what was written for other tools; ``again``, they know
+the very answer. Grammars are the gateway's, for a
 call that must come (``hermes``).
 
 plain     no speculation: a pass for each token
@@ -75,6 +76,7 @@ def measure(cases: Sequence[ToolCase]) -> dict[str, list[Passes]]:
                 ensure_python(), model, "switchyard", *arguments, environment=more
             ) as server:
                 found[kind] = [_passes(server, call) for call in asked]
+                found[f"{kind}, again"] = [_passes(server, call) for call in asked]
     show(table(found))
     return found
 
