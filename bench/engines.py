@@ -86,6 +86,7 @@ class Ours(_Masked):
             loaded.tokens,
             stop_token_ids=[loaded.stop],
             special_token_ids=sorted(loaded.special.values()),
+            encode=lambda text: loaded.encoding.encode(text, disallowed_special=()),
         )
         self.matcher = engine.Matcher
         self.fill_batch = engine.fill_bitmask_batch

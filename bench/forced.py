@@ -4,6 +4,10 @@ The grammar of a tool set is the JSON schema of one call, {"name", "arguments"}.
 walked: at each place the engine is asked for the text that must come. Bytes of that text count as
 forced, and the walk goes on behind it; where nothing is forced it goes on by a byte.
 
+With ``tokens`` the walk is a model's that writes the true call as its tokenizer splits it, but for
+forced tokens, which it is given: each other token takes a pass, and a pass takes what was forced
+before it along.
+
 compact    no white space, neither in the grammar nor in the call
 flexible   the engine's own flexible white space; the call has ", " and ": "
 """
@@ -32,6 +36,18 @@ class Share(NamedTuple):
     shown: str
 
 
+class Walk(NamedTuple):
+    """``ids`` that came out, ``forced`` of them forced; ``own``: the tokenizer's, of the call."""
+
+    ids: list[int]
+    forced: int
+    own: list[int]
+
+    @property
+    def passes(self) -> int:
+        return len(self.ids) - self.forced
+
+
 class Contradiction(Exception):
     """What an engine forces is not what the true call has there."""
 
@@ -53,15 +69,42 @@ def _call(name: str, parameters: Any) -> dict[str, Any]:
 def forced(engine: Engine, loaded: Loaded, case: ToolCase, kind: str) -> list[Share]:
     """A task: a share for each true call."""
     compiled = engine.compile_call(call_schema(case), compact=kind == "compact")
+    return [_walk(engine, engine.start(compiled), text.encode()) for text in texts(case, kind)]
+
+
+def texts(case: ToolCase, kind: str) -> list[str]:
+    """The true calls."""
+    calls = [{"name": name, "arguments": arguments} for name, arguments in case.calls]
+    return [json.dumps(call, separators=KINDS[kind], ensure_ascii=False) for call in calls]
+
+
+def tokens(engine: Engine, loaded: Loaded, case: ToolCase, kind: str) -> list[Walk]:
+    """A task, for our engine: a walk for each true call."""
+    compiled = engine.compile_call(call_schema(case), compact=kind == "compact")
     return [
-        _walk(engine, engine.start(compiled), _text(name, arguments, kind))
-        for name, arguments in case.calls
+        token_walk(engine.start(compiled), loaded.encoding.encode(text, disallowed_special=()))
+        for text in texts(case, kind)
     ]
 
 
-def _text(name: str, arguments: Any, kind: str) -> bytes:
-    call = {"name": name, "arguments": arguments}
-    return json.dumps(call, separators=KINDS[kind], ensure_ascii=False).encode()
+def token_walk(matcher: Any, own: list[int]) -> Walk:
+    """Raises Contradiction where the split of forced text leads away from ``own`` for good."""
+    vocabulary = matcher.compiled.vocabulary
+    text = b"".join(vocabulary.tokens[number] for number in own)
+    ids: list[int] = []
+    at = count = 0
+    while at < len(text):
+        must = matcher.forced_tokens()
+        # behind another split than its own, a model goes on as its tokenizer splits the rest
+        rest = own[len(ids) :] if own[: len(ids)] == ids else vocabulary.encode(text[at:].decode())
+        for number in must or rest[:1]:
+            piece = vocabulary.tokens[number]
+            if not text.startswith(piece, at) or not matcher.accept_token(number):
+                raise Contradiction(f"{piece!r} instead of {text[at:]!r}")
+            ids.append(number)
+            at += len(piece)
+        count += len(must)
+    return Walk(ids, count, own)
 
 
 def _walk(engine: Engine, state: Any, text: bytes) -> Share:
@@ -106,6 +149,20 @@ def table(found: Mapping[str, Mapping[str, Sequence[Share]]]) -> str:
         figures = [percent(shares[name]) for name in names]
         cells = ["-" if figure is None else f"{figure:.1f}" for figure in figures]
         lines.append([kind, f"{len(one)}", f"{sum(s.bytes for s in one):,}", *cells])
+    return markdown(lines)
+
+
+def token_table(found: Mapping[tuple[str, str], Sequence[Walk]]) -> str:
+    """``found``: by vocabulary and kind."""
+    head = ["vocabulary", "white space", "calls", "as the tokenizer, %"]
+    lines = [[*head, "tokens", "forced, %", "tokens a pass"]]
+    for names, walks in found.items():
+        count = sum(len(walk.ids) for walk in walks)
+        same = sum(walk.ids == walk.own for walk in walks)
+        share = 100 * sum(walk.forced for walk in walks) / max(1, count)
+        rate = count / max(1, sum(walk.passes for walk in walks))
+        figures = [f"{100 * same / max(1, len(walks)):.1f}", f"{count:,}", f"{share:.1f}"]
+        lines.append([*names, f"{len(walks):,}", *figures, f"{rate:.2f}"])
     return markdown(lines)
 
 

@@ -16,6 +16,7 @@ from . import forced as forcing
 from .formats import FORMATS
 from .measure import Turns, agreed, schema_case, take_turns, tool_case
 from .report import OURS, Report, Summary, table
+from .vocabularies import NAMES
 from .worker import OK, Bounds, Outcome, Setup, workers
 
 VOCABULARY = "llama3"
@@ -160,6 +161,21 @@ def forced(run: Run) -> None:
         found = forcing.measure(runners, run.tools(run.asked.sets))
     run.report.say(forcing.table(found))
     run.report.say(forcing.example(found))
+    if OURS in run.setups:
+        _forced_tokens(run)
+
+
+def _forced_tokens(run: Run) -> None:
+    names = (run.asked.vocabulary,) if run.asked.vocabulary else tuple(NAMES)
+    found = {}
+    for name in names:
+        with workers({OURS: Setup(OURS, name)}, run.bounds) as runners:
+            for kind in forcing.KINDS:
+                cases = run.tools(run.asked.sets)
+                outcomes = [runners[OURS].run(forcing.tokens, case, kind) for case in cases]
+                walks = [walk for each in outcomes if each.status == OK for walk in each.value]
+                found[name, kind] = walks
+    run.report.say(forcing.token_table(found))
 
 
 def held(run: Run) -> None:

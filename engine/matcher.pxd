@@ -54,7 +54,7 @@ cdef class Matcher:
     cdef bint terminated(self) noexcept nogil
     cdef int push(self, uint32_t instance, uint32_t flags) except -1
     cdef void lock(self) noexcept nogil
-    cdef list allowed(self, ids)
+    cdef list allowed(self, list ids)
     cdef void unlock(self) noexcept nogil
     cdef int check(self, uint32_t error) except -1
     cdef bint needs_look(self) noexcept nogil
@@ -69,4 +69,3 @@ cdef class Matcher:
     cdef bint accept(self, Py_ssize_t token) except -1
     cdef uint32_t follow_token(self, uint32_t instance, uint32_t token, uint32_t* flags) noexcept nogil
     cdef uint32_t after_token(self, uint32_t instance, uint32_t token, uint32_t* flags) noexcept nogil
-    cdef void follow_only(self, uint32_t instance, vector[uint8_t]* out) noexcept nogil

@@ -10,9 +10,10 @@ from .bitmask cimport rows_of
 from .bits cimport clear_bit
 from .clock cimport nanoseconds
 from .distinct cimport Place, Trials, follow
+from .forced cimport follow_only, forced_split
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport Pool, vector
-from .rows cimport DEAD, Arena, RowC
+from .rows cimport DEAD
 
 from .pool import keep_ready
 
@@ -357,29 +358,17 @@ cdef class Matcher:
             return b""
         with nogil:
             self.lock()
-            self.follow_only(instance, &out)
+            follow_only(self.generation.arena, instance, &out)
             error = self.generation.arena.take_error()
             self.unlock()
         self.check(error)
         return (<const char*>out.data())[:out.size()]
 
-    cdef void follow_only(self, uint32_t instance, vector[uint8_t]* out) noexcept nogil:
-        """Appends bytes as long as there is only one; under the mutex."""
-        cdef int byte
-        while out.size() < 65536:
-            byte = only_byte(self.generation.arena, instance)
-            if byte < 0:
-                return
-            instance = self.generation.arena.step(instance, <uint8_t>byte)
-            if instance == DEAD:
-                return
-            out.push_back(<uint8_t>byte)
-
     def forced_tokens(self, most=None):
-        """``forced_bytes`` as the tokenizer would write them, at most the first ``most`` tokens.
+        """``forced_bytes`` as the tokenizer writes them, at most the first ``most`` tokens.
 
-        The last token is left out, since it could merge with what follows; so is what a bound on
-        tokens does not allow.
+        Left out are tokens at the end that would be others if what follows were known (``forced``),
+        and what a bound on tokens does not allow.
 
         Raises:
             ValueError: the vocabulary has no ``encode``.
@@ -388,22 +377,20 @@ cdef class Matcher:
             raise ValueError("forced_tokens needs a vocabulary with encode")
         data = self.forced_bytes()
         if most is not None:
-            # one token more, since the last one is left out
+            # one token more, since the last one may be cut
             data = data[:(most + 1) * self.vocabulary.max_token_bytes]
-        text = data.decode("utf-8", "ignore")
-        ids = list(self.vocabulary.encode(text))[:-1] if text else []
-        spelled = b"".join(self.vocabulary.tokens[i] for i in ids)
-        ordinary = all(self.vocabulary.kind[i] == ORDINARY for i in ids)
-        return self.allowed(ids[:most]) if ordinary and data.startswith(spelled) else []
+        if not data:
+            return []
+        return self.allowed(
+            forced_split(self.generation.arena, self.vocabulary, self.instance(), data, most))
 
-    cdef list allowed(self, ids):
+    cdef list allowed(self, list ids):
         """The first of these tokens, as far as they are allowed."""
         cdef Matcher at = self.fork()
-        taken = list(ids)
-        for k, token in enumerate(taken):
+        for k, token in enumerate(ids):
             if not at.accept_token(token):
-                return taken[:k]
-        return taken
+                return ids[:k]
+        return ids
 
     def place(self, *, bint saturated=False):
         """Identity of the place in the grammar within this generation.
@@ -446,20 +433,6 @@ cdef class Matcher:
             error = self.generation.arena.take_error()
             self.unlock()
         self.check(error)
-
-
-cdef int only_byte(Arena arena, uint32_t instance) noexcept nogil:
-    """The one byte that may come next, -1 if there are others, tokens, or an end."""
-    cdef RowC* row = &arena.rows[arena.instances[instance].row]
-    cdef int k, found = -1
-    if row.accept or row.has_tokens:
-        return -1
-    for k in range(256):
-        if (row.live[k >> 6] >> (k & 63)) & 1:
-            if found >= 0:
-                return -1
-            found = k
-    return found
 
 
 def fill_bitmask_tree(Matcher matcher not None, tokens, parents, bitmask):

@@ -229,7 +229,7 @@ def create(
     )
     backend.compilations.ahead.submit(backend.compiler.prefetch, settings.cache_prefetch_seconds)
     api.add_tree_walk(walk_tree)
-    if api.speculates_by_ngrams(server_args):
+    if settings.drafts and api.speculates_by_ngrams(server_args):
         api.add_drafts(offer)
     _here = backend
     # The objects of SGLang, torch and the tokenizer stay alive. A full collection would walk over

@@ -28,6 +28,7 @@ _KNOWN = frozenset(
         "SGLANG_PREFILL_US_PER_TOKEN",
         "SGLANG_PREFILL_MOST_MS",
         "SGLANG_MASKS_AHEAD",
+        "SGLANG_DRAFTS",
         "SGLANG_UNTESTED",
         # of the project's tests of this plug-in
         "SGLANG_VENV",
@@ -68,6 +69,8 @@ class Settings:
     #: whether a thread makes masks between steps. On two processors without a device the thread
     #: took the scheduler about 20 us a token; not measured on a GPU
     masks_ahead: bool = False
+    #: whether forced text is offered as drafts, where the server speculates by n-grams
+    drafts: bool = True
 
 
 def load(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -80,9 +83,6 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         if name.startswith(_OURS) and name not in _KNOWN:
             raise BadSetting(f"{name}: no such setting")
     key = _key(environment)
-    ahead = environment.get(f"{PREFIX}SGLANG_MASKS_AHEAD") or "0"
-    if ahead not in ("0", "1"):
-        raise BadSetting(f"{PREFIX}SGLANG_MASKS_AHEAD must be 0 or 1, not {ahead!r}")
     trust = environment.get(f"{PREFIX}CACHE_TRUST") or "key"
     if trust not in ("key", "network"):
         raise BadSetting(f"{PREFIX}CACHE_TRUST must be key or network, not {trust!r}")
@@ -110,7 +110,8 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
             environment, "SGLANG_PREFILL_US_PER_TOKEN", default.prefill_us_per_token
         ),
         prefill_most_ms=_number(environment, "SGLANG_PREFILL_MOST_MS", default.prefill_most_ms),
-        masks_ahead=ahead == "1",
+        masks_ahead=_switch(environment, "SGLANG_MASKS_AHEAD", default.masks_ahead),
+        drafts=_switch(environment, "SGLANG_DRAFTS", default.drafts),
     )
 
 
@@ -142,6 +143,15 @@ def _count(environment: Mapping[str, str], name: str, default: int, *, least: in
     if not text.isascii() or not text.isdigit() or int(text) < least:
         raise BadSetting(f"{PREFIX}{name} must be a whole number of at least {least}, not {text!r}")
     return int(text)
+
+
+def _switch(environment: Mapping[str, str], name: str, default: bool) -> bool:
+    text = environment.get(PREFIX + name)
+    if not text:
+        return default
+    if text not in ("0", "1"):
+        raise BadSetting(f"{PREFIX}{name} must be 0 or 1, not {text!r}")
+    return text == "1"
 
 
 def _number(environment: Mapping[str, str], name: str, default: float) -> float:

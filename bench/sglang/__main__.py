@@ -4,6 +4,7 @@ meter        what one backend's calls took, as the meter tells it
 steps        microseconds that each step spends in the backend, by kind of call
 throughput   tokens a second, ours beside each of the others
 ttft         time to the first text with tools that nobody has seen before
+drafts       tokens a pass in real tool calls, with drafts of forced text and without
 soak         many requests of all kinds, aborted and left; exit status 1 on any finding
 
 The server's venv is that of the tests (SWITCHYARD_SGLANG_PYTHON, see tests/sglang/environment.py);
@@ -16,7 +17,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import first_token, soak, steps, throughput
+from ..__main__ import BFCL
+from ..data import bfcl, builtin_tools
+from . import drafts, first_token, soak, steps, throughput
 from .client import load
 from .figures import keep
 from .fleet import BACKENDS, FREE, OURS, PEERS, Fleet, made_model, meter
@@ -44,7 +47,8 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     add("--pairs", type=int, default=10, help="throughput: of runs, with each peer")
     add("--requests", type=int, help="meter: 16; throughput: 48 a run; soak: 10,000")
     add("--tokens", type=int, default=200, help="throughput: of each answer")
-    add("--sets", type=int, default=100, help="ttft: sets of tools")
+    add("--sets", type=int, help="sets of tools: ttft 100; drafts 40, with a call each")
+    add("--bfcl", type=Path, default=Path(BFCL), help="drafts: folder of BFCL's data")
     add("--tools", type=int, default=40, help="ttft: at most, in a set")
     add("--seed", type=int, default=1, help="soak: of its requests")
     add("--first", type=int, default=0, help="soak: the first request's number")
@@ -56,8 +60,13 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     return asked
 
 
-def _meter(asked: argparse.Namespace, model: Path) -> Any:
-    with Fleet(model) as fleet, fleet.running(asked.backend) as servers:
+def _model(asked: argparse.Namespace) -> Path:
+    vocabulary = asked.vocabulary or (4_096 if asked.what == "soak" else 32_000)
+    return asked.model or made_model(vocabulary, asked.padding)
+
+
+def _meter(asked: argparse.Namespace) -> Any:
+    with Fleet(_model(asked)) as fleet, fleet.running(asked.backend) as servers:
         server = servers[asked.backend]
         meter(server)
         load(server.base_url, schemas(asked.backend, asked.requests or 16), 16)
@@ -69,43 +78,48 @@ def _meter(asked: argparse.Namespace, model: Path) -> Any:
     return told
 
 
-def _steps(asked: argparse.Namespace, model: Path) -> Any:
+def _steps(asked: argparse.Namespace) -> Any:
     sizes = [int(size) for size in asked.at_once.split(",")]
-    with Fleet(model) as fleet:
+    with Fleet(_model(asked)) as fleet:
         return steps.measure(fleet, sizes, asked.rounds, asked.peers.split(","))
 
 
-def _throughput(asked: argparse.Namespace, model: Path) -> Any:
+def _throughput(asked: argparse.Namespace) -> Any:
     options = {"requests": asked.requests or 48, "tokens": asked.tokens}
-    with Fleet(model, metered=FREE in asked.peers.split(",")) as fleet:
+    with Fleet(_model(asked), metered=FREE in asked.peers.split(",")) as fleet:
         return throughput.measure(fleet, asked.peers.split(","), asked.pairs, **options)
 
 
-def _ttft(asked: argparse.Namespace, model: Path) -> Any:
-    with Fleet(model) as fleet:
-        return first_token.measure(fleet, asked.peers.split(","), asked.sets, asked.tools)
+def _ttft(asked: argparse.Namespace) -> Any:
+    with Fleet(_model(asked)) as fleet:
+        return first_token.measure(fleet, asked.peers.split(","), asked.sets or 100, asked.tools)
 
 
-def _soak(asked: argparse.Namespace, model: Path) -> Any:
+def _drafts(asked: argparse.Namespace) -> Any:
+    has_data = asked.bfcl.is_dir()
+    return drafts.measure(bfcl(asked.bfcl, asked.sets or 40) if has_data else builtin_tools())
+
+
+def _soak(asked: argparse.Namespace) -> Any:
     memory = str(int(asked.memory * 2**20))
-    with Fleet(model, metered=False, SWITCHYARD_COMPILER_MEMORY_BYTES=memory) as fleet:
+    with Fleet(_model(asked), metered=False, SWITCHYARD_COMPILER_MEMORY_BYTES=memory) as fleet:
         requests = asked.requests or 10_000
         return soak.run(fleet, requests, asked.seed, asked.growth, asked.first)
 
 
-PARTS: dict[str, Callable[[argparse.Namespace, Path], Any]] = {
+PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
     "meter": _meter,
     "steps": _steps,
     "throughput": _throughput,
     "ttft": _ttft,
+    "drafts": _drafts,
     "soak": _soak,
 }
 
 
 def main(given: list[str] | None = None) -> None:
     asked = arguments(given)
-    vocabulary = asked.vocabulary or (4_096 if asked.what == "soak" else 32_000)
-    found = PARTS[asked.what](asked, asked.model or made_model(vocabulary, asked.padding))
+    found = PARTS[asked.what](asked)
     keep(asked.out, asked.what, found)
     if asked.what == "soak" and found["findings"]:
         sys.exit(1)

@@ -46,11 +46,43 @@ LEFT = ([7] * WIDTH, [[9] * WIDTH] * WIDTH)
 
 
 def test_forced_text_is_the_draft() -> None:
-    # the last token of a text is left to the model: more may follow it
-    assert offered([request("abcdef"), request("abc[xy]")]) == [
+    assert offered([request("abcdef"), request("ab[xy]")]) == [
         ([7, *b"abc"], CHAIN),
         ([7, *b"ab", 0], CHAIN),
     ]
+
+
+# by SGLang: "x" last; behind it "a" and "b"; behind "a" another "c" than behind "b"
+TREE = [*b"xabcc"]
+TREE_FOLLOWS = [
+    [1, 0, 0, 0, 0],
+    [1, 1, 0, 0, 0],
+    [1, 0, 1, 0, 0],
+    [1, 0, 1, 1, 0],
+    [1, 1, 0, 0, 1],
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "stays"),
+    [
+        ("ac[xy]", True),
+        ("bc[xy]", True),
+        ("a[xy]", True),
+        ("acd", False),
+        ("cc[xy]", False),
+        ("acde[xy]", False),
+        ("abd", False),
+    ],
+)
+def test_drafts_that_begin_with_the_forced_text_stay(pattern: str, stays: bool) -> None:
+    """What SGLang's n-grams know of the text behind it is worth more than the forced text alone."""
+    drafts, follows = np.array(TREE), np.array(TREE_FOLLOWS, dtype=np.uint8).reshape(-1)
+    offer([request(pattern)], drafts, follows)
+    is_tree = drafts.tolist() == TREE and follows.reshape(5, 5).tolist() == TREE_FOLLOWS
+    assert is_tree == stays
+    if not stays:
+        assert follows.reshape(5, 5).tolist() == np.tri(5, dtype=int).tolist()
 
 
 @pytest.mark.parametrize(
