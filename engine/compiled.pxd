@@ -47,10 +47,10 @@ cdef class Compiled:
     cdef readonly object grammar
     cdef readonly object limits
     cdef readonly object features
-    # set by the compiler: under what it keeps this; and of a structural tag the tag as text, and what
-    # makes another one of that and more tags (None: there are no tags)
+    # set by the compiler: under what it keeps this; and of a structural tag the tag as text or
+    # marshalled, and what makes another one of that and more tags (None: it is something else)
     cdef public bytes key
-    cdef public str tag_text
+    cdef public object tag_text
     cdef public object extend
     cdef size_t held                      # when it was last measured
     cdef FlatIR ir

@@ -15,7 +15,7 @@ class Compiled:
     limits: Limits
     features: Features
     key: bytes | None
-    tag_text: str | None
+    tag_text: str | bytes | None
     extend: Callable[[str, list[dict[str, Any]]], Compiled] | None
     def __init__(
         self,

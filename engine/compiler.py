@@ -12,6 +12,7 @@ Not here  front ends (frontends), digests (digests), bytes (artifact).
 """
 
 import json
+import marshal
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -238,16 +239,16 @@ class Compiler:
                 build_regex=build_regex,
             )
 
-        spec = self.parse(tag)
+        spec, packed = (self.parse(tag), tag) if isinstance(tag, str) else _plain(tag)
         compiled = self._compile("structural_tag", spec, build, budget)
         if compiled.tag_text is None:
-            # text takes a tenth of what the parsed spec takes, and can be counted
-            compiled.tag_text = tag if isinstance(tag, str) else json.dumps(spec)
+            compiled.tag_text = packed
             compiled.extend = self._extend
         return compiled
 
-    def _extend(self, text: str, tags: list[dict[str, Any]]) -> Compiled:
-        return self.compile_structural_tag(_with_tags(json.loads(text), tags))
+    def _extend(self, text: str | bytes, tags: list[dict[str, Any]]) -> Compiled:
+        spec = json.loads(text) if isinstance(text, str) else marshal.loads(text)
+        return self.compile_structural_tag(_with_tags(spec, tags))
 
     def parse(self, spec: Any) -> Any:
         """JSON text -> value; everything else as it is.
@@ -450,6 +451,24 @@ class Compiler:
                 {f"automaton_{name}": count for name, count in self._automata.stats().items()}
             )
         return {**out, **{f"pool_{name}": count for name, count in pool.stats().items()}}
+
+
+def _plain(value: Any) -> tuple[Any, bytes]:
+    """A JSON value in Python's own types, and the same marshalled, which takes a third of the time
+    of ``json.dumps``.
+
+    Raises:
+        SpecError: not a JSON value.
+    """
+    try:
+        return value, marshal.dumps(value)
+    except ValueError:
+        # a subclass, such as an OrderedDict
+        try:
+            value = json.loads(json.dumps(value))
+        except (TypeError, ValueError, RecursionError) as error:
+            raise SpecError(f"not JSON: {error}") from None
+        return value, marshal.dumps(value)
 
 
 def _with_tags(spec: dict[str, Any], tags: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,5 +1,8 @@
 """Masks made ahead of time are those that would be made later; trees of drafts, more tags."""
 
+import json
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -117,13 +120,14 @@ def tag(name: str) -> dict[str, Any]:
     return {"type": "tag", "begin": f"<{name}>", "content": content, "end": f"</{name}>"}
 
 
-def test_more_tags() -> None:
+@pytest.mark.parametrize("written", [dict, json.dumps, OrderedDict])
+def test_more_tags(written: Callable[[Any], Any]) -> None:
     shared = compiler()
     spec = {
         "type": "structural_tag",
         "format": {"type": "triggered_tags", "triggers": ["<"], "tags": [tag("one")]},
     }
-    one = shared.compile_structural_tag(spec)
+    one = shared.compile_structural_tag(written(spec))
     two = one.with_tags([tag("two")])
     text = b'hi <two>{"unit":"C","on":true}</two>'
     assert not engine.Matcher(one).accept_bytes(text)
