@@ -147,7 +147,7 @@ class Compiler:
             for name in FORMATS:
                 self._warm_format(name)
         self.clear()
-        self._counts.update(compiles=0, refused=0)
+        self._counts.update(dict.fromkeys(COUNTERS, 0))
         if self._exchange is not None:
             self._exchange.end_warming()
 
