@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-clients test-sglang check format fuzz walks campaign conformance real-input bench bench-peers bench-all pictures serve data clean distclean
+.PHONY: help setup build debug test test-clients test-sglang test-peers check format fuzz walks campaign conformance real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -120,6 +120,10 @@ campaign: $(VENV)/.dev build ## every campaign whole: random schemas, hostile wo
 	    fi; \
 	done; \
 	[ -z "$$failed" ] || { echo "campaigns that found something:$$failed" >&2; exit 1; }
+
+test-peers: $(VENV)/.dev $(VENV)/.bench build ## grammars that xgrammar builds and prints, judged by xgrammar; installs torch
+	$(PY) -m pytest tests/engine/frontends/test_builtin_tags.py tests/engine/frontends/test_grammar_text.py \
+	    tests/engine/frontends/test_printed_grammars.py tests/engine/frontends/test_structural_tag_xgrammar.py $(ARGS)
 
 conformance: $(VENV)/.dev build data ## through a gateway: tool loops and thinking with every chat template, random stop strings
 	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/test_chat_templates.py tests/app/test_template_loops.py \
