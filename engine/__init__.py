@@ -34,7 +34,7 @@ from .matcher import Matcher, Tally, fill_bitmask_tree
 from .parser import Parser
 from .schemas import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
 from .spec_version import SPEC_VERSION
-from .store import Store
+from .store import ArtifactLog
 from .vocabulary import Vocabulary
 
 __all__ = [
@@ -59,7 +59,7 @@ __all__ = [
     "Relaxed",
     "Report",
     "SpecError",
-    "Store",
+    "ArtifactLog",
     "Tally",
     "UnsupportedSchema",
     "Vocabulary",

@@ -98,12 +98,9 @@ def take_fresh(TripleTable table, Vocabulary vocabulary):
     return out
 
 
-def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary, *, bint is_ahead=False):
-    """Adds the triples of a rule that came from a store. Returns the nanoseconds that making those
-    took which were not here, or -1, and adds nothing, if any is off.
-
-    Args:
-        is_ahead: nothing has asked for it yet; ``take_used`` tells when something has.
+def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary):
+    """Add the triples of a rule that came from a store. Returns the nanoseconds that making the new
+    ones took, or -1, and adds nothing, if any is off.
     """
     cdef vector[EntryC] made
     cdef const uint8_t* data = value
@@ -116,33 +113,9 @@ def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary, *,
         if fits:
             for k in range(made.size()):
                 made[k].key.high, made[k].key.low = rule.high, rule.low
-                if table.add(&made[k], table.epoch, is_ahead, False):
+                if table.add(&made[k], False):
                     took_ns += made[k].took_ns
     return took_ns if fits else -1
-
-
-def count_differing(TripleTable table, TripleTable other, Vocabulary vocabulary):
-    """Of the states that both have a triple of, how many say something else there; and how many there
-    are.
-    """
-    cdef vector[EntryC] theirs
-    cdef vector[uint8_t] one, two
-    cdef TriplePtr mine
-    cdef size_t k
-    cdef int common = 0, differing = 0
-    with nogil:
-        other.guard.lock()
-        theirs = other.entries
-        other.guard.unlock()
-        for k in range(theirs.size()):
-            mine = table.find(theirs[k].key, table.epoch)
-            one.clear()
-            two.clear()
-            if mine.get() != NULL and put_body(&one, mine.get(), vocabulary) and (
-                    put_body(&two, theirs[k].triple.get(), vocabulary)):
-                common += 1
-                differing += one != two
-    return differing, common
 
 
 # -- bytes -----------------------------------------------------------------------------------------

@@ -95,31 +95,6 @@ def load(DraftTable table, bytes digest, bytes value):
     return min(made.get().took_ns, MOST_TOOK_NS) if fits else -1
 
 
-def count_differing(DraftTable table, DraftTable other):
-    """Of the rules whose automata both have, how many have another one there; and how many there are. Left
-    out are those that have no bytes in either.
-    """
-    cdef vector[AutomatonPtr] theirs
-    cdef AutomatonPtr mine
-    cdef vector[uint8_t] one, two
-    cdef size_t k
-    cdef int common = 0, differing = 0
-    cdef bint fits, fits_there
-    with nogil:
-        other.guard.lock()
-        theirs = other.automata
-        other.guard.unlock()
-        for k in range(theirs.size()):
-            mine = table.find(theirs[k].get().high, theirs[k].get().low)
-            if mine.get() == NULL:
-                continue
-            fits = put_automaton(&one, &mine.get().drafts, 0)
-            fits_there = put_automaton(&two, &theirs[k].get().drafts, 0)
-            common += fits or fits_there
-            differing += fits != fits_there or (fits and one != two)
-    return differing, common
-
-
 # -- writing ---------------------------------------------------------------------------------------
 cdef bint put_automaton(vector[uint8_t]* out, const vector[DraftC]* drafts, uint64_t took_ns) noexcept nogil:
     cdef HeadC head = HeadC(MAGIC, VERSION, took_ns)

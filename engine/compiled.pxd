@@ -32,7 +32,6 @@ cdef class Generation:
     cdef Arena arena
     cdef Masks masks
     cdef Suspects suspects      # None: no words must differ
-    cdef uint64_t epoch         # the table's when this began
     cdef bint is_spent(self, size_t rows, size_t most_bytes) noexcept nogil
     # under the arena's guard
     cdef SizesC sizes(self) noexcept nogil

@@ -3,12 +3,11 @@
 from libc.stdint cimport uint32_t
 
 from .automata cimport BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
-from .digests cimport DigestC, Digests, bytes_of, is_none
+from .digests cimport Digests
 from .distinct cimport new_suspects
 from .ir cimport Grammar
 from .pool cimport vector
 from .prefill cimport Prefill
-from .triples cimport PLAIN_TEXT
 
 from sys import getsizeof
 
@@ -18,12 +17,8 @@ from .errors import LimitExceeded, SpecError
 # cost something.
 cdef uint32_t PLACES_FOR_ONE = 32
 
-# Rules of a grammar that are looked for in a store.
-cdef int MOST_COSTLY = 128
 # edges of a rule whose automaton is built in about a microsecond
 cdef int EDGES_PER_STEP = 8
-
-NO_DIGEST = bytes(16)
 
 # What the Python objects of one grammar take, measured: eleven of the engine's, and what a compiler keeps
 # beside them.
@@ -39,8 +34,6 @@ cdef class Generation:
         cdef Automata automata = Automata.__new__(Automata)
         cdef Digests digests = None
         limits, features = compiled.limits, compiled.features
-        # before anything is taken from the tables: what they drop later is then seen to be old
-        made.epoch = 0 if compiled.table is None else compiled.table.epoch
         if compiled.table is not None:
             digests = Digests.__new__(Digests)
             digests.ir, digests.count_registers = compiled.ir, features.count_registers
@@ -51,7 +44,7 @@ cdef class Generation:
             limits.mask_items)
         made.masks = Masks.__new__(Masks)
         made.masks.open(
-            made.arena, compiled.vocabulary, compiled.table, made.epoch, digests, features.mask_memo,
+            made.arena, compiled.vocabulary, compiled.table, digests, features.mask_memo,
             limits.mask_bytes)
         if compiled.ir.has_differing:
             made.suspects = new_suspects(made.arena, compiled.vocabulary)
@@ -117,7 +110,7 @@ cdef class Compiled:
         cdef bint spent
         with nogil:
             spent = generation.is_spent(rows, most_bytes)
-        if spent or (self.table is not None and generation.epoch != self.table.epoch):
+        if spent:
             self.generation = generation = Generation.of(self)
         return generation
 
@@ -130,46 +123,6 @@ cdef class Compiled:
                 else "most_generation_bytes" if error == BYTES_EXCEEDED
                 else "mask_items" if error == MASK_ITEMS_EXCEEDED else "rows")
         raise LimitExceeded(name, getattr(self.limits, name), got)
-
-    def unknown_digests(self, *, bint but_common=False):
-        """The digests of the rules whose masks may cost more to make than to fetch, of which this process
-        has none: 16 bytes each, the heaviest first, ``MOST_COSTLY`` of them.
-
-        Args:
-            but_common: without the rules of most grammars, whose digests are not worked out.
-        """
-        cdef Generation generation = self.generation
-        cdef vector[uint32_t] rules
-        cdef vector[DigestC] digests
-        cdef uint32_t rule
-        cdef DigestC digest
-        if self.table is None:
-            return []
-        self.ir.costly_rules(MOST_COSTLY, but_common, &rules)
-        if rules.size() == 0:
-            return []
-        with nogil:
-            # those of the masks: what is worked out here is not again when they are made
-            generation.arena.guard.lock()
-            if self.ir.dispatches.size():
-                digests.push_back(DigestC(PLAIN_TEXT, PLAIN_TEXT))
-            for rule in rules:
-                digests.push_back(generation.masks.digests.rule(rule))
-            generation.arena.guard.unlock()
-        return [
-            bytes_of(digest) for digest in digests
-            if not is_none(digest) and not self.table.has_rule(digest.high, digest.low)]
-
-    def digests(self):
-        """The digests of all rules that have one, and of free text where there is some."""
-        cdef Digests digests = Digests(self.ir, count_registers=self.features.count_registers)
-        cdef set found = set()
-        cdef uint32_t rule
-        if self.ir.dispatches.size():
-            found.add(bytes_of(DigestC(PLAIN_TEXT, PLAIN_TEXT)))
-        for rule in range(<uint32_t>self.ir.rules.size()):
-            found.add(digests.of_rule(rule))
-        return found - {NO_DIGEST}
 
     def with_tags(self, tags):
         """The same structural tag with more tags in its outermost set of tags.

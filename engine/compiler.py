@@ -23,9 +23,10 @@ from typing import Any
 from . import pool
 from .budget import WorkBudget
 from .compiled import Compiled
+from .artifact_cache import ArtifactCache
+from .artifact_kinds import kinds_of
 from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
-from .exchange import Exchange
 from .features import Features
 from .flights import Flights
 from .frontends.choice import build_choice
@@ -34,6 +35,7 @@ from .frontends.grammar_text import SYNTAXES, build_grammar
 from .frontends.json_schema import build_json_schema
 from .frontends.json_schema.formats import PATTERNS as FORMATS
 from .frontends.regex import build_regex
+from .frontends.shared_patterns import SharedPatterns
 from .frontends.structural_tag import build_structural_tag
 from .frontends.tag_vocabulary import TagVocabulary
 from .ir import Grammar, Node
@@ -42,7 +44,7 @@ from .matcher import Matcher
 from .refusals import Refusals
 from .specdigest import SpecDigest
 from .stops import check_stops
-from .store import Store
+from .store import ArtifactLog
 from .triples import TripleTable
 from .vocabulary import Vocabulary
 
@@ -63,8 +65,6 @@ LARGE_VOCABULARY = 16_384
 FORMAT_MASKS = 64
 #: plain text, from which the masks of all free text are made
 WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
-#: seconds that preparing waits for another process to make the same masks
-WAIT_SECONDS = 1.0
 COUNTERS = ("compiles", "grammar_hits", "grammar_evictions", "refused", "refusal_hits")
 
 #: a front end: what a spec says, as a node of the grammar
@@ -76,9 +76,9 @@ class Compiler:
 
     Args:
         vocabulary: the tokens of the model.
-        store: where masks of costly rules are shared between processes; see ``store.Store``.
-        audit_every: of so many rules that were loaded from there one is made again and compared;
-            0: none is.
+        store: the log in which replicas share what was costly to make; see ``artifact_cache``. The
+            compiler begins to follow it at once.
+        start_seconds: that loading the log's most popular entries may take at start.
         limits: bounds on work.
         features: parts that can be switched off, which never changes an answer.
 
@@ -93,8 +93,8 @@ class Compiler:
         self,
         vocabulary: Vocabulary,
         *,
-        store: Store | None = None,
-        audit_every: int = 0,
+        store: ArtifactLog | None = None,
+        start_seconds: float = 1.0,
         limits: Limits | None = None,
         features: Features | None = None,
     ) -> None:
@@ -105,25 +105,18 @@ class Compiler:
         shares = self.features.cross_grammar
         self._triples = TripleTable(self.limits.triple_bytes) if shares else None
         self._automata = DraftTable(self.limits.automaton_bytes) if shares else None
-        self._exchange: Exchange | None = None
+        self._patterns: SharedPatterns | None = None
+        self._cache: ArtifactCache | None = None
         if store is not None and self._triples is not None and self._automata is not None:
-            self._exchange = Exchange(
-                store,
-                vocabulary,
-                self._triples,
-                self._automata,
-                self.limits,
-                audit_every=audit_every,
-                distrusted=self._forget_grammars,
-            )
+            self._patterns = SharedPatterns()
+            kinds = kinds_of(vocabulary, self._triples, self._automata, self._patterns)
+            self._cache = ArtifactCache(store, kinds, start_seconds=start_seconds)
         self._tags = TagVocabulary.of(vocabulary)
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
         self._refusals = Refusals(self.limits.kept_refusals)
         # bytes of each of them, the one that was measured last at the end
         self._sizes: OrderedDict[bytes, int] = OrderedDict()
         self._held = 0
-        #: rises when what was compiled until then must not be used by new requests
-        self.epoch = 0
         self._flights = Flights()
         self._guard = threading.Lock()
         self._counts = dict.fromkeys(COUNTERS, 0)
@@ -148,8 +141,10 @@ class Compiler:
                 self._warm_format(name)
         self.clear()
         self._counts.update(dict.fromkeys(COUNTERS, 0))
-        if self._exchange is not None:
-            self._exchange.end_warming()
+        if self._cache is not None:
+            # every replica has these
+            self._cache.forget_fresh()
+            self._cache.start()
 
     def _warm_format(self, name: str) -> None:
         """Makes the costliest masks of a format, unless a limit is too low for it."""
@@ -159,7 +154,6 @@ class Compiler:
 
     def _forget_grammars(self) -> None:
         with self._guard:
-            self.epoch += 1
             self._compiled.clear()
             self._refusals.clear()
             self._sizes.clear()
@@ -309,41 +303,30 @@ class Compiler:
     def _compile_anew(
         self, key: bytes, spec: Any, build: Build, budget: WorkBudget, is_whole: bool
     ) -> Compiled:
-        """A grammar that is kept has nothing of a store that is not trusted any more: one that was
-        begun before all of that was gone is built again, and the first time costs nothing.
-        """
-        begun = budget.spent
-        while True:
-            epoch = self.epoch
-            try:
-                compiled = self._build(spec, build, budget)
-            except (SpecError, LimitExceeded) as error:
-                self._remember(key, error, epoch, is_whole)
-                raise
-            with self._guard:
-                if epoch == self.epoch:
-                    self._counts["compiles"] += 1
-                    self._keep(key, compiled)
-                    break
-            budget.refund(budget.spent - begun)
+        try:
+            compiled = self._build(spec, build, budget)
+        except (SpecError, LimitExceeded) as error:
+            self._remember(key, error, is_whole)
+            raise
+        with self._guard:
+            self._counts["compiles"] += 1
+            self._keep(key, compiled)
         pool.keep_ready()
         return compiled
 
-    def _remember(
-        self, key: bytes, error: SpecError | LimitExceeded, epoch: int, is_whole: bool
-    ) -> None:
+    def _remember(self, key: bytes, error: SpecError | LimitExceeded, is_whole: bool) -> None:
         """A refusal that the spec alone decides; ``is_whole``: it had the budget for itself."""
         with self._guard:
             self._counts["refused"] += 1
             is_steps = isinstance(error, LimitExceeded) and error.limit == "compile_steps"
-            if epoch == self.epoch and (is_whole or not is_steps):
+            if is_whole or not is_steps:
                 self._refusals.add(key, error)
 
     def _build(self, spec: Any, build: Build, budget: WorkBudget) -> Compiled:
         """Spec -> IR -> automata."""
         grammar = Grammar(self.limits, budget)
-        if self._exchange is not None:
-            grammar.shared[PATTERNS] = self._exchange.patterns
+        if self._patterns is not None:
+            grammar.shared[PATTERNS] = self._patterns
         grammar.root = grammar.rule("root", build(grammar, spec))
         return self._finish(grammar)
 
@@ -384,39 +367,15 @@ class Compiler:
         )
         if not compiled.is_satisfiable():
             raise SpecError("nothing can satisfy this")
-        if self._exchange is not None:
-            self._exchange.ask(compiled)
         return compiled
 
-    def prepare(
-        self, compiled: Compiled, budget: int = 64, *, wait_seconds: float = WAIT_SECONDS
-    ) -> int:
-        """``compiled.prepare(budget)``, and what it makes goes to the store. Of all processes that
-        prepare the same costly rules at once, one makes their masks; the others wait for it.
+    def load_hottest(self, seconds: float) -> int:
+        """Load the log's most popular entries now, in this thread. Returns how many were taken.
 
-        Args:
-            budget: masks that are made at most.
-            wait_seconds: what waiting may take; afterwards they are made here too.
-
-        Returns:
-            how many were made here.
+        Raises:
+            whatever the log raises.
         """
-        if self._exchange is None:
-            return compiled.prepare(budget)
-        return self._exchange.prepare(compiled, budget, wait_seconds)
-
-    def prefetch(self, seconds: float) -> int:
-        """Loads the masks that others used most, so that no compile waits for them.
-
-        Args:
-            seconds: when to stop; also stops when half of ``triple_bytes`` are taken.
-
-        Returns:
-            how many rules were there.
-        """
-        if self._exchange is None or seconds <= 0:
-            return 0
-        return self._exchange.prefetch(seconds)
+        return 0 if self._cache is None else self._cache.load_hottest(seconds)
 
     def clear(self) -> None:
         """Forget compiled grammars, and give memory back to the system. Matchers keep theirs."""
@@ -433,13 +392,19 @@ class Compiler:
                 self._measure(compiled.key)
                 self._evict()
         pool.keep_ready()
-        if self._exchange is not None:
-            self._exchange.wake()
 
     def flush(self) -> None:
-        """Hands what was learnt to the store now, and not in a moment; cheap without any."""
-        if self._exchange is not None:
-            self._exchange.flush()
+        """Publish what was made here now, in this thread, instead of in a moment.
+
+        Raises:
+            whatever the log raises.
+        """
+        if self._cache is not None:
+            self._cache.flush()
+
+    def close(self, seconds: float = 5.0) -> bool:
+        """Publish what is fresh and end following the log; whether that was done in time."""
+        return self._cache is None or self._cache.close(seconds)
 
     def stats(self) -> dict[str, int]:
         """Counts of compiles, refusals and cache hits, grammars and refusals kept, ``triple_*``,
@@ -449,8 +414,11 @@ class Compiler:
         with self._guard:
             out = {**self._counts, "grammars": len(self._compiled), "grammar_bytes": self._held}
             out["refusals"] = len(self._refusals)
-        if self._exchange is not None:
-            out.update({f"store_{name}": count for name, count in self._exchange.stats().items()})
+        if self._cache is not None:
+            out.update({f"shared_{name}": count for name, count in self._cache.stats().items()})
+        if self._patterns is not None:
+            patterns = self._patterns.stats()
+            out.update({f"shared_patterns_{name}": count for name, count in patterns.items()})
         if self._triples is not None:
             out.update({f"triple_{name}": count for name, count in self._triples.stats().items()})
         if self._automata is not None:

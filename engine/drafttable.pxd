@@ -4,7 +4,7 @@ Kept are rules that are built whole, refer to nothing and have no token edges: p
 numbers, string bodies, and the bodies of texts whose characters are counted.
 Their states mean the same in every grammar; the numbers of rules and of token sets would not.
 
-What took long to build goes to a store and comes from it (automatonbytes, automatonstore).
+What took long to build goes to a log and comes from it (automatonbytes, artifact_kinds).
 
 Invariants   I1 immutable once added; shared by shared_ptr, so dropping is always safe.
              I2 an automaton depends on the rule's digest and on nothing else.
@@ -38,14 +38,14 @@ cdef class DraftTable:
     cdef readonly uint64_t hits, misses, evictions
     cdef uint64_t made, made_ns
     cdef vector[AutomatonPtr] fresh       # costly ones that were built here and not handed over yet
-    cdef vector[uint8_t] is_ahead         # by automaton: loaded before anything asked for it, not found since
-    cdef vector[DigestC] used             # loaded ahead, and first found since the last `take_used`
+    cdef vector[uint8_t] is_stored        # by automaton: it was loaded, or handed over
+    cdef vector[uint8_t] is_used          # by automaton: found since the last `take_used`
     cdef size_t bytes_held(self) noexcept nogil
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil
     # one that was built here
     cdef void add(self, AutomatonPtr automaton) noexcept nogil
-    # one that came from a store
+    # one that came from the log
     cdef void add_loaded(self, AutomatonPtr automaton) noexcept nogil
     cdef void take_fresh(self, vector[AutomatonPtr]* out) noexcept nogil
-    cdef void keep(self, AutomatonPtr automaton, bint is_ahead) noexcept nogil
+    cdef void keep(self, AutomatonPtr automaton, bint is_stored) noexcept nogil
     cdef void clear(self) noexcept nogil

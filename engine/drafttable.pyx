@@ -33,8 +33,8 @@ cdef class DraftTable:
     cdef size_t bytes_held(self) noexcept nogil:
         """Under the guard."""
         return (
-            self.held + held_bytes(self.automata) + held_bytes(self.fresh) + held_bytes(self.is_ahead)
-            + held_bytes(self.used) + map_bytes(&self.index))
+            self.held + held_bytes(self.automata) + held_bytes(self.fresh) + held_bytes(self.is_stored)
+            + held_bytes(self.is_used) + map_bytes(&self.index))
 
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil:
         """The automaton, or a null pointer."""
@@ -45,9 +45,7 @@ cdef class DraftTable:
         if at != MISSING and self.automata[at].get().high == high and self.automata[at].get().low == low:
             found = self.automata[at]
             self.hits += 1
-            if self.is_ahead[at]:
-                self.is_ahead[at] = False
-                self.used.push_back(DigestC(high, low))
+            self.is_used[at] = True
         else:
             self.misses += 1
         self.guard.unlock()
@@ -69,12 +67,18 @@ cdef class DraftTable:
 
     cdef void take_fresh(self, vector[AutomatonPtr]* out) noexcept nogil:
         """Those that took long to build here since the last call."""
+        cdef size_t k
+        cdef uint32_t at
         out.clear()
         self.guard.lock()
         out.swap(self.fresh)
+        for k in range(out.size()):
+            at = map_get(&self.index, key_hash(out[0][k].get().high, out[0][k].get().low))
+            if at != MISSING:
+                self.is_stored[at] = True
         self.guard.unlock()
 
-    cdef void keep(self, AutomatonPtr automaton, bint is_ahead) noexcept nogil:
+    cdef void keep(self, AutomatonPtr automaton, bint is_stored) noexcept nogil:
         """Under the guard."""
         cdef uint64_t key = key_hash(automaton.get().high, automaton.get().low)
         cdef size_t size = automaton_bytes(automaton.get())
@@ -85,23 +89,17 @@ cdef class DraftTable:
         if map_get(&self.index, key) == MISSING:
             map_put(&self.index, key, <uint32_t>self.automata.size())
             self.automata.push_back(automaton)
-            self.is_ahead.push_back(is_ahead)
+            self.is_stored.push_back(is_stored)
+            self.is_used.push_back(False)
             self.held += size
 
     cdef void clear(self) noexcept nogil:
         map_clear(&self.index)
         self.automata.clear()
-        self.is_ahead.clear()
-        self.used.clear()
+        self.is_stored.clear()
+        self.is_used.clear()
         self.fresh.clear()
         self.held = 0
-
-    def drop_all(self):
-        """Forgets everything, since some of it is not true."""
-        with nogil:
-            self.guard.lock()
-            self.clear()
-            self.guard.unlock()
 
     def knows(self, bytes digest):
         """Whether the rule's automaton is here."""
@@ -114,12 +112,16 @@ cdef class DraftTable:
         return at != MISSING
 
     def take_used(self):
-        """The digests of rules whose automata were loaded and found since the last call."""
+        """The digests of rules in the log whose automata were found since the last call."""
         cdef vector[DigestC] taken
         cdef DigestC each
+        cdef size_t k
         with nogil:
             self.guard.lock()
-            taken.swap(self.used)
+            for k in range(self.automata.size()):
+                if self.is_used[k] and self.is_stored[k]:
+                    taken.push_back(DigestC(self.automata[k].get().high, self.automata[k].get().low))
+                self.is_used[k] = False
             self.guard.unlock()
         return [bytes_of(each) for each in taken]
 

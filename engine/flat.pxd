@@ -91,7 +91,6 @@ cdef enum:
 
 cdef enum:
     WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary
-    COSTLY_EDGES = 32         # of a rule whose masks together may cost more to make than to fetch
 
 cdef enum:
     ROLE_NONE = 0
@@ -112,11 +111,9 @@ cdef struct RuleC:
     uint32_t unit             # what a token counts in the register: more than the characters; 0: nothing
     uint32_t label            # index into labels
     uint32_t dispatch         # of a DISPATCH_RULE: index into dispatches
-    uint32_t weight           # about how many edges its body takes; 0: it has no masks of its own
     uint8_t kind, role, nullable, productive
     uint8_t counted           # registers hold a count: COUNTED_RULE, BOUNDED_RULE, and free text with bounds
     uint8_t iterates          # the count is of iterations or characters, not of tokens alone
-    uint8_t common            # the same in most grammars
     uint8_t differs           # its words must differ within the JSON array that they stand in
 
 cdef struct ArmC:
@@ -179,8 +176,6 @@ cdef class FlatIR:
     cdef uint8_t[256] decides             # by byte: whether one may decide about the end of such a word
     # while loading: edges a node takes when written out, about; and whether it has the empty word
     cdef vector[uint32_t] weights
-    cdef void weigh_rules(self) noexcept nogil
-    cdef void costly_rules(self, size_t most, bint but_common, vector[uint32_t]* out) noexcept nogil
     cdef vector[uint32_t] widths          # by node: characters of the largest class written out in it
     cdef vector[uint8_t] nullable
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1

@@ -47,8 +47,6 @@ cdef class FlatIR:
         self.rules.reserve(2 * self.own_rules)
         for i in g.rule_nodes:
             self.rules.push_back(_rule(i, PLAIN_RULE))
-        for i in g.common:
-            self.rules[i].common = True
         self.rule_of_node.assign(self.n_nodes, NO_RULE)
         self.has_differing = False
         for i in range(256):
@@ -69,7 +67,6 @@ cdef class FlatIR:
         with nogil:
             self.largest_rule = self.largest()
             self.solve()
-            self.weigh_rules()
             vector[uint32_t]().swap(self.weights)
             vector[uint8_t]().swap(self.nullable)
         return 0
@@ -102,40 +99,6 @@ cdef class FlatIR:
         for k in range(self.made_sets.size()):
             size += held_bytes(self.made_sets[k])
         return size
-
-    cdef void weigh_rules(self) noexcept nogil:
-        """Free text and large classes weigh at least ``COSTLY_EDGES``; rules that only spell out
-        literals, or put others together, nothing: they are made state by state and have no masks.
-        """
-        cdef uint32_t r, node, widest
-        cdef RuleC* rule
-        for r in range(<uint32_t>self.rules.size()):
-            rule = &self.rules[r]
-            node = rule.node
-            if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
-                node = self.nodes[node].a
-            if rule.kind == DISPATCH_RULE:
-                rule.weight = NO_MAXIMUM
-            elif rule.kind == PLAIN_RULE or node != rule.node:
-                widest = self.widest(node)
-                if widest or rule.kind != PLAIN_RULE:
-                    rule.weight = self.weights[node]
-                if widest > WIDE_CHARS:
-                    rule.weight = max(rule.weight, <uint32_t>COSTLY_EDGES)
-
-    cdef void costly_rules(self, size_t most, bint but_common, vector[uint32_t]* out) noexcept nogil:
-        """The rules whose masks may cost more to make than to fetch, so many of the heaviest;
-        ``but_common``: without those of most grammars.
-        """
-        cdef vector[uint64_t] found     # what is missing to the greatest weight, and the rule
-        cdef uint32_t r
-        cdef size_t k
-        for r in range(<uint32_t>self.rules.size()):
-            if self.rules[r].weight >= COSTLY_EDGES and not (but_common and self.rules[r].common):
-                found.push_back(<uint64_t>(NO_MAXIMUM - self.rules[r].weight) << 32 | r)
-        sort(found.begin(), found.end())
-        for k in range(min(most, found.size())):
-            out.push_back(<uint32_t>found[k])
 
     cdef int load_node(self, uint32_t number) except -1:
         """Makes the rules and sets of one node; its children have theirs (I1)."""
@@ -630,8 +593,8 @@ cdef RuleC _rule(uint32_t node, uint8_t kind) noexcept:
     rule.maximum = NO_MAXIMUM
     rule.most_tokens = NO_MAXIMUM
     rule.unit = 0
-    rule.label = rule.dispatch = rule.weight = 0
+    rule.label = rule.dispatch = 0
     rule.kind = kind
     rule.role = ROLE_NONE
-    rule.nullable = rule.productive = rule.counted = rule.iterates = rule.common = rule.differs = 0
+    rule.nullable = rule.productive = rule.counted = rule.iterates = rule.differs = 0
     return rule

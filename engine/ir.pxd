@@ -121,7 +121,6 @@ cdef class Grammar:
     cdef vector[NodeC] node_list
     cdef vector[uint32_t] pool
     cdef vector[uint32_t] rule_nodes      # by rule, NO_NODE: not defined yet
-    cdef vector[uint32_t] common          # rules that are the same in most grammars
     cdef vector[uint64_t] hashes          # by node
     cdef vector[uint32_t] table
     cdef vector[uint32_t] marks           # by node: the last union it was met in

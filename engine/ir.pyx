@@ -614,7 +614,7 @@ cdef class Grammar:
         """How much memory it takes, once it is sealed."""
         cdef size_t size = (
             held_bytes(self.node_list) + held_bytes(self.pool) + held_bytes(self.rule_nodes)
-            + held_bytes(self.common) + NAME_BYTES * <size_t>len(self.names))
+            + NAME_BYTES * <size_t>len(self.names))
         for label in self.labels:
             size += 8 + getsizeof(label)
         for ids in self.sets:

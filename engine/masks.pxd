@@ -61,7 +61,6 @@ cdef class Masks:
     cdef Arena arena
     cdef Vocabulary vocabulary
     cdef TripleTable table                    # None: nothing is shared between grammars
-    cdef uint64_t epoch                       # the table's when this began
     cdef TripleMaker maker
     cdef bint keep
     cdef readonly size_t max_bytes
@@ -82,7 +81,7 @@ cdef class Masks:
     cdef uint64_t made_ns                     # that making triples took
     cdef vector[uint32_t] closed              # nodes at which an item that is like another can't end
     cdef void open(
-        self, Arena arena, Vocabulary vocabulary, TripleTable table, uint64_t epoch, Digests digests, bint keep,
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep,
         size_t max_bytes
     )
     cdef size_t bytes_held(self) noexcept nogil

@@ -64,13 +64,13 @@ cdef class Masks:
     """The masks of one arena over one vocabulary."""
 
     cdef void open(
-        self, Arena arena, Vocabulary vocabulary, TripleTable table, uint64_t epoch, Digests digests, bint keep,
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep,
         size_t max_bytes
     ):
         """Makes it ready: there is no other way."""
         self.arena = arena
         self.vocabulary = vocabulary
-        self.table, self.epoch = table, epoch
+        self.table = table
         self.maker = TripleMaker.__new__(TripleMaker)
         self.maker.automata, self.maker.vocabulary = arena.automata, vocabulary
         self.keep = keep
@@ -340,7 +340,7 @@ cdef class Masks:
         if entry.key.high or entry.key.low:
             entry.triple.get().shared = True
             entry.bytes = triple_bytes(entry.triple.get())
-            self.table.add(&entry, self.epoch, False, True)
+            self.table.add(&entry, True)
         return self.add_triple(state, node, entry.triple)
 
     cdef uint32_t find_triple(self, uint32_t state, uint32_t node, EntryC* entry) noexcept nogil:
@@ -357,7 +357,7 @@ cdef class Masks:
         entry.key.state, entry.key.node = state - self.arena.automata.first[rule], node
         if is_none(digest):
             return MISSING
-        entry.triple = self.table.find(entry.key, self.epoch)
+        entry.triple = self.table.find(entry.key)
         if entry.triple.get() == NULL:
             return MISSING
         return self.add_triple(state, node, entry.triple)
@@ -408,7 +408,7 @@ cdef class Masks:
         entry.key.high = entry.key.low = PLAIN_TEXT
         entry.key.state = entry.key.node = 0
         if self.table is not None:
-            entry.triple = self.table.find(entry.key, self.epoch)
+            entry.triple = self.table.find(entry.key)
         if entry.triple.get() == NULL:
             start = nanoseconds()
             entry.triple = plain_text_triple(self.vocabulary)
@@ -416,7 +416,7 @@ cdef class Masks:
             if self.table is not None:
                 entry.triple.get().shared = True
                 entry.bytes = triple_bytes(entry.triple.get())
-                self.table.add(&entry, self.epoch, False, True)
+                self.table.add(&entry, True)
         return entry.triple
 
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:

@@ -91,7 +91,8 @@ cdef struct EntryC:
     TripleKeyC key
     uint32_t took_ns          # to make the triple, here or elsewhere, without others that it needed
     size_t bytes              # of the triple, 0 if it is another entry's; and of the body
-    bint is_ahead             # loaded before anything asked for it, and not found since; set by the table
+    bint is_stored            # in the log: it was loaded, or handed over; set by the table
+    bint is_used              # found since the last `take_used`; set by the table
     TriplePtr triple
     vector[uint8_t] body      # the triple's bytes in a store, once they were made (triplebytes)
 
@@ -102,16 +103,14 @@ cdef class TripleTable:
     cdef vector[uint32_t] older               # by entry: the one before it of the same rule, or MISSING
     cdef U64MapC latest                       # by rule: its last entry
     cdef vector[uint32_t] fresh               # made here since the last `take_fresh`
-    cdef vector[uint32_t] used                # loaded ahead, and first found since the last `take_used`
     cdef readonly size_t max_bytes
     cdef size_t held                          # by triples, their rests and bodies
     cdef readonly uint64_t hits, misses, evictions
-    cdef uint64_t epoch                       # how often all was forgotten because some was not true
     cdef uint64_t made, made_ns               # here, those that are not shared included
     cdef size_t bytes_held(self) noexcept nogil
-    cdef TriplePtr find(self, TripleKeyC key, uint64_t epoch) noexcept nogil
-    cdef bint has_rule(self, uint64_t high, uint64_t low) noexcept nogil
-    cdef bint add(self, EntryC* entry, uint64_t epoch, bint is_ahead, bint is_fresh) noexcept nogil
+    cdef TriplePtr find(self, TripleKeyC key) noexcept nogil
+    # is_fresh: made here, so that the log does not have it yet
+    cdef bint add(self, EntryC* entry, bint is_fresh) noexcept nogil
     cdef void count_made(self, uint64_t took_ns) noexcept nogil
     cdef void take_fresh(self, vector[EntryC]* out) noexcept nogil
     cdef void keep_body(self, EntryC* entry) noexcept nogil

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .bits cimport has_bit
-from .digests cimport DigestC, bytes_of, digest_from
+from .digests cimport DigestC, bytes_of
 from .hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from .pool cimport held_bytes, vector
 from .vocabulary cimport Vocabulary
@@ -38,43 +38,39 @@ cdef class TripleTable:
         self.max_bytes = max_bytes
         self.held = 0
         self.hits = self.misses = self.evictions = 0
-        self.made = self.made_ns = self.epoch = 0
+        self.made = self.made_ns = 0
 
     cdef size_t bytes_held(self) noexcept nogil:
         """Under the guard."""
         return (
             self.held + held_bytes(self.entries) + held_bytes(self.older) + held_bytes(self.fresh)
-            + held_bytes(self.used) + map_bytes(&self.index) + map_bytes(&self.latest))
+            + map_bytes(&self.index) + map_bytes(&self.latest))
 
-    cdef TriplePtr find(self, TripleKeyC key, uint64_t epoch) noexcept nogil:
-        """The triple, or a null pointer; as always for who began in another epoch."""
+    cdef TriplePtr find(self, TripleKeyC key) noexcept nogil:
+        """The triple, or a null pointer."""
         cdef TriplePtr found
         cdef uint32_t at
         self.guard.lock()
-        at = map_get(&self.index, key_hash(key)) if epoch == self.epoch else <uint32_t>MISSING
+        at = map_get(&self.index, key_hash(key))
         if at != MISSING and same_key(self.entries[at].key, key):
             found = self.entries[at].triple
+            self.entries[at].is_used = True
             self.hits += 1
-            if self.entries[at].is_ahead:
-                self.entries[at].is_ahead = False
-                self.used.push_back(at)
         else:
             self.misses += 1
         self.guard.unlock()
         return found
 
-    cdef bint add(self, EntryC* entry, uint64_t epoch, bint is_ahead, bint is_fresh) noexcept nogil:
-        """``is_ahead``: nothing has asked for it yet. ``is_fresh``: made here, so the store does not have
-        it yet. False: there is one already, or it was made of what is forgotten since.
-        """
+    cdef bint add(self, EntryC* entry, bint is_fresh) noexcept nogil:
+        """False: there is one already."""
         cdef uint64_t key = key_hash(entry.key), rule = rule_hash(entry.key)
         cdef uint32_t number
         cdef bint is_new
         self.guard.lock()
-        if epoch == self.epoch and self.bytes_held() + entry.bytes > self.max_bytes:
+        if self.bytes_held() + entry.bytes > self.max_bytes:
             self.clear()
             self.evictions += 1
-        is_new = epoch == self.epoch and map_get(&self.index, key) == MISSING
+        is_new = map_get(&self.index, key) == MISSING
         if is_new:
             number = <uint32_t>self.entries.size()
             map_put(&self.index, key, number)
@@ -83,7 +79,7 @@ cdef class TripleTable:
             self.older.push_back(map_get(&self.latest, rule))
             map_put(&self.latest, rule, number)
             self.entries.push_back(entry[0])
-            self.entries.back().is_ahead = is_ahead
+            self.entries.back().is_stored, self.entries.back().is_used = not is_fresh, False
             entry.triple.get().is_kept = True
             self.held += entry.bytes
         self.guard.unlock()
@@ -98,7 +94,6 @@ cdef class TripleTable:
         self.older.clear()
         self.entries.clear()
         self.fresh.clear()
-        self.used.clear()
         self.held = 0
 
     cdef void count_made(self, uint64_t took_ns) noexcept nogil:
@@ -120,6 +115,7 @@ cdef class TripleTable:
                     if is_taken[older]:
                         break
                     is_taken[older] = True
+                    self.entries[older].is_stored = True
                     out.push_back(self.entries[older])
                 older = self.older[older]
         self.fresh.clear()
@@ -148,43 +144,17 @@ cdef class TripleTable:
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
 
     def take_used(self):
-        """The digests of rules that were loaded ahead and first found since the last call."""
+        """The digests of rules in the log with triples that were found since the last call."""
         cdef vector[TripleKeyC] keys
-        cdef uint32_t at, older
+        cdef size_t k
         with nogil:
             self.guard.lock()
-            for at in self.used:
-                keys.push_back(self.entries[at].key)
-                older = map_get(&self.latest, rule_hash(self.entries[at].key))
-                while older != MISSING:
-                    if same_rule(self.entries[older].key, self.entries[at].key):
-                        self.entries[older].is_ahead = False
-                    older = self.older[older]
-            self.used.clear()
+            for k in range(self.entries.size()):
+                if self.entries[k].is_used and self.entries[k].is_stored:
+                    keys.push_back(self.entries[k].key)
+                self.entries[k].is_used = False
             self.guard.unlock()
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
-
-    cdef bint has_rule(self, uint64_t high, uint64_t low) noexcept nogil:
-        cdef uint32_t at
-        self.guard.lock()
-        at = map_get(&self.latest, rule_hash(TripleKeyC(high, low, 0, 0)))
-        self.guard.unlock()
-        return at != MISSING
-
-    def knows(self, bytes digest):
-        """Whether it has a triple of the rule."""
-        cdef DigestC rule = digest_from(digest)
-        return self.has_rule(rule.high, rule.low)
-
-    def drop_all(self):
-        """Forgets everything, since some of it is not true, and takes nothing of what was begun before:
-        grammars begin anew with their next matcher.
-        """
-        with nogil:
-            self.guard.lock()
-            self.clear()
-            self.epoch += 1
-            self.guard.unlock()
 
     def stats(self):
         """Triples and bytes held, hits and misses, how often everything was dropped; and how many

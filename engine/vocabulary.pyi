@@ -1,7 +1,6 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from .store import Store
 
 class Vocabulary:
     tokens: list[bytes]
@@ -11,7 +10,6 @@ class Vocabulary:
     special_token_ids: tuple[int, ...]
     encode: Callable[[str], Sequence[int]] | None
     fingerprint: str
-    loaded: bool
     max_token_bytes: int
     def __init__(
         self,
@@ -20,7 +18,6 @@ class Vocabulary:
         stop_token_ids: Collection[int],
         special_token_ids: Collection[int] = (),
         encode: Callable[[str], Sequence[int]] | None = None,
-        store: Store | None = None,
     ) -> None: ...
     @classmethod
     def from_huggingface(
@@ -29,7 +26,6 @@ class Vocabulary:
         *,
         stop_token_ids: Collection[int] | None = None,
         size: int | None = None,
-        store: Store | None = None,
     ) -> Vocabulary: ...
     @property
     def trie_nodes(self) -> int: ...

@@ -6,7 +6,6 @@ from libc.string cimport memset
 
 from .byteclasses cimport BOUNDARY, BROKEN, INVALID, MULTIBYTE, class_bit, phase_after
 
-from . import token_order
 from .errors import InternalError
 from .tokenizer_bytes import huggingface_tokens
 
@@ -25,13 +24,12 @@ cdef class Vocabulary:
         stop_token_ids: ids that end a text; they match nothing but a token edge of their own.
         special_token_ids: ids that never match bytes (control tokens); stop ids count among them.
         encode: text -> ids of the model's own tokenizer, for ``Matcher.forced_tokens`` only.
-        store: where the order of the tokens is kept between processes; see ``store.Store``.
 
     Raises:
         ValueError: an id out of range, no stop token, or a token longer than 65,535 bytes.
     """
 
-    def __init__(self, tokens, *, stop_token_ids, special_token_ids=(), encode=None, store=None):
+    def __init__(self, tokens, *, stop_token_ids, special_token_ids=(), encode=None):
         self.tokens = list(tokens)
         self.size = len(self.tokens)
         self.words = (self.size + 31) // 32
@@ -45,13 +43,10 @@ cdef class Vocabulary:
                 raise ValueError(f"token id {number} is not in a vocabulary of {self.size}")
         self._gather()
         self.fingerprint = self._digest()
-        self.loaded = store is not None and self._load(store)
-        if not self.loaded:
-            self._build()
-            self._keep(store)
+        self._build()
 
     @classmethod
-    def from_huggingface(cls, tokenizer, *, stop_token_ids=None, size=None, store=None):
+    def from_huggingface(cls, tokenizer, *, stop_token_ids=None, size=None):
         """The vocabulary of a Hugging Face tokenizer.
 
         Byte-level BPE, or SentencePiece with byte fallback. ``size`` pads with empty tokens up to
@@ -64,7 +59,6 @@ cdef class Vocabulary:
             stop_token_ids=stops,
             special_token_ids=specials,
             encode=lambda text: tokenizer.encode(text, add_special_tokens=False),
-            store=store,
         )
 
     def _digest(self):
@@ -129,13 +123,6 @@ cdef class Vocabulary:
                 self.texts[t >> 5] |= <uint32_t>1 << (t & 31)
         self.offsets.push_back(<uint32_t>self.data.size())
 
-    def _load(self, store):
-        """Takes the order from a store; False where it has none, or no right one."""
-        value, = store.get_many([token_order.store_key(self.fingerprint)])
-        ids = None if value is None else token_order.decode(
-            value, fingerprint=self.fingerprint, count=self.ordinary)
-        return ids is not None and self.take_order(ids)
-
     def _build(self):
         """Sorts the ordinary ids by their bytes, equal ones by number."""
         tokens = self.tokens
@@ -146,39 +133,6 @@ cdef class Vocabulary:
             self.order.push_back(number)
         if not self.build_trie():
             raise InternalError("the tokens are not in order")
-
-    def _keep(self, store):
-        """Hands the order to a store."""
-        cdef uint32_t k, t
-        cdef bytearray ids = bytearray(token_order.ID_BYTES * self.ordinary)
-        cdef uint8_t* out = ids
-        if store is None or self.size > token_order.MOST_TOKENS:
-            return
-        for k in range(self.ordinary):
-            t = self.order[k]
-            out[3 * k], out[3 * k + 1], out[3 * k + 2] = t & 0xFF, t >> 8 & 0xFF, t >> 16
-        value = token_order.encode(bytes(ids), fingerprint=self.fingerprint)
-        store.put_many([(token_order.store_key(self.fingerprint), value)])
-
-    cdef bint take_order(self, bytes ids):
-        """Builds on an order of unknown origin; False if it is not the right one.
-
-        Ids of ordinary tokens, each greater than the one before (``build_trie``) and as many as
-        there are: then they are all of them.
-        """
-        cdef const uint8_t* text = ids
-        cdef uint32_t k, t
-        cdef bint built = False
-        with nogil:
-            self.order.resize(self.ordinary)
-            for k in range(self.ordinary):
-                t = text[3 * k] | <uint32_t>text[3 * k + 1] << 8 | <uint32_t>text[3 * k + 2] << 16
-                if t >= self.size or self.kind[t] != ORDINARY:
-                    break
-                self.order[k] = t
-            else:
-                built = self.build_trie()
-        return built
 
     cdef uint32_t child(self, uint32_t node, uint8_t byte) noexcept nogil:
         """The child of a node by its byte, 0 if there is none."""

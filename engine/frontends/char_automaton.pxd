@@ -65,8 +65,6 @@ cdef class Bound:
     cdef readonly uint64_t limit, looks
     cdef readonly WorkBudget budget
     cdef readonly str pointer
-    cdef object making      # what it is for, as in ``making``, or None
-    cdef uint64_t told_at   # of how many states that is told next
 
     cdef int look(self, uint64_t looks) except -1
     # called for each new state

@@ -10,7 +10,6 @@ from ..pool cimport vector
 from ..refinement cimport LetterEdgeC, LetterEdgesC, refine
 
 from ..errors import LimitExceeded
-from .making import COSTLY_STATES, UNDER_WAY, tell_costly
 
 cdef uint64_t LOOKS = 64    # of it count as one state
 # looks that take about a microsecond: a member of a subset or a range takes some 30 ns
@@ -23,8 +22,6 @@ cdef class Bound:
         """``budget`` None: one of its own."""
         self.limit, self.pointer, self.looks = limit, pointer, 0
         self.budget = WorkBudget() if budget is None else budget
-        self.making = UNDER_WAY.get()
-        self.told_at = self.limit if self.making is None else min(self.limit, <uint64_t>COSTLY_STATES)
 
     cdef int look(self, uint64_t looks) except -1:
         cdef uint64_t before = self.looks // LOOKS_PER_STEP
@@ -37,11 +34,8 @@ cdef class Bound:
         return self.compare(states)
 
     cdef int compare(self, uint64_t states) except -1:
-        if states > self.told_at:
-            if states > self.limit:
-                raise LimitExceeded("pattern_states", self.limit, states, self.pointer)
-            self.told_at = self.limit
-            self.making.is_costly()
+        if states > self.limit:
+            raise LimitExceeded("pattern_states", self.limit, states, self.pointer)
         return 0
 
 
@@ -358,8 +352,6 @@ def words(texts):
             if found is None:
                 found = children[at][c] = len(children)
                 children.append({})
-                if found == COSTLY_STATES:
-                    tell_costly()
             at = found
         ends.add(at)
     return CharAutomaton([[(((c, c),), t) for c, t in sorted(out.items())] for out in children], ends)

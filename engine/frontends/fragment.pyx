@@ -13,7 +13,7 @@ from threading import Lock
 from ..errors import InternalError
 from ..flights import Flights
 
-#: under which name a grammar brings along what is shared of patterns (patternstore)
+#: under which name a grammar brings along its compiler's ``SharedPatterns``
 PATTERNS = "patterns"
 #: all ``Fragments`` of this process
 TABLES = []
@@ -149,6 +149,7 @@ cdef class Fragments:
             found = self.known.get(key)
             if found is not None:
                 self.known.move_to_end(key)
+                (<Fragment>found).is_used = True
             return found
 
     def forget(self):
@@ -177,7 +178,7 @@ cdef class Fragments:
                     found = recipe.run()
                     self.keep(key, found)
                 else:
-                    found = patterns.of_grammar(grammar.shared).get(self, key, recipe)
+                    found = patterns.get(self, key, recipe)
             is_made = True
         finally:
             self.flights.end(key, mine, is_made=is_made)

@@ -80,7 +80,6 @@ cdef class Text:
     cdef uint32_t declare_shared(self, int which) except? NO_NODE:
         """The number of a new shared rule, which may refer to itself; who asks defines it."""
         cdef uint32_t rule = self.grammar.new_rule(NAMES[which], NO_NODE)
-        self.grammar.common.push_back(rule)
         self.shared[which] = self.grammar.add_ref(rule)
         return rule
 
