@@ -13,7 +13,7 @@ from hashlib import sha256
 from typing import Any
 
 from adapters.workers import Worker, WorkerError
-from cache import TieredStore, may_use_redis, open_store
+from cache import RedisLog, may_use_redis, open_store
 from engine import ARTIFACT_VERSION, SPEC_VERSION, Compiler, Limits, Relaxations
 
 from .logging import Logger
@@ -36,7 +36,7 @@ from .version import version
 class Core:
     """What compiles: the same in a gateway and in ``switchyard warm``."""
 
-    store: TieredStore
+    store: RedisLog | None
     tokenizer: Tokenizer
     compiler: Compiler
     compiles: Compiles
@@ -55,16 +55,14 @@ class Parts:
     warming: WarmService
     cache_report: Callable[[], dict[str, Any]]
     pool: Pool
-    store: TieredStore
+    store: RedisLog | None
     tokenizer: Tokenizer
     workers: list[Worker]
     offload: Offload
-    prefetch: Callable[[], int]
-    hand_over: Callable[[], None]
+    compiler: Compiler
 
     async def start(self) -> None:
         """Raises SettingError: a worker in this process can't load its model."""
-        asyncio.get_running_loop().run_in_executor(None, self.prefetch)
         try:
             await self.pool.start()
         except WorkerError as error:
@@ -91,28 +89,29 @@ class Parts:
         await asyncio.to_thread(self.offload.close)
 
     async def _close_store(self) -> None:
-        """What was learnt last is not lost."""
-        try:
-            await asyncio.to_thread(self.hand_over)
-        finally:
-            await asyncio.to_thread(self.store.close)
+        """Publish what was made last, then disconnect."""
+        await asyncio.to_thread(close_store, self.compiler, self.store)
 
 
 def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
-    """Loads the tokenizer, and no model. The caller closes the store.
+    """Loads the tokenizer, and no model. The caller calls ``close_store``.
 
     Raises:
         SettingError: there is no such tokenizer, or the format does not fit it.
     """
     store = make_store(settings, logger)
     try:
-        tokenizer = load_tokenizer(settings.tokenizer_source, settings.format, store)
+        tokenizer = load_tokenizer(settings.tokenizer_source, settings.format)
     except ValueError as error:
-        store.close()
+        if store is not None:
+            store.close()
         raise SettingError("TOKENIZER" if settings.tokenizer else "MODEL", error) from error
     limits = Limits().within(settings.compiler_memory_bytes)
     compiler = Compiler(
-        tokenizer.vocabulary, store=store, limits=limits, audit_every=settings.cache_audit
+        tokenizer.vocabulary,
+        store=store,
+        limits=limits,
+        start_seconds=settings.cache_prefetch_seconds,
     )
     compiles = Compiles(limits, threads=settings.compile_threads, queue=settings.compile_queue)
     relaxations = Relaxations(limits)
@@ -126,7 +125,7 @@ def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
         compiles=compiles,
         relaxations=relaxations,
     )
-    warming = WarmService(settings, planner, compiler, store)
+    warming = WarmService(settings, planner, compiler)
     return Core(store, tokenizer, compiler, compiles, relaxations, planner, warming)
 
 
@@ -136,7 +135,8 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
     store, tokenizer, compiler = core.store, core.tokenizer, core.compiler
     workers = make_workers(settings, compiler, tokenizer)
     pool = make_pool(settings, workers, metrics, logger)
-    metrics.watch("cache", "The engine's cache: counters and sizes of every tier", store.stats)
+    if store is not None:
+        metrics.watch("cache", "The log in Redis: counters", store.stats)
     metrics.watch(
         "compiler",
         "The engine's compiler: counters and sizes",
@@ -167,7 +167,6 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         system_fingerprint=fingerprint(settings, tokenizer),
     )
     checks = CheckService(compiler, settings.strict_profile, core.compiles, core.relaxations)
-    prefetch = partial(compiler.prefetch, settings.cache_prefetch_seconds)
     report = partial(
         cache_report,
         store,
@@ -186,27 +185,29 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         tokenizer,
         workers,
         offload,
-        prefetch,
-        compiler.flush,
+        compiler,
     )
 
 
-def make_store(settings: Settings, logger: Logger) -> TieredStore:
-    """Memory, behind it the host's file where one is named, and Redis where it may be used."""
+def close_store(compiler: Compiler, store: RedisLog | None) -> None:
+    """Publish what is fresh, end the compiler's background thread, and disconnect."""
+    compiler.close()
+    if store is not None:
+        store.close()
+
+
+def make_store(settings: Settings, logger: Logger) -> RedisLog | None:
+    """The log in Redis, where one is set and may be used."""
     key = settings.cache_key
     secret = None if key is None else key.get_secret_value().encode()
     url = settings.redis_url
     if url is not None and not may_use_redis(secret, settings.cache_trust):
         logger.warning("redis is not used: set CACHE_KEY, or CACHE_TRUST=network")
     return open_store(
-        memory_bytes=settings.cache_memory_bytes,
         redis_url=None if url is None else url.get_secret_value(),
         key=secret,
         ttl_s=settings.cache_ttl_seconds,
         trust=settings.cache_trust,
-        read_seconds=settings.cache_read_seconds,
-        host_file=settings.cache_host_file,
-        host_bytes=settings.cache_host_bytes,
     )
 
 

@@ -103,7 +103,7 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
             parts.pool,
             metrics,
             version=versions,
-            cache=parts.store.stats,
+            cache=None if parts.store is None else parts.store.stats,
             is_operator=lambda request: admin_keys.fits(request.headers.get("authorization")),
         )
     )

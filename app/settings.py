@@ -182,8 +182,8 @@ class Settings(BaseSettings):
 
     redis_url: SecretStr | None = Field(
         default=None,
-        description="the cache shared by replicas, see [cache.md](cache.md); none: memory, "
-        "and CACHE_HOST_FILE where that is set",
+        description="where replicas share what they compiled, see [cache.md](cache.md); none: "
+        "each replica compiles for itself",
     )
     cache_key_file: Path | None = Field(
         default=None, description="file with CACHE_KEY, for example a mounted secret"
@@ -197,15 +197,6 @@ class Settings(BaseSettings):
         default="key",
         description="`network`: use Redis without CACHE_KEY, where only accidents are expected",
     )
-    cache_memory_bytes: int = Field(
-        default=256 * MEBIBYTE, ge=0, description="bound of the cache in memory"
-    )
-    cache_host_file: str | None = Field(
-        default=None, description="file of the cache shared by this host's processes; none: no file"
-    )
-    cache_host_bytes: int = Field(
-        default=256 * MEBIBYTE, ge=16 * MEBIBYTE, description="bound of that file"
-    )
     compiler_memory_bytes: int = Field(
         default=832 * MEBIBYTE,
         ge=1,
@@ -213,21 +204,13 @@ class Settings(BaseSettings):
         "to 1.3 times as much",
     )
     cache_ttl_seconds: int = Field(
-        default=7 * 86_400, ge=1, description="life of an entry in Redis that nobody uses"
-    )
-    cache_read_seconds: float = Field(
-        default=0.02, gt=0, description="what a reading of Redis may take; a compile waits for one"
-    )
-    cache_audit: int = Field(
-        default=1000,
-        ge=0,
-        description="of so many rules that were loaded, the masks of one are made again and "
-        "compared; 0: of none",
+        default=7 * 86_400, ge=1, description="life of an entry in Redis that no replica uses"
     )
     cache_prefetch_seconds: float = Field(
         default=1.0,
         ge=0,
-        description="what loading the most used entries at start may take; 0: none",
+        description="seconds in which the most popular entries are loaded at start, in the "
+        "background; 0: none are",
     )
 
     @field_validator("workers", "api_keys", "admin_keys", mode="before")
@@ -244,7 +227,6 @@ class Settings(BaseSettings):
         "redis_url",
         "cache_key_file",
         "cache_key",
-        "cache_host_file",
         "noise_seed",
         "thinking_token_budget",
         "worker_api_key",

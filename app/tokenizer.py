@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from adapters.formats import Ask, Format, FormatError, Thought, Tool, get_format, with_thinking
-from engine import Store, Vocabulary
+from engine import Vocabulary
 
 from .conversation import (
     INSTRUCTING,
@@ -84,11 +84,8 @@ class Tokenizer(Protocol):
         ...
 
 
-def load_tokenizer(source: str | None, family: str, store: Store | None = None) -> Tokenizer:
+def load_tokenizer(source: str | None, family: str) -> Tokenizer:
     """The tokenizer of a folder or name; None: the built-in one. ``family``: a format, or "auto".
-
-    ``store``: where the order of a large vocabulary's tokens is kept, so that the next start need
-    not sort them.
 
     Raises:
         ValueError: no such format, ``source`` holds no tokenizer that can be used, or the
@@ -96,7 +93,7 @@ def load_tokenizer(source: str | None, family: str, store: Store | None = None) 
     """
     if source is None:
         return BuiltinTokenizer(family)
-    return HuggingFaceTokenizer(source, family, store)
+    return HuggingFaceTokenizer(source, family)
 
 
 class BuiltinTokenizer:
@@ -131,14 +128,14 @@ class BuiltinTokenizer:
 class HuggingFaceTokenizer:
     """A tokenizer as ``transformers`` loads it; a folder's own code is never run."""
 
-    def __init__(self, source: str, family: str = "auto", store: Store | None = None) -> None:
+    def __init__(self, source: str, family: str = "auto") -> None:
         tokenizer = _pretrained(source)
         template = template_text(getattr(tokenizer, "chat_template", None))
         if family == "auto":
             family = guess_family(template, tokenizer.get_added_vocab())
         self.wire = get_format(family)
         stops = stop_ids(tokenizer, self.wire.stop_texts)
-        self.vocabulary = Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops, store=store)
+        self.vocabulary = Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops)
         tokens = self.vocabulary.tokens
         texts = (tokens[number].decode() for number in self.vocabulary.special_token_ids)
         self.special_texts = tuple(text for text in texts if text)

@@ -406,6 +406,11 @@ class Compiler:
         """Publish what is fresh and end following the log; whether that was done in time."""
         return self._cache is None or self._cache.close(seconds)
 
+    @property
+    def has_store(self) -> bool:
+        """Whether replicas share artifacts with this compiler."""
+        return self._cache is not None
+
     def stats(self) -> dict[str, int]:
         """Counts of compiles, refusals and cache hits, grammars and refusals kept, ``triple_*``,
         ``automaton_*``; and of the whole process ``pool_*``: bytes that vectors hold, and that are

@@ -202,24 +202,18 @@ def create(
             "switchyard: Redis is not used: set SWITCHYARD_CACHE_KEY or _CACHE_TRUST=network"
         )
     store = open_store(
-        memory_bytes=settings.cache_memory_bytes,
         redis_url=settings.redis_url,
         key=settings.cache_key,
         ttl_s=settings.cache_ttl_seconds,
         trust=settings.cache_trust,
-        read_seconds=settings.cache_read_seconds,
-        host_file=settings.cache_host_file,
-        host_bytes=settings.cache_host_bytes,
     )
-    vocabulary = read_vocabulary(
-        tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids), store=store
-    )
+    vocabulary = read_vocabulary(tokenizer, size=vocab_size, stop_token_ids=_ids(eos_token_ids))
     backend = SwitchyardBackend(
         Compiler(
             vocabulary,
             store=store,
             limits=Limits().within(settings.compiler_memory_bytes),
-            audit_every=settings.cache_audit,
+            start_seconds=settings.cache_prefetch_seconds,
         ),
         Masks(can_pin=api.can_pin(), device_kernel=api.device_kernel),
         settings,
@@ -227,7 +221,6 @@ def create(
         most_thinking=api.most_thinking(),
         most_whitespace=most_whitespace,
     )
-    backend.compilations.ahead.submit(backend.compiler.prefetch, settings.cache_prefetch_seconds)
     api.add_tree_walk(walk_tree)
     if settings.drafts and api.speculates_by_ngrams(server_args):
         api.add_drafts(offer)

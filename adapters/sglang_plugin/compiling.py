@@ -4,8 +4,7 @@ Representation   ``_known``: what was compiled lately, by what was wanted, weakl
                  grammar is kept is the compiler's business, which counts its bytes.
                  ``_under_way``: each compilation that somebody waits for, with their futures.
 Invariants       I1 a failure is not remembered here: the next request asks the compiler again,
-                    which knows what it has refused. Nor is what it has disowned since (its
-                    ``epoch``).
+                    which knows what it has refused.
                  I2 cancelling one request's future leaves the others'; cancelling the last one ends
                     the compilation.
                  I3 the texts kept stay below ``grammar_text_bytes``.
@@ -60,7 +59,6 @@ class Compilations:
         self.ahead = BoundedExecutor("switchyard-prefill", MOST_AHEAD)
         self._guard = threading.Lock()
         self._known: OrderedDict[Wanted, ref[Compiled]] = OrderedDict()
-        self._epoch = compiler.epoch
         self._text_bytes = 0
         self._under_way: dict[Wanted, _UnderWay] = {}
         self.counts = {"compiles": 0, "compile_failures": 0, "shared_compiles": 0, "hits": 0}
@@ -68,8 +66,6 @@ class Compilations:
     def known(self, wanted: Wanted) -> Compiled | None:
         """The grammar, if it is there and may still be used."""
         with self._guard:
-            if self._epoch != self._compiler.epoch:
-                self._clear()
             found = self._known.get(wanted)
             compiled = None if found is None else found()
             if compiled is None:
@@ -113,11 +109,10 @@ class Compilations:
             if not work.is_wanted():
                 self._end(wanted, work)
                 return
-        epoch = self._compiler.epoch
         made = self._compile(wanted, work.budget)
         with self._guard:
             waiting = self._end(wanted, work)
-            if isinstance(made, Compiled) and epoch == self._compiler.epoch:
+            if isinstance(made, Compiled):
                 self._remember(wanted, made)
         for future, deliver in waiting:
             if future.set_running_or_notify_cancel():
@@ -145,7 +140,7 @@ class Compilations:
             return
         end = time.perf_counter() + budget_ms / 1000
         look = FIRST_LOOK
-        made = self._compiler.prepare(compiled, look, wait_seconds=budget_ms / 1000)
+        made = compiled.prepare(look)
         while made and time.perf_counter() < end:
             look *= 2
             made = compiled.prepare(look)
@@ -163,7 +158,6 @@ class Compilations:
     def _clear(self) -> None:
         self._known.clear()
         self._text_bytes = 0
-        self._epoch = self._compiler.epoch
 
     def _remember(self, wanted: Wanted, compiled: Compiled) -> None:
         self._forget(wanted)

@@ -48,14 +48,8 @@ class Settings:
     redis_url: str | None = None
     cache_key: bytes | None = None
     cache_trust: Literal["key", "network"] = "key"
-    cache_memory_bytes: int = 256 << 20
-    cache_host_file: str | None = None
-    cache_host_bytes: int = 256 << 20
     cache_ttl_seconds: int = 7 * 24 * 3600
-    cache_read_seconds: float = 0.02
     cache_prefetch_seconds: float = 1.0
-    #: of so many rules that were loaded, the masks of one are made again and compared; 0: of none
-    cache_audit: int = 1000
     #: about what the compiler's own caches may hold: grammars, and what they share
     compiler_memory_bytes: int = 832 << 20
     #: threads that compile; they share the scheduler's process
@@ -91,14 +85,7 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         redis_url=_redis(environment),
         cache_key=key,
         cache_trust=cast(Literal["key", "network"], trust),
-        cache_memory_bytes=_count(environment, "CACHE_MEMORY_BYTES", default.cache_memory_bytes),
-        cache_host_file=environment.get(f"{PREFIX}CACHE_HOST_FILE") or None,
-        cache_host_bytes=_count(
-            environment, "CACHE_HOST_BYTES", default.cache_host_bytes, least=16 << 20
-        ),
         cache_ttl_seconds=_count(environment, "CACHE_TTL_SECONDS", default.cache_ttl_seconds),
-        cache_read_seconds=_seconds(environment, "CACHE_READ_SECONDS", default.cache_read_seconds),
-        cache_audit=_count(environment, "CACHE_AUDIT", default.cache_audit, least=0),
         cache_prefetch_seconds=_number(
             environment, "CACHE_PREFETCH_SECONDS", default.cache_prefetch_seconds
         ),

@@ -12,7 +12,7 @@ The vocabulary is as wide as the model's logits; ids beyond the tokenizer's are 
 from collections.abc import Collection
 from typing import Any
 
-from engine import Store, Vocabulary
+from engine import Vocabulary
 
 #: attributes under which tokenizers keep a tiktoken Encoding
 ENCODING_ATTRIBUTES = ("tokenizer", "model", "encoding", "enc")
@@ -22,9 +22,7 @@ class UnsupportedTokenizer(ValueError):
     """Nobody knows the bytes of this tokenizer's tokens; the message names it."""
 
 
-def read_vocabulary(
-    tokenizer: Any, *, size: int, stop_token_ids: Collection[int], store: Store | None
-) -> Vocabulary:
+def read_vocabulary(tokenizer: Any, *, size: int, stop_token_ids: Collection[int]) -> Vocabulary:
     """
     Args:
         size: width of the model's logits.
@@ -41,8 +39,8 @@ def read_vocabulary(
     encoding = _encoding(tokenizer)
     try:
         if encoding is not None:
-            return _from_tiktoken(encoding, size, stops, store)
-        return Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops, size=size, store=store)
+            return _from_tiktoken(encoding, size, stops)
+        return Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops, size=size)
     except UnsupportedTokenizer:
         raise
     except (ValueError, AttributeError, TypeError) as error:
@@ -68,9 +66,7 @@ def _encoding(tokenizer: Any) -> Any:
     return None
 
 
-def _from_tiktoken(
-    encoding: Any, size: int, stops: Collection[int], store: Store | None
-) -> Vocabulary:
+def _from_tiktoken(encoding: Any, size: int, stops: Collection[int]) -> Vocabulary:
     if encoding.n_vocab > size:
         raise UnsupportedTokenizer(
             f"the tokenizer needs {encoding.n_vocab:,} ids, the model has {size:,}"
@@ -87,5 +83,4 @@ def _from_tiktoken(
         stop_token_ids=stops,
         special_token_ids=sorted(specials),
         encode=lambda text: encoding.encode(text, disallowed_special=()),
-        store=store,
     )

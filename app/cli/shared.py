@@ -9,44 +9,41 @@ from secrets import token_hex
 from typing import BinaryIO
 
 from cache import (
-    NAMESPACE,
     DumpRefused,
-    RedisBounds,
-    RedisStore,
-    RedisUnusable,
+    RedisLog,
+    StoreUnusable,
     export_namespace,
     import_namespace,
     key_of,
     may_use_redis,
+    open_store,
 )
 
 from ..settings import Settings
 from .settings import Unusable
 from .table import table
 
-#: an operator waits where a compile would not
-PATIENT = RedisBounds(connect_seconds=5.0, socket_seconds=5.0, reply_seconds=30.0, read_seconds=5.0)
 #: seconds that looking at all entries may take; then the table is of a part
 SURVEY_SECONDS = 30.0
 #: seconds that an export may take
 EXPORT_SECONDS = 3600.0
 
 
-def open_redis(settings: Settings) -> RedisStore:
+def open_redis(settings: Settings) -> RedisLog:
     """The Redis of the settings; it is not asked yet. Raises Unusable."""
     if settings.redis_url is None:
         raise Unusable("SWITCHYARD_REDIS_URL is not set")
     secret = None if settings.cache_key is None else settings.cache_key.get_secret_value().encode()
     if not may_use_redis(secret, settings.cache_trust):
         raise Unusable("Redis is not used: set SWITCHYARD_CACHE_KEY, or _CACHE_TRUST=network")
-    return RedisStore(
-        settings.redis_url.get_secret_value(),
-        namespace=NAMESPACE,
+    store = open_store(
+        redis_url=settings.redis_url.get_secret_value(),
         key=secret,
         ttl_s=settings.cache_ttl_seconds,
         trust=settings.cache_trust,
-        bounds=PATIENT,
     )
+    assert store is not None
+    return store
 
 
 def show_shared(settings: Settings) -> int:
@@ -54,7 +51,7 @@ def show_shared(settings: Settings) -> int:
     store = open_redis(settings)
     try:
         survey = store.namespace().survey(SURVEY_SECONDS)
-    except RedisUnusable as error:
+    except StoreUnusable as error:
         return _failed(error)
     finally:
         store.close()
@@ -86,7 +83,7 @@ def export_shared(settings: Settings, file: Path) -> int:
     try:
         with _appearing(file) as out:
             done = export_namespace(store, out, seconds=EXPORT_SECONDS)
-    except RedisUnusable as error:
+    except StoreUnusable as error:
         return _failed(error)
     except OSError as error:
         raise Unusable(f"{file} can't be written: {error.strerror}") from None
@@ -131,7 +128,7 @@ def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:
             if not data.seekable():
                 raise Unusable(f"{file} must be a file: it is read twice")
             done = import_namespace(store, data, file_key=file_key)
-    except (RedisUnusable, DumpRefused) as error:
+    except (StoreUnusable, DumpRefused) as error:
         return _failed(error)
     except OSError as error:
         raise Unusable(f"{file} can't be read: {error.strerror}") from None

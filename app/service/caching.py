@@ -1,62 +1,50 @@
-"""The use case of GET /v1/cache: what the cache did for this gateway, tier by tier.
+"""The use case of GET /v1/cache: what replicas shared with this gateway.
 
-    tiers       of each its name and its own counters, nearest first (cache)
-    compiles    how many, and for how many the store had all, a part or nothing of what was looked
-                for
-    rules       rules that were looked for in the store, and handed to it
-    patterns    the same of costly patterns
-    audits      how many of what was loaded were made again and compared, and how many differed,
-                which must stay 0
-    time        in milliseconds: what masks and patterns from the store took to be made elsewhere,
-                beside what reading and loading them took here; what the masks took that were made
-                here
+    following    whether the gateway follows the log in Redis now; null: none is set
+    log          the counters of the log's client
+    compiles     grammars compiled, and found compiled
+    artifacts    by kind: entries loaded, refused, missing, skipped, published and dropped
+    time         in milliseconds: what the loaded entries took to make elsewhere, beside what
+                 reading and loading them took here; what the masks took that were made here
 
 The same numbers, with all others, are in /metrics.
 """
 
 from typing import Any
 
-from cache import TieredStore
+from cache import RedisLog
 from engine import ARTIFACT_VERSION, Compiler, Vocabulary
 
 from ..version import version
 
-_FROM_STORE = ("perfect", "partial", "none")
-_COUNTED = ("hits", "misses", "rejected", "puts")
+_KINDS = ("masks", "automata", "patterns")
+_COUNTED = ("loaded", "refused", "missing", "skipped", "published", "dropped")
 
 
 def cache_report(
-    store: TieredStore, compiler: Compiler, *, wire: str, vocabulary: Vocabulary
+    store: RedisLog | None, compiler: Compiler, *, wire: str, vocabulary: Vocabulary
 ) -> dict[str, Any]:
     """The answer as JSON. ``wire``: the format's name."""
     stats = compiler.stats()
+    following = stats.get("shared_following")
     return {
         "object": "cache",
         "version": version(),
         "format": wire,
         "vocabulary": {"fingerprint": vocabulary.fingerprint, "tokens": vocabulary.size},
         "artifact_version": ARTIFACT_VERSION,
-        "tiers": [{"name": name, **numbers} for name, numbers in store.tiers()],
-        "compiles": {
-            "made": stats["compiles"],
-            "known": stats["grammar_hits"],
-            "from_store": {how: stats.get(f"store_{how}", 0) for how in _FROM_STORE},
-        },
-        "rules": {what: stats.get(f"store_{what}", 0) for what in _COUNTED},
-        "patterns": {what: stats.get(f"store_pattern_{what}", 0) for what in _COUNTED},
-        "audits": {
-            "masks_compared": stats.get("store_audit_compared", 0),
-            "masks_differing": stats.get("store_audit_divergence", 0),
-            "patterns_compared": stats.get("store_pattern_audits", 0),
-            "patterns_differing": stats.get("store_pattern_audit_divergence", 0),
+        "following": None if following is None else bool(following),
+        "log": None if store is None else store.stats(),
+        "compiles": {"made": stats["compiles"], "known": stats["grammar_hits"]},
+        "artifacts": {
+            kind: {name: stats.get(f"shared_{kind}_{name}", 0) for name in _COUNTED}
+            for kind in _KINDS
         },
         "time": {
-            "saved_ms": _ms(stats, "store_saved_ns"),
-            "read_ms": _ms(stats, "store_read_ns"),
-            "load_ms": _ms(stats, "store_load_ns"),
+            "saved_ms": sum(_ms(stats, f"shared_{kind}_saved_ns") for kind in _KINDS),
+            "read_ms": _ms(stats, "shared_read_ns"),
+            "load_ms": _ms(stats, "shared_load_ns"),
             "made_ms": _ms(stats, "triple_made_ns"),
-            "patterns_saved_ms": _ms(stats, "store_pattern_saved_ns"),
-            "patterns_read_ms": _ms(stats, "store_pattern_read_ns"),
         },
     }
 

@@ -1,8 +1,8 @@
 """The use case of POST /v1/grammars and of ``switchyard warm``: grammars compiled ahead.
 
 Each request is compiled as chat completions are (planning), for every tool choice that clients may
-send with it; then masks are made of it as while a prompt is read, and all that is worth it goes to
-the store, where other replicas find it.
+send with it; then masks are made of it as while a prompt is read, and all that is worth it is
+published, so that other replicas load it.
 
 Invariants       I1 what is refused is refused as a chat completion would be, in the same words; the
                     others are compiled all the same.
@@ -18,7 +18,6 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cache import TieredStore
 from engine import Compiled, Compiler
 
 from ..errors import ApiError
@@ -35,8 +34,6 @@ Result = TypeVar("Result")
 MASKS, LEAST_MASKS = 1_024, 64
 #: whom its compiles count for, among the clients that take turns
 CLIENT = "warm-up"
-#: seconds that the answer waits for the store to have written all
-FLUSH_SECONDS = 30.0
 
 
 @dataclass(slots=True)
@@ -73,13 +70,10 @@ class Warmed:
 class WarmService:
     """One for an app."""
 
-    def __init__(
-        self, settings: Settings, planner: Planner, compiler: Compiler, store: TieredStore
-    ) -> None:
+    def __init__(self, settings: Settings, planner: Planner, compiler: Compiler) -> None:
         self._settings = settings
         self._planner = planner
         self._compiler = compiler
-        self._store = store
         self._is_running = False
 
     async def warm(self, requests: Sequence[tuple[str, GrammarRequest]]) -> dict[str, Any]:
@@ -90,7 +84,7 @@ class WarmService:
         try:
             start = time.perf_counter()
             warmed = await self._all(requests, start + self._settings.request_timeout)
-            is_stored = await self.hand_over(FLUSH_SECONDS)
+            is_stored = await self.publish()
             seconds = time.perf_counter() - start
         finally:
             self._is_running = False
@@ -132,14 +126,20 @@ class WarmService:
 
     async def _make_masks(self, compiled: Compiled, budget: int, warmed: Warmed) -> None:
         start = time.perf_counter()
-        made = asyncio.to_thread(self._compiler.prepare, compiled, budget)
+        made = asyncio.to_thread(compiled.prepare, budget)
         warmed.masks += await _to_its_end(made)
         warmed.mask_seconds += time.perf_counter() - start
 
-    async def hand_over(self, seconds: float) -> bool:
-        """Gives the store what was learnt; whether it was done with it within the seconds."""
-        await _to_its_end(asyncio.to_thread(self._compiler.flush))
-        return await _to_its_end(asyncio.to_thread(self._store.flush, seconds))
+    async def publish(self) -> bool:
+        """Publish what was made; whether the log took it. False without a log."""
+        if not self._compiler.has_store:
+            return False
+        try:
+            await _to_its_end(asyncio.to_thread(self._compiler.flush))
+        except Exception:
+            # what it is, the counters and the log of the background thread tell
+            return False
+        return True
 
 
 async def _to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
