@@ -60,6 +60,7 @@ class Parts:
     workers: list[Worker]
     offload: Offload
     compiler: Compiler
+    load_seconds: float
 
     async def start(self) -> None:
         """Raises SettingError: a worker in this process can't load its model."""
@@ -67,6 +68,7 @@ class Parts:
             await self.pool.start()
         except WorkerError as error:
             raise SettingError("MODEL", error.message) from error
+        self.compiler.start(self.load_seconds)
 
     async def aclose(self) -> None:
         """In the reverse order of making; a failure of one does not keep the others open."""
@@ -111,7 +113,6 @@ def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
         tokenizer.vocabulary,
         store=store,
         limits=limits,
-        start_seconds=settings.cache_prefetch_seconds,
     )
     compiles = Compiles(limits, threads=settings.compile_threads, queue=settings.compile_queue)
     relaxations = Relaxations(limits)
@@ -186,6 +187,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         workers,
         offload,
         compiler,
+        settings.cache_prefetch_seconds,
     )
 
 

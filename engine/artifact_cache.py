@@ -50,15 +50,12 @@ class ArtifactCache:
     Args:
         log: see ``store.ArtifactLog``.
         kinds: what is shared; loaded at start in this order.
-        start_seconds: that loading the most popular entries may take; 0: none are loaded.
     """
 
-    def __init__(
-        self, log: ArtifactLog, kinds: Sequence[Kind], *, start_seconds: float = 1.0
-    ) -> None:
+    def __init__(self, log: ArtifactLog, kinds: Sequence[Kind]) -> None:
         self._artifacts = log
         self._kinds = kinds
-        self._start_seconds = start_seconds
+        self._load_seconds = 0.0
         self._counts = {f"{kind.name}_{name}": 0 for kind in kinds for name in _COUNTERS}
         self._counts |= {"failures": 0, "read_ns": 0, "load_ns": 0, "following": 0}
         self._guard = threading.Lock()
@@ -69,10 +66,15 @@ class ArtifactCache:
         self._pid = 0
 
     # -- the thread --------------------------------------------------------------------------------
-    def start(self) -> None:
-        """Follow the log from now on; again in a fork, which has no thread of its parent's."""
+    def start(self, load_seconds: float) -> None:
+        """Follow the log from now on; again in a fork, which has no thread of its parent's.
+
+        Args:
+            load_seconds: that loading the most popular entries may take; 0: none are loaded.
+        """
         if self._thread is not None and self._pid == os.getpid():
             return
+        self._load_seconds = load_seconds
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="artifact-cache", daemon=True)
         self._thread.start()
@@ -102,7 +104,7 @@ class ArtifactCache:
         """Until the end; raises what the log raises."""
         self._artifacts.position()
         self._set(following=1)
-        self.load_hottest(self._start_seconds)
+        self.load_hottest(self._load_seconds)
         allowance, then, reported = float(LOADS_PER_SECOND), time.monotonic(), time.monotonic()
         while not self._closing.is_set():
             announced = self._artifacts.follow(FOLLOW_SECONDS)

@@ -76,9 +76,7 @@ class Compiler:
 
     Args:
         vocabulary: the tokens of the model.
-        store: the log in which replicas share what was costly to make; see ``artifact_cache``. The
-            compiler begins to follow it at once.
-        start_seconds: that loading the log's most popular entries may take at start.
+        store: the log in which replicas share what was costly to make; ``start`` follows it.
         limits: bounds on work.
         features: parts that can be switched off, which never changes an answer.
 
@@ -94,7 +92,6 @@ class Compiler:
         vocabulary: Vocabulary,
         *,
         store: ArtifactLog | None = None,
-        start_seconds: float = 1.0,
         limits: Limits | None = None,
         features: Features | None = None,
     ) -> None:
@@ -110,7 +107,7 @@ class Compiler:
         if store is not None and self._triples is not None and self._automata is not None:
             self._patterns = SharedPatterns()
             kinds = kinds_of(vocabulary, self._triples, self._automata, self._patterns)
-            self._cache = ArtifactCache(store, kinds, start_seconds=start_seconds)
+            self._cache = ArtifactCache(store, kinds)
         self._tags = TagVocabulary.of(vocabulary)
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
         self._refusals = Refusals(self.limits.kept_refusals)
@@ -144,7 +141,6 @@ class Compiler:
         if self._cache is not None:
             # every replica has these
             self._cache.forget_fresh()
-            self._cache.start()
 
     def _warm_format(self, name: str) -> None:
         """Makes the costliest masks of a format, unless a limit is too low for it."""
@@ -368,6 +364,13 @@ class Compiler:
         if not compiled.is_satisfiable():
             raise SpecError("nothing can satisfy this")
         return compiled
+
+    def start(self, load_seconds: float = 1.0) -> None:
+        """Follow the log in a background thread: load its most popular entries, at most so many
+        seconds, then what others announce, and publish what is made here. Without a log: nothing.
+        """
+        if self._cache is not None:
+            self._cache.start(load_seconds)
 
     def load_hottest(self, seconds: float) -> int:
         """Load the log's most popular entries now, in this thread. Returns how many were taken.

@@ -213,7 +213,6 @@ def create(
             vocabulary,
             store=store,
             limits=Limits().within(settings.compiler_memory_bytes),
-            start_seconds=settings.cache_prefetch_seconds,
         ),
         Masks(can_pin=api.can_pin(), device_kernel=api.device_kernel),
         settings,
@@ -221,6 +220,7 @@ def create(
         most_thinking=api.most_thinking(),
         most_whitespace=most_whitespace,
     )
+    backend.compiler.start(settings.cache_prefetch_seconds)
     api.add_tree_walk(walk_tree)
     if settings.drafts and api.speculates_by_ngrams(server_args):
         api.add_drafts(offer)

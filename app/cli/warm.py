@@ -60,10 +60,8 @@ def warm(settings: Settings, files: Sequence[Path], *, wait_s: float) -> int:
 def _build(settings: Settings) -> Core:
     # says what is wrong before anything is compiled
     open_redis(settings).close()
-    # artifacts are made here, not loaded
-    chosen = settings.model_copy(update={"cache_prefetch_seconds": 0.0})
     try:
-        return build_core(chosen, Metrics(), make_logger("error", sys.stderr))
+        return build_core(settings, Metrics(), make_logger("error", sys.stderr))
     except SettingError as error:
         raise Unusable(str(error)) from None
 

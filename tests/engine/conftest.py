@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from engine import artifact, automatonbytes
-from engine.frontends import patternstore
+from engine.frontends import shared_patterns
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -15,6 +15,6 @@ def all_is_worth_it() -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(artifact, "LEAST_GAIN", 0)
-        patch.setattr(patternstore, "LEAST_GAIN", 0)
+        patch.setattr(shared_patterns, "LEAST_GAIN", 0)
         patch.setattr(automatonbytes, "LEAST_GAIN", 0)
         yield

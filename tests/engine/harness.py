@@ -1,12 +1,14 @@
-"""Walks through grammars for the exactness tests, with one check for each new place; a store."""
+"""Walks through grammars for the exactness tests, with one check for each new place."""
 
 import random
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 import engine
 from tests.engine.cases import Case
+from tests.engine.memory_log import PATIENCE_SECONDS
 from tests.reference import Column, Recogniser
 
 
@@ -14,6 +16,14 @@ def compile_case(compiler: engine.Compiler, case: Case) -> engine.Compiled:
     """``spec`` may be a tuple of arguments."""
     spec = case.spec if isinstance(case.spec, tuple) else (case.spec,)
     return getattr(compiler, f"compile_{case.kind}")(*spec)
+
+
+def wait_for(holds: Callable[[], bool]) -> None:
+    """Until something that another thread does has happened."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.005)
 
 
 def new_mask(vocabulary: engine.Vocabulary) -> np.ndarray:
@@ -55,37 +65,6 @@ def tokenise(vocabulary: engine.Vocabulary, text: bytes, longest: int) -> Iterat
         )
         yield known[text[at : at + size]]
         at += size
-
-
-class DictStore:
-    """A store that keeps everything."""
-
-    def __init__(self) -> None:
-        self.kept: dict[bytes, bytes] = {}
-
-    def get_many(self, keys: Sequence[bytes], *, urgent: bool = True) -> list[bytes | None]:
-        return [self.kept.get(key) for key in keys]
-
-    def get_newest(self, keys: Sequence[bytes], *, urgent: bool = False) -> list[bytes | None]:
-        return self.get_many(keys)
-
-    def used(self, keys: Sequence[bytes]) -> None:
-        pass
-
-    def put_many(self, items: Sequence[tuple[bytes, bytes]]) -> None:
-        self.kept.update(items)
-
-    def may_have(self, key: bytes) -> bool:
-        return key in self.kept
-
-    def claim(self, keys: Sequence[bytes], seconds: float, *, urgent: bool = False) -> list[bool]:
-        return [True] * len(keys)
-
-    def release(self, keys: Sequence[bytes]) -> None:
-        pass
-
-    def hottest(self, group: bytes, most: int) -> list[bytes]:
-        return [key for key in self.kept if key.startswith(group + b"/")][:most]
 
 
 Visit = Callable[[engine.Matcher, list[int]], None]

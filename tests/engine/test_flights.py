@@ -9,8 +9,8 @@ import engine
 from engine import flights
 from engine.flights import Flights
 from engine.frontends import fragment
-from tests.engine.harness import DictStore
-from tests.engine.test_exchange import wait_for
+from tests.engine.harness import wait_for
+from tests.engine.memory_log import MemoryLog
 from tests.engine.test_threads import THREADS, in_threads
 from tests.vocabularies import small_vocabulary
 
@@ -81,13 +81,13 @@ def test_threads_that_want_one_refused_spec_all_hear_why() -> None:
 
 
 def test_threads_with_different_specs_make_their_common_pattern_once() -> None:
-    store = DictStore()
+    store = MemoryLog()
     compiler = engine.Compiler(small_vocabulary(), store=store)
-    before = compiler.stats()["store_pattern_puts"]
 
     def work(number: int) -> engine.Compiled:
         return compiler.compile_json_schema({"title": f"spec {number}", **PATTERN})
 
     assert all(isinstance(each, engine.Compiled) for each in in_threads(work))
     wait_for(lambda: compiler.stats()["compiles"] == THREADS)
-    assert compiler.stats()["store_pattern_puts"] - before == 1
+    compiler.flush()
+    assert sum(key.startswith(b"patterns/") for key in store.kept) == 1

@@ -10,7 +10,8 @@ from collections.abc import Callable
 import pytest
 
 import engine
-from tests.engine.harness import DictStore, bits, new_mask
+from tests.engine.harness import bits, new_mask
+from tests.engine.memory_log import MemoryLog, Redis, loaded
 from tests.vocabularies import small_vocabulary
 
 Build = Callable[[engine.Compiler], engine.Compiled]
@@ -68,11 +69,11 @@ def test_one_after_the_other_is_as_one_alone(
     together = engine.Compiler(VOCABULARY)
     masks(first(together), first_text)
     assert masks(second(together), second_text) == alone
-    store = DictStore()
-    before = engine.Compiler(VOCABULARY, store=store)
+    redis = Redis()
+    before = engine.Compiler(VOCABULARY, store=MemoryLog(redis))
     masks(first(before), first_text)
     before.flush()
-    assert masks(second(engine.Compiler(VOCABULARY, store=store)), second_text) == alone
+    assert masks(second(loaded(redis, VOCABULARY)), second_text) == alone
 
 
 # -- at random -------------------------------------------------------------------------------------
@@ -105,8 +106,8 @@ def random_grammar(chance: random.Random) -> str:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_many_in_one_compiler_are_as_brute_force_says(seed: int) -> None:
-    chance, store = random.Random(seed), DictStore()
-    compiler, checked = engine.Compiler(VOCABULARY, store=store), 0
+    chance, redis = random.Random(seed), Redis()
+    compiler, checked = loaded(redis, VOCABULARY), 0
     for number in range(120):
         text = random_grammar(chance)
         try:
@@ -117,7 +118,7 @@ def test_many_in_one_compiler_are_as_brute_force_says(seed: int) -> None:
         checked += 1
         if number % 30 == 29:
             compiler.flush()
-            compiler = engine.Compiler(VOCABULARY, store=store)
+            compiler = loaded(redis, VOCABULARY)
     assert checked > 60
 
 

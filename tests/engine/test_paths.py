@@ -18,7 +18,8 @@ import pytest
 import engine
 from engine.frontends.tag_styles import STYLES
 from tests.engine.cases import CASES, Case
-from tests.engine.harness import DictStore, compile_case, new_mask, walk_randomly, walk_samples
+from tests.engine.harness import compile_case, new_mask, walk_randomly, walk_samples
+from tests.engine.memory_log import MemoryLog, Redis, loaded
 from tests.engine.test_threads import THREADS, in_threads
 from tests.vocabularies import real_vocabulary, small_vocabulary
 
@@ -161,9 +162,9 @@ class Paths:
 
     def __init__(self, vocabulary: engine.Vocabulary) -> None:
         self.vocabulary = vocabulary
-        self.store = DictStore()
+        self.redis = Redis()
         self.traces: dict[str, Trace] = {}
-        self.first = engine.Compiler(vocabulary, store=self.store)
+        self.first = engine.Compiler(vocabulary, store=MemoryLog(self.redis))
         self.others = engine.Compiler(vocabulary)
         self.dropping = Dropping(vocabulary).compiler
         self.featureless = {
@@ -179,7 +180,7 @@ class Paths:
     def fresh(self, case: Case) -> engine.Compiled:
         """A grammar that nobody has walked, with a store that knows what the trace taught."""
         self.first.flush()
-        return compile_case(engine.Compiler(self.vocabulary, store=self.store), case)
+        return compile_case(loaded(self.redis, self.vocabulary), case)
 
     def follow(self, name: str, case: Case, walks: list[Walk]) -> list[bytes]:
         return getattr(self, f"path_{name}")(case, walks)

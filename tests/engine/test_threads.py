@@ -8,7 +8,8 @@ import pytest
 
 import engine
 from tests.engine.cases import CASES, Case
-from tests.engine.harness import DictStore, compile_case, new_mask, tokenise
+from tests.engine.harness import compile_case, new_mask, tokenise
+from tests.engine.memory_log import MemoryLog
 from tests.vocabularies import small_vocabulary
 
 THREADS = 8
@@ -164,7 +165,7 @@ def test_everything_at_once_changes_no_answer(part: int) -> None:
         automaton_bytes=20_000,
         kept_grammars=6,
     )
-    shared = engine.Compiler(small_vocabulary(), limits=limits, store=DictStore())
+    shared = engine.Compiler(small_vocabulary(), limits=limits, store=MemoryLog())
 
     def work(number: int) -> list[tuple[str, str]]:
         rng, wrong = random.Random(number), []

@@ -1,4 +1,4 @@
-"""Automata that one process built serve another; a false one is found."""
+"""Automata that one process built serve another; damaged ones are refused."""
 
 import random
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 import engine
-from engine import automatonbytes, exchange
+from engine import automatonbytes
 from engine.drafttable import DraftTable
-from tests.engine.harness import DictStore, masks_along, new_mask
+from tests.engine.harness import masks_along, new_mask
+from tests.engine.memory_log import MemoryLog, Redis, loaded
 from tests.engine.test_artifact import Left, number
-from tests.engine.test_exchange import wait_for
 from tests.vocabularies import small_vocabulary
 
 #: costly to build: a format, a pattern in the midst of any text, a class of characters counted
@@ -34,7 +34,7 @@ def automata_of(kept: Kept) -> Kept:
 
 def built(*schemas: dict[str, Any]) -> Kept:
     """The automata that a compiler hands over."""
-    store = DictStore()
+    store = MemoryLog()
     compiler = engine.Compiler(small_vocabulary(), store=store)
     compiler.flush()
     before = set(automata_of(store.kept))
@@ -83,11 +83,9 @@ def walk(compiler: engine.Compiler, schema: dict[str, Any]) -> list[bytes]:
 
 
 def warmed(kept: Kept, **options: Any) -> engine.Compiler:
-    store = DictStore()
+    store = MemoryLog(Redis())
     store.kept = dict(kept)
-    compiler = engine.Compiler(small_vocabulary(), store=store, **options)
-    compiler.prefetch(60.0)
-    return compiler
+    return loaded(store.redis, small_vocabulary(), **options)
 
 
 @pytest.fixture(scope="module")
@@ -100,20 +98,11 @@ def test_what_one_process_built_another_takes(kept: Kept) -> None:
     plain = engine.Compiler(small_vocabulary())
     compiler = warmed(kept)
     stats = compiler.stats()
-    assert stats["store_automaton_hits"] == len(kept) and stats["store_automaton_saved_ns"] > 0
+    assert stats["shared_automata_loaded"] == len(kept) and stats["shared_automata_saved_ns"] > 0
     for schema in SCHEMAS:
         assert walk(compiler, schema) == walk(plain, schema)
     made = compiler.stats()["automaton_made"] - stats["automaton_made"]
     assert made == plain.stats()["automaton_made"] - stats["automaton_made"] - len(kept)
-
-
-def test_what_was_loaded_is_not_handed_over_again(kept: Kept) -> None:
-    compiler = warmed(kept)
-    compiler.flush()
-    before = compiler.stats()["store_automaton_puts"]
-    walk(compiler, MAIL)
-    compiler.flush()
-    assert compiler.stats()["store_automaton_puts"] == before
 
 
 def test_cheap_ones_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,17 +112,13 @@ def test_cheap_ones_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bytes_say_all_of_an_automaton(kept: Kept) -> None:
     """Loaded, it has the flags, edges and targets of the one that was built."""
-    builder, loaded = engine.Compiler(small_vocabulary()), DraftTable(1 << 26)
-    for schema in SCHEMAS:
-        walk(builder, schema)
+    table = DraftTable(1 << 26)
     for key, value in kept.items():
-        took = automatonbytes.load(loaded, digest_of(key), value)
-        assert took >= 0 and loaded.knows(digest_of(key))
+        took = automatonbytes.load(table, digest_of(key), value)
+        assert took >= 0 and table.knows(digest_of(key))
         states = states_of(value)
         assert any(flags & FINAL for flags, _ in states)
         assert value_of(value[:HEAD_BYTES], states) == value
-    built_here: DraftTable = builder._automata  # type: ignore[assignment]
-    assert automatonbytes.count_differing(built_here, loaded) == (0, len(kept))
     assert any(flags & LOOP for value in kept.values() for flags, _ in states_of(value))
 
 
@@ -176,7 +161,7 @@ def test_no_change_breaks_what_walks_in_it(kept: Kept) -> None:
             for _ in range(chance.choice((1, 2, 5))):
                 change(chance, states)
             compiler = warmed({key: value_of(value[:HEAD_BYTES], states)})
-            taken += compiler.stats()["store_automaton_hits"]
+            taken += compiler.stats()["shared_automata_loaded"]
             for schema in SCHEMAS:
                 walk(compiler, schema)
             compiler.compile_json_schema(schema_of).prepare(16)
@@ -204,97 +189,5 @@ def test_one_that_counts_is_not_taken_for_one_that_does_not() -> None:
     truth = walk(engine.Compiler(small_vocabulary()), MAIL)
     ((mail, _),), ((_, counting),) = built(MAIL).items(), built(COUNTED).items()
     compiler = warmed({mail: counting})
-    assert compiler.stats()["store_automaton_hits"] == 1
+    assert compiler.stats()["shared_automata_loaded"] == 1
     assert walk(compiler, MAIL) == truth
-
-
-def test_a_false_one_is_found_and_nothing_of_the_store_stays_in_use(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What only who has the key can do; what it bends without an audit shows that it can."""
-    monkeypatch.setattr(exchange, "HAND_OVER_SECONDS", 0.01)
-    ((mail, _),), ((_, false),) = built(MAIL).items(), built(SEARCHED).items()
-    truth = walk(engine.Compiler(small_vocabulary()), MAIL)
-    assert walk(warmed({mail: false}), MAIL) != truth
-    compiler = warmed({mail: false}, audit_every=1)
-    compiler.compile_json_schema(MAIL)
-    wait_for(lambda: compiler.stats()["store_audit_divergence"] > 0)
-    wait_for(lambda: compiler.epoch > 1)
-    assert walk(compiler, MAIL) == truth
-
-
-@pytest.mark.parametrize("how", ["an answer under way", "masks made ahead"])
-def test_what_a_false_one_led_to_is_not_shared_when_it_was_found(
-    how: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever began with it goes on with it, by himself."""
-    monkeypatch.setattr(exchange, "HAND_OVER_SECONDS", 0.01)
-    ((mail, _),), ((_, false),) = built(MAIL).items(), built(SEARCHED).items()
-    truth = walk(engine.Compiler(small_vocabulary()), MAIL)
-    compiler = warmed({mail: false}, audit_every=1)
-    compiled = compiler.compile_json_schema(MAIL)
-    before = engine.Matcher(compiled)
-    assert before.accept_bytes(b'"')
-    wait_for(lambda: compiler.epoch > 1)
-    if how == "masks made ahead":
-        compiled.prepare(64)
-    for byte in TEXTS[1][1:]:
-        before.fill_bitmask(new_mask(compiler.vocabulary))
-        assert before.accept_bytes(bytes([byte])), "as it began"
-    assert walk(compiler, MAIL) == truth
-    compiler.flush()
-    store: Any = compiler._exchange._store  # type: ignore[union-attr]
-    theirs = {key: value for key, value in store.kept.items() if key.startswith(b"masks/")}
-    assert walk(warmed(theirs), MAIL) == truth
-
-
-def test_a_false_one_of_a_light_rule_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few edges when it is written out, many states: no compile looks for its masks."""
-    monkeypatch.setattr(exchange, "HAND_OVER_SECONDS", 0.01)
-    store, light = DictStore(), "x[ab]*a[ab]{9}z"
-    compiler = engine.Compiler(small_vocabulary(), store=store)
-    compiler.flush()
-    before = set(automata_of(store.kept))
-    matcher = engine.Matcher(compiler.compile_regex(light))
-    assert matcher.accept_bytes(b"xab")
-    compiler.flush()
-    (key,) = set(automata_of(store.kept)) - before
-    ((_, false),) = built(SEARCHED).items()
-    compiler = warmed({key: false}, audit_every=1)
-    compiler.compile_regex(light)
-    wait_for(lambda: compiler.stats()["store_audit_divergence"] > 0)
-
-
-def test_nothing_is_read_of_a_store_that_is_not_trusted(kept: Kept) -> None:
-    compiler = warmed(kept)
-    trusted = compiler.stats()
-    compiler._exchange._distrust("as an audit does")  # type: ignore[union-attr]
-    store: Any = compiler._exchange._store  # type: ignore[union-attr]
-    store.get_newest = store.get_many = store.hottest = None
-    assert compiler.prefetch(60) == 0
-    walk(compiler, MAIL)
-    assert compiler.stats()["store_automaton_hits"] == trusted["store_automaton_hits"]
-    assert compiler.stats()["store_automaton_read_ns"] == trusted["store_automaton_read_ns"]
-
-
-def test_what_is_loaded_at_start_is_used_when_a_grammar_needs_it(kept: Kept) -> None:
-    noted: list[bytes] = []
-    compiler = warmed(kept)
-    store: Any = compiler._exchange._store  # type: ignore[union-attr]
-    store.used = noted.extend
-    compiler.flush()
-    assert not noted
-    ((mail, _),) = built(MAIL).items()
-    for _ in range(2):
-        walk(compiler, MAIL)
-        compiler.flush()
-    assert noted == [mail]
-
-
-def test_true_ones_pass_an_audit(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "HAND_OVER_SECONDS", 0.01)
-    compiler = warmed(kept, audit_every=1)
-    compiler.compile_json_schema(MAIL)
-    wait_for(lambda: compiler.stats()["store_audits"] > 0)
-    stats = compiler.stats()
-    assert stats["store_audit_compared"] > 0 and stats["store_audit_divergence"] == 0
