@@ -1,8 +1,8 @@
 """An entry of a namespace as operators see it: its key, its value without a seal, its uses.
 
 Keys of entries are "<kind>/<version>/<vocabulary>", with "/<name>" behind it where a vocabulary has
-many; which kinds there are is the business of those who put them. All else in a namespace (the map
-of keys, the lists of used names, leases) helps to find entries.
+many; which kinds there are is the business of those who put them. Everything else in a namespace
+(the log, the sets of popular names) helps to find entries.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 Item = TypeVar("Item")
 
 #: first parts of what is no entry's key; kinds are other words, of letters alone
-OTHER_WORDS: Final = (b"map", b"hot", b"lease")
+OTHER_WORDS: Final = (b"log", b"hot")
 #: entries of a namespace that are listed, exported or imported; 10,000 are many
 MOST_ENTRIES: Final = 1_000_000
 #: uses that are told apart

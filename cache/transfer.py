@@ -1,25 +1,21 @@
 """Between a namespace in Redis and a file: export and import.
 
 Invariants  I1 what is exported was sealed for its key; the rest is left out and counted.
-            I2 nothing is written before all of the file was checked, and what is written goes the
-               way of all that is put: sealed with this side's secret, with its time to live, its
-               bit in the map and its name among those that are used.
+            I2 nothing is written before all of the file was checked. Imported entries are published
+               as replicas publish: sealed with this side's secret, with a time to live, announced.
 Cost        memory for ``AT_ONCE`` entries. An import writes them one batch after the other.
 Not here    the file (dump), the walk through Redis (namespace).
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from . import dump
 from .entries import Entry, batches
-from .redis_store import RedisStore
-from .replies import RedisUnusable
+from .redis_log import RedisLog
 from .seal import Seal
-
-#: seconds that one batch of an import may take to be written
-BATCH_SECONDS: Final = 30.0
+from .unusable import StoreUnusable
 
 
 @dataclass(slots=True)
@@ -31,8 +27,8 @@ class Transferred:
     left_out: int = 0
 
 
-def export_namespace(store: RedisStore, file: BinaryIO, *, seconds: float) -> Transferred:
-    """Writes all entries to a file. Raises RedisUnusable, also beyond ``seconds``, and OSError."""
+def export_namespace(store: RedisLog, file: BinaryIO, *, seconds: float) -> Transferred:
+    """Writes all entries to a file. Raises StoreUnusable, also beyond ``seconds``, and OSError."""
     done = Transferred()
     namespace = store.namespace()
 
@@ -49,7 +45,7 @@ def export_namespace(store: RedisStore, file: BinaryIO, *, seconds: float) -> Tr
 
 
 def import_namespace(
-    store: RedisStore, file: BinaryIO, *, file_key: bytes | None = None
+    store: RedisLog, file: BinaryIO, *, file_key: bytes | None = None
 ) -> Transferred:
     """Puts all entries of a file.
 
@@ -59,7 +55,7 @@ def import_namespace(
 
     Raises:
         DumpRefused: nothing was written, unless the file changed meanwhile.
-        RedisUnusable: a part may have been written; doing it again does no harm.
+        StoreUnusable: a part may have been written; doing it again does no harm.
     """
     namespace = store.namespace()
     seal = namespace.seal if file_key is None else Seal(file_key)
@@ -76,12 +72,8 @@ def import_namespace(
     return done
 
 
-def _put(store: RedisStore, batch: list[Entry]) -> None:
-    """As all that is put. Raises RedisUnusable unless each was taken."""
-    pairs = {entry.key: entry.value for entry in batch}
-    before = store.stats()["writes"]
-    store.put_many(list(pairs.items()))
-    in_time = store.flush(BATCH_SECONDS)
-    taken = store.stats()["writes"] - before
-    if not in_time or taken < len(pairs):
-        raise RedisUnusable(f"Redis took only {taken:,} of {len(pairs):,} entries")
+def _put(store: RedisLog, batch: list[Entry]) -> None:
+    """As every replica publishes. Raises StoreUnusable unless each entry was taken."""
+    taken = store.publish([(entry.key, entry.value) for entry in batch])
+    if taken < len(batch):
+        raise StoreUnusable(f"Redis took only {taken:,} of {len(batch):,} entries")

@@ -1,7 +1,6 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-
 class Vocabulary:
     tokens: list[bytes]
     size: int

@@ -1,4 +1,4 @@
-"""Fixtures of tests with a real Redis; who tests other stores has a ``make`` of his own."""
+"""Logs in a real Redis, and somebody else's connection to it."""
 
 import uuid
 from collections.abc import Iterator
@@ -6,28 +6,27 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from cache import RedisStore
-from tests.cache.stores import BOUNDS, SECRET, MakeStore
+from cache import RedisLog
+from tests.cache.stores import MakeLog, new_log
 
 
 @pytest.fixture
-def make(redis_url: str) -> Iterator[MakeStore]:
-    """Makes stores of one fresh namespace; closes them."""
-    namespace = uuid.uuid4().hex
-    made: list[RedisStore] = []
+def make(redis_url: str) -> Iterator[MakeLog]:
+    """Makes logs of one fresh namespace, unless one is named; closes them."""
+    fresh = uuid.uuid4().hex
+    made: list[RedisLog] = []
 
-    def make_store(url: str = redis_url, **options: object) -> RedisStore:
-        chosen = {"namespace": namespace, "key": SECRET, "bounds": BOUNDS, **options}
-        made.append(RedisStore(url, **chosen))  # type: ignore[arg-type]
+    def make_log(url: str = redis_url, *, namespace: str = fresh, **options: object) -> RedisLog:
+        made.append(new_log(url, namespace, **options))  # type: ignore[arg-type]
         return made[-1]
 
-    yield make_store
-    for store in made:
-        store.close()
+    yield make_log
+    for log in made:
+        log.close()
 
 
 @pytest.fixture
 def raw(redis_url: str) -> Iterator[Redis]:
-    """The hand of somebody else who can write to the same Redis."""
+    """The connection of somebody else who can write to the same Redis."""
     with Redis.from_url(redis_url) as client:
         yield client

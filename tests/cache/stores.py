@@ -1,25 +1,20 @@
-"""What tests of stores have in common: a secret, bounds that no busy machine passes, patience."""
+"""What tests of the log have in common: a secret, logs of one namespace, patience."""
 
 import time
 from collections.abc import Callable
 
-from cache import RedisBounds, RedisStore, WriteBounds
+from cache import RedisAddress, RedisLog, Seal
 from tests.redis_server import PATIENCE_SECONDS
 
 SECRET = b"a secret of the tests"
 
-#: generous waits, so that a busy machine fails no test, and short pauses, so that recovery is soon
-WRITES = WriteBounds(close_seconds=PATIENCE_SECONDS, pause_seconds=0.01, max_pause_seconds=0.05)
-BOUNDS = RedisBounds(
-    connect_seconds=PATIENCE_SECONDS,
-    socket_seconds=PATIENCE_SECONDS,
-    reply_seconds=PATIENCE_SECONDS,
-    read_seconds=PATIENCE_SECONDS,
-    map_seconds=0,
-    writes=WRITES,
-)
+MakeLog = Callable[..., RedisLog]
 
-MakeStore = Callable[..., RedisStore]
+
+def new_log(
+    url: str, namespace: str, *, key: bytes | None = SECRET, ttl_s: int = 1_000
+) -> RedisLog:
+    return RedisLog(RedisAddress.of(url), namespace=namespace, seal=Seal(key), ttl_s=ttl_s)
 
 
 def until(happened: Callable[[], bool]) -> None:

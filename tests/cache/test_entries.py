@@ -4,14 +4,12 @@ import pytest
 
 from cache.entries import is_entry
 
-ENTRIES = (b"masks/8/a1/00ff", b"order/1/a1", b"patterns/8/slow/00ff", b"automata/8/any/00ff")
+ENTRIES = (b"masks/8/a1/00ff", b"order/1/a1", b"patterns/8/any/00ff", b"automata/8/any/00ff")
 OTHERS = (
     b"",
-    b"map",
-    b"map/8/a1",
+    b"log",
+    b"log/8/a1",
     b"hot/masks/8/a1",
-    b"lease/8/a1/00ff",
-    b"lease/masks/8/a1/00ff",
     b"masks",
     b"masks/8",
     b"masks//a1",

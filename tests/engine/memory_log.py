@@ -11,7 +11,6 @@ import engine
 PATIENCE_SECONDS = 30.0
 
 
-
 class Redis:
     """What replicas share: values by key, their popularity, and announcements."""
 

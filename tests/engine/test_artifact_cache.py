@@ -26,6 +26,7 @@ SCHEMA = {
 }
 TEXTS = (b'{"mail": "somebody@example.org", "code": "a b c d XY"}', b'{"mail": "x@y.zz"')
 
+
 @pytest.fixture(autouse=True)
 def other_process() -> Iterator[None]:
     forget_patterns()
@@ -39,7 +40,9 @@ def forget_patterns() -> None:
         table.forget()
 
 
-def replica(redis: Redis, *, load_seconds: float = PATIENCE_SECONDS, **options: Any) -> engine.Compiler:
+def replica(
+    redis: Redis, *, load_seconds: float = PATIENCE_SECONDS, **options: Any
+) -> engine.Compiler:
     compiler = engine.Compiler(small_vocabulary(), store=MemoryLog(redis), **options)
     compiler.start(load_seconds)
     return compiler
