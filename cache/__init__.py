@@ -1,7 +1,7 @@
 """A log of artifacts that replicas share in Redis.
 
-    log = open_store(redis_url=..., key=..., ttl_s=...)     None: no Redis is set, or it may not be used
-    Compiler(vocabulary, store=log).start()                 follows it in the background
+    log = open_store(redis_url=..., key=..., ttl_s=...)     None: no Redis may be used
+    Compiler(vocabulary, store=log).start()                 follow it in the background
 
 Not here    what the bytes mean, and when they are read or written (the engine's artifact_cache).
 """

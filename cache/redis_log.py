@@ -7,8 +7,8 @@ Representation   all names begin with "<namespace>:". An entry is a string, seal
                  ("keys", separated by newlines) and that replica ("by").
 Invariants       I1 a value is handed out only if it was sealed for this namespace, key and secret.
                  I2 announcements and popularity carry no seal: a false one costs a reading.
-                 I3 whatever Redis or the network does wrong is ``StoreUnusable``, without an address
-                    and without what was sent.
+                 I3 whatever Redis or the network does wrong is ``StoreUnusable``, whose text has
+                    no address and nothing that was sent.
 Cost             one round trip a call; two to publish.
 Threads          any, but ``position`` and ``follow`` belong to one. All may block for
                  ``clients.SOCKET_SECONDS``: requests never call them.
@@ -110,7 +110,7 @@ class RedisLog:
         return [prefix + name for name in names if 0 < len(name) <= MOST_KEY_BYTES]
 
     def read(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The values in order, ``None`` for each that is missing or not sealed by us for its key."""
+        """The values in order, ``None`` for each missing one and each not sealed for its key."""
 
         def read(client: Any) -> list[Any]:
             pipeline = client.pipeline(transaction=False)

@@ -40,6 +40,7 @@ from .vocabulary import Vocabulary
 __all__ = [
     "ARTIFACT_VERSION",
     "SPEC_VERSION",
+    "ArtifactLog",
     "Bitmask",
     "Cancelled",
     "Compiled",
@@ -59,7 +60,6 @@ __all__ = [
     "Relaxed",
     "Report",
     "SpecError",
-    "ArtifactLog",
     "Tally",
     "UnsupportedSchema",
     "Vocabulary",

@@ -21,10 +21,10 @@ from itertools import product
 from typing import Any
 
 from . import pool
-from .budget import WorkBudget
-from .compiled import Compiled
 from .artifact_cache import ArtifactCache
 from .artifact_kinds import kinds_of
+from .budget import WorkBudget
+from .compiled import Compiled
 from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
 from .features import Features

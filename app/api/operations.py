@@ -54,7 +54,7 @@ def operations_router(
     metrics: Metrics,
     *,
     version: dict[str, str],
-    cache: Callable[[], dict[str, int]],
+    cache: Callable[[], dict[str, int]] | None,
     is_operator: Callable[[Request], bool],
 ) -> APIRouter:
     """Health, metrics and version, outside of /v1 and without keys; names, addresses and reasons
@@ -73,7 +73,7 @@ def operations_router(
         body: dict[str, Any] = {"status": status}
         if is_operator(request):
             body["workers"] = [_details(member) for member in pool.members]
-            body["cache"] = cache()
+            body["cache"] = None if cache is None else cache()
         return JSONResponse(body, status_code=503 if status == "unready" else 200)
 
     @router.get("/metrics")

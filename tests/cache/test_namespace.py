@@ -17,7 +17,6 @@ from cache import (
     export_namespace,
     import_namespace,
     namespace,
-    popularity,
 )
 from tests.cache.stores import SECRET, MakeLog, new_log
 from tests.redis_server import PATIENCE_SECONDS, RedisServer

@@ -1,4 +1,4 @@
-"""However a Redis is set up, published entries come back, and after a failover they are found again."""
+"""However a Redis is set up, published entries come back, after a failover, too."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""A log of artifacts in this process's memory: several replicas share one ``Redis`` of their own."""
+"""A log of artifacts in this process's memory: replicas share one ``Redis`` of their own."""
 
 import threading
 from collections import Counter
@@ -76,7 +76,7 @@ class MemoryLog:
 
 
 class OffTheRequestPath:
-    """A log that fails the test when one of the named threads, those that serve requests, calls it."""
+    """A log that fails the test when a thread that serves requests calls it."""
 
     def __init__(self, log: MemoryLog) -> None:
         self._log = log

@@ -1,7 +1,6 @@
 """What one compiler leaves in a store serves others; what does not fit is refused and not used."""
 
 import struct
-import time
 from collections.abc import Callable, Iterator
 
 import pytest

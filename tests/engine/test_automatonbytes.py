@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine import automatonbytes
 from engine.drafttable import DraftTable
-from tests.engine.harness import masks_along, new_mask
+from tests.engine.harness import masks_along
 from tests.engine.memory_log import MemoryLog, Redis, loaded
 from tests.engine.test_artifact import Left, number
 from tests.vocabularies import small_vocabulary
