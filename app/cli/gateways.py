@@ -91,10 +91,7 @@ def _column(status: int, body: bytes) -> dict[str, Any]:
 
 
 def _is_report(answer: Any) -> bool:
-    if not isinstance(answer, dict) or answer.get("object") != "cache":
-        return False
-    tiers = answer.get("tiers", [])
-    return isinstance(tiers, list) and all(isinstance(tier, dict) for tier in tiers)
+    return isinstance(answer, dict) and answer.get("object") == "cache"
 
 
 def _cell(value: Any) -> Any:
@@ -107,12 +104,9 @@ def _message(answer: Any) -> str:
 
 
 def _flat(answer: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Rows of one column: names of what is nested in a row, tiers by their own name."""
+    """Rows of one column; nested names stand in one row."""
     for name, value in answer.items():
-        if name == "tiers":
-            for tier in value:
-                yield from _nested(tier.get("name", "?"), tier)
-        elif isinstance(value, dict):
+        if isinstance(value, dict):
             yield from _nested(name, value)
         elif name != "object":
             yield name.replace("_", " "), value
@@ -122,7 +116,7 @@ def _nested(name: str, value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for inner, each in value.items():
         if isinstance(each, dict):
             yield from _nested(f"{name} {inner}", each)
-        elif inner != "name":
+        else:
             yield f"{name} {inner}".replace("_", " "), each
 
 

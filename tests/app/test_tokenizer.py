@@ -19,7 +19,6 @@ from app.tokenizer import (
     load_tokenizer,
     template_text,
 )
-from cache import MemoryStore
 
 from .gateway import Gateway
 
@@ -101,12 +100,6 @@ def test_the_start_warns_of_a_template_that_shows_calls_in_another_syntax(tmp_pa
             shown = gateway.get("/v1/models/m").json()["chat_template"]
         assert [line["format"] for line in warnings] == ["hermes"] * differs
         assert shown.get("call_syntax") == ("other" if differs else None)
-
-
-def test_the_order_of_the_tokens_is_kept_in_the_store(tmp_path: Path):
-    source, store = folder(tmp_path, TEMPLATE), MemoryStore(1 << 20)
-    assert not load_tokenizer(source, "auto", store).vocabulary.loaded
-    assert load_tokenizer(source, "auto", store).vocabulary.loaded
 
 
 def test_what_a_template_refuses_is_the_clients_mistake(tmp_path: Path):
