@@ -130,10 +130,10 @@ class WarmService:
         warmed.masks += await _to_its_end(made)
         warmed.mask_seconds += time.perf_counter() - start
 
-    async def publish(self) -> bool:
-        """Publish what was made; whether the log took it. False without a log."""
+    async def publish(self) -> bool | None:
+        """Publish what was made; whether the log took it. None: there is no log."""
         if not self._compiler.has_store:
-            return False
+            return None
         try:
             await _to_its_end(asyncio.to_thread(self._compiler.flush))
         except Exception:

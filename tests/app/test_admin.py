@@ -14,7 +14,7 @@ from app.composition import build_core
 from app.errors import ApiError
 from app.logging import make_logger
 from app.metrics import Metrics
-from app.service.warming import WarmService
+from app.service.warming import WarmService, _to_its_end
 from app.settings import Settings
 from app.warmup import MOST_NAMED, MOST_REQUESTS, GrammarRequest
 from tests.app.examples import ALARM, LIGHT, TOOLS, body, json_schema, tool
@@ -199,7 +199,7 @@ def test_what_time_does_not_allow_is_told_as_skipped():
 def service() -> Iterator[WarmService]:
     core = build_core(Settings(), Metrics(), make_logger("info", io.StringIO()))
     yield core.warming
-    core.store.close()
+    core.compiler.close()
 
 
 async def test_a_second_warm_up_is_told_to_wait_until_the_first_is_over(service: WarmService):
@@ -216,14 +216,17 @@ async def test_a_warm_up_that_nobody_waits_for_runs_until_its_thread_is_done(
     service: WarmService, monkeypatch: pytest.MonkeyPatch
 ):
     begun, may_end = Event(), Event()
-    prepare = service._compiler.prepare
+    make_masks = WarmService._make_masks
 
-    def prepare_slowly(*given: Any) -> int:
-        begun.set()
-        may_end.wait(PATIENCE)
-        return prepare(*given)
+    async def make_slowly(*given: Any) -> None:
+        def wait() -> None:
+            begun.set()
+            may_end.wait(PATIENCE)
 
-    monkeypatch.setattr(service._compiler, "prepare", prepare_slowly)
+        await _to_its_end(asyncio.to_thread(wait))
+        await make_masks(*given)
+
+    monkeypatch.setattr(WarmService, "_make_masks", make_slowly)
     requests = [("", GrammarRequest.model_validate({"tools": TOOLS}))]
     task = asyncio.create_task(service.warm(requests))
     assert await asyncio.to_thread(begun.wait, PATIENCE)
@@ -255,43 +258,30 @@ def test_what_one_gateway_was_warmed_with_another_finds(redis_server: RedisServe
         "admin_keys": KEY,
         "redis_url": redis_server.url,
         "cache_key": "0123456789abcdef",
-        "cache_read_seconds": PATIENCE,
-        "cache_prefetch_seconds": 0,
+        "cache_prefetch_seconds": PATIENCE,
     }
     part = {"tools": [tool("send", MAIL)], "tool_choice": "required"}
     with Gateway(**settings) as first:
         assert warm(first, part).json()["stored"] is True
-        rules, tiers = tell(first)
-        assert rules["puts"] > 0
-        assert tiers["redis"]["writes"] > 0
-        # nothing is left that the next compile would hand over
-        assert first.post(body(response_format=json_schema(LIGHT))).status_code == 200
-        assert tell(first)[0]["puts"] == rules["puts"]
-        assert tiers["redis"]["written_bytes"] > 0
+        told = report(first).json()
+        assert told["artifacts"]["masks"]["published"] > 0
+        assert told["log"]["written_bytes"] > 0
     with Gateway(**settings) as second:
+        second.eventually(lambda: report(second).json()["artifacts"]["masks"]["loaded"] > 0)
         assert warm(second, part).json()["totals"]["compiled"] == 1
-        rules, tiers = tell(second)
-        assert rules["hits"] > 0
-        assert tiers["redis"]["hits"] > 0
-        assert tiers["redis"]["read_bytes"] > 0
         told = report(second).json()
+        assert told["following"] is True
+        assert told["log"]["read_bytes"] > 0
         assert told["time"]["saved_ms"] > 0
-        assert told["patterns"].keys() == told["rules"].keys()
-        assert told["audits"]["masks_differing"] == told["audits"]["patterns_differing"] == 0
-
-
-def tell(gateway: Gateway) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
-    told = report(gateway).json()
-    return told["rules"], {tier.pop("name"): tier for tier in told["tiers"]}
 
 
 def test_the_report_names_what_the_cache_is_for(gateway: Gateway):
     told = report(gateway).json()
     assert (told["object"], told["format"]) == ("cache", "hermes")
     assert len(told["vocabulary"]["fingerprint"]) == 32
-    assert [tier["name"] for tier in told["tiers"]] == ["memory"]
+    assert told["following"] is told["log"] is None
     assert told["artifact_version"] > 0
-    assert set(told["compiles"]["from_store"]) == {"perfect", "partial", "none"}
+    assert set(told["artifacts"]) == {"masks", "automata", "patterns"}
 
 
 def test_metrics_name_the_format_and_the_vocabulary(gateway: Gateway):

@@ -83,7 +83,7 @@ def test_gateways_stand_side_by_side(pair: tuple[Gateway, Gateway]):
     assert int(found["artifacts masks loaded"][1]) > 0
     assert int(found["artifacts masks published"][0]) > 0
     assert int(found["log written"][0]) > 0
-    assert found["following"] == ["True", "True"]
+    assert found["following"] == ["1", "1"]
     assert KEY not in done.stdout + done.stderr
 
 
