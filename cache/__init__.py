@@ -7,14 +7,13 @@ Not here    what the bytes mean, and when they are read or written (the engine's
 """
 
 from .address import RedisAddress
+from .clients import StoreUnusable
 from .dump import DumpRefused
-from .key_file import key_of
 from .namespace import Group, Namespace
-from .opening import NAMESPACE, may_use_redis, open_store
+from .opening import NAMESPACE, key_of, may_use_redis, open_store
 from .redis_log import RedisLog
 from .seal import Seal
 from .transfer import Transferred, export_namespace, import_namespace
-from .unusable import StoreUnusable
 
 __all__ = [
     "NAMESPACE",

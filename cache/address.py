@@ -11,7 +11,7 @@ User and password are Redis' own; a Sentinel has others, in the options ``sentin
 @ further on is refused, since before it may stand a password in which that was forgotten.
 Options that would take our bounds away (time-outs, sizes, protocol) are not among those taken.
 
-Not here    connecting (connecting), and anything that redis-py would have to be there for: a
+Not here    connecting (clients), and anything that redis-py would have to be there for: a
             setting is checked before it is known whether there is one.
 """
 

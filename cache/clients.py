@@ -1,16 +1,67 @@
 """redis-py's clients of a Redis, however it is set up: one server, Sentinels, or a cluster.
 
-All are redis-py's own, with its time-outs and reconnects: only a background thread and operators'
-commands wait for them.
+Connections, time-outs and the search for a primary are redis-py's own. Added here: a bound of bytes
+and seconds for all replies to one request. redis-py reads as many bytes as a reply claims to have,
+and its time-out is per read, so that a server which sends a byte now and then would hold its caller
+for ever.
+
+Invariants   I1 at most ``REPLY_BYTES`` are read between two requests of a connection.
+             I2 no such reading takes longer than ``REPLY_SECONDS`` and ``SOCKET_SECONDS``.
+Threads      as redis-py: any thread may use a client.
 """
 
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
 from typing import Any, Final
 
 from .address import RedisAddress
+from .entries import AT_ONCE, MOST_VALUE_BYTES
 
-#: seconds to connect, and for one reply or write. A blocking read waits less than that
+#: seconds to connect, and for one read or write. A blocking read waits less than that
 CONNECT_SECONDS: Final = 2.0
 SOCKET_SECONDS: Final = 5.0
+#: of all replies to a request: the values that are read at once, and the largest other reply
+REPLY_SECONDS: Final = 10.0
+REPLY_BYTES: Final = (AT_ONCE + 1) * MOST_VALUE_BYTES
+
+#: states of a server, or of one entry, in which the rest can be read and used
+_REFUSALS: Final = ("OutOfMemoryError", "ReadOnlyError")
+_REFUSAL_CODES: Final = ("WRONGTYPE", "MISCONF", "NOREPLICAS")
+
+
+class StoreUnusable(Exception):
+    """Redis can't be reached, refuses what it is asked, or answers nonsense.
+
+    The message names the kind of failure, never an address or what the server sent.
+    """
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """Makes every failure StoreUnusable, also a reply of another shape, which raises anything."""
+    try:
+        yield
+    except StoreUnusable:
+        raise
+    except Exception as error:
+        # the type alone: a message may quote an address, or what the server sent
+        raise StoreUnusable(f"Redis failed ({type(error).__name__})") from None
+
+
+def is_refused(reply: Any) -> bool:
+    """Whether a pipeline's reply says that one command was refused: by a full or read-only server,
+    or since somebody put a value of another type there.
+
+    Raises:
+        what the reply is, if it is any other error.
+    """
+    if not isinstance(reply, Exception):
+        return False
+    if type(reply).__name__ in _REFUSALS or str(reply).startswith(_REFUSAL_CODES):
+        return True
+    raise reply
 
 
 def connect(address: RedisAddress) -> Any:
@@ -21,16 +72,15 @@ def connect(address: RedisAddress) -> Any:
         redis.RedisError: no node of the cluster answers.
     """
     from redis import Redis
-    from redis.cluster import ClusterNode, RedisCluster
     from redis.sentinel import Sentinel
 
     login: dict[str, Any] = {"username": address.username, "password": address.password}
     shared = _options(address)
+    if address.kind == "cluster":
+        return _cluster(address, {**login, **shared})
+    shared["redis_connect_func"] = _connect_bounded
     if address.kind == "unix":
         return Redis(unix_socket_path=address.path, db=address.db, **login, **shared)
-    if address.kind == "cluster":
-        nodes = [ClusterNode(host, port) for host, port in address.hosts]
-        return RedisCluster(startup_nodes=nodes, ssl=address.tls, **login, **shared)
     if address.kind == "sentinel":
         own = {
             name: address.options[f"sentinel_{name}"]
@@ -44,6 +94,18 @@ def connect(address: RedisAddress) -> Any:
         )
     ((host, port),) = address.hosts[:1]
     return Redis(host=host, port=port, db=address.db, ssl=address.tls, **login, **shared)
+
+
+def _cluster(address: RedisAddress, options: dict[str, Any]) -> Any:
+    from redis.cluster import ClusterNode, RedisCluster
+
+    class BoundedCluster(RedisCluster):
+        def on_connect(self, connection: Any) -> None:
+            _bound(connection)
+            super().on_connect(connection)  # type: ignore[no-untyped-call]
+
+    nodes = [ClusterNode(host, port) for host, port in address.hosts]
+    return BoundedCluster(startup_nodes=nodes, ssl=address.tls, **options)
 
 
 def _options(address: RedisAddress) -> dict[str, Any]:
@@ -69,3 +131,54 @@ def _options(address: RedisAddress) -> dict[str, Any]:
         "protocol": 2,
         "decode_responses": False,
     }
+
+
+# -- the bound of replies --------------------------------------------------------------------------
+
+
+def _connect_bounded(connection: Any) -> None:
+    _bound(connection)
+    connection.on_connect()
+
+
+def _bound(connection: Any) -> None:
+    """Before redis-py reads the first reply."""
+    connection._sock = _BoundedSocket(connection._sock)
+
+
+class _BoundedSocket:
+    """A socket whose reads after a request are bounded together. Sending begins a new request."""
+
+    def __init__(self, inner: socket.socket) -> None:
+        self._inner = inner
+        self._begin()
+
+    def _begin(self) -> None:
+        self._left = REPLY_BYTES
+        self._until = monotonic() + REPLY_SECONDS
+
+    def sendall(self, data: bytes) -> None:
+        self._begin()
+        self._inner.sendall(data)
+
+    def recv(self, size: int) -> bytes:
+        data = self._inner.recv(size)
+        self._spend(len(data))
+        return data
+
+    def recv_into(self, buffer: Any) -> int:
+        count = self._inner.recv_into(buffer)
+        self._spend(count)
+        return count
+
+    def _spend(self, count: int) -> None:
+        if self._inner.gettimeout() == 0:
+            return  # redis-py looks whether the connection lives: no reply is awaited
+        self._left -= count
+        if self._left < 0:
+            raise OSError(f"a reply is larger than {REPLY_BYTES:,} bytes")
+        if monotonic() > self._until:
+            raise TimeoutError("a reply took too long")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)

@@ -14,8 +14,8 @@ without the secret can add an entry, drop one or put one in another place.
 Invariants  I1 no entry of a file is handed out before all of it was checked (``check``), and then
                only what was checked: ``read`` compares with the marks that ``check`` made, so that
                a file which changes meanwhile is found out before what changed is used.
-            I2 no length is believed beyond the bounds: a reader holds ``AT_ONCE`` entries and the
-               marks.
+            I2 no length is believed beyond the bounds: a reader holds ``AT_ONCE`` entries and
+               the marks, one behind so many entries.
 Cost        the MAC, 0.5-2 ms a megabyte, once to write and twice to read; a mark takes 32 bytes.
 Not here    Redis (namespace, transfer).
 """
@@ -26,7 +26,7 @@ from itertools import islice
 from struct import Struct
 from typing import BinaryIO, Final
 
-from .entries import MOST_ENTRIES, Entry, is_entry
+from .entries import AT_ONCE, MOST_ENTRIES, MOST_KEY_BYTES, MOST_VALUE_BYTES, Entry, is_entry
 from .seal import Seal
 
 _HEAD: Final = Struct(">4sBB")
@@ -34,12 +34,6 @@ _LENGTHS: Final = Struct(">III")
 _MAGIC: Final = b"SWYD"
 _VERSION: Final = 1
 _MAC_BYTES: Final = 32
-
-#: bytes of a key and of a value; a Redis store takes no more
-MOST_KEY_BYTES: Final = 512
-MOST_VALUE_BYTES: Final = 1 << 20
-#: entries between two marks
-AT_ONCE: Final = 16
 
 
 class DumpRefused(Exception):

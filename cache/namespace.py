@@ -11,16 +11,23 @@ Not here         what replicas do (redis_log), files (dump, transfer).
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Final
 
-from . import popularity
-from .dump import MOST_KEY_BYTES
-from .entries import MOST_ENTRIES, MOST_USES, Entry, batches, is_entry
+from .clients import StoreUnusable, asking, is_refused
+from .entries import (
+    MOST_ENTRIES,
+    MOST_KEY_BYTES,
+    MOST_VALUE_BYTES,
+    Entry,
+    batches,
+    is_entry,
+    place_of_use,
+    uses_of,
+    weight,
+)
 from .seal import OVERHEAD, Seal
-from .unusable import StoreUnusable
 
 #: keys that Redis looks at in one step: about a millisecond of its time
 SCANNED_AT_ONCE: Final = 1_000
@@ -76,15 +83,14 @@ class Survey:
 class Namespace:
     """See the file's header. ``prefix``: what stands before each key."""
 
-    def __init__(self, client: Any, prefix: bytes, seal: Seal, value_bytes: int) -> None:
+    def __init__(self, client: Any, prefix: bytes, seal: Seal) -> None:
         self.seal = seal
-        self.value_bytes = value_bytes
         self._client = client
         self._prefix = prefix
 
     def check(self) -> None:
         """Raises StoreUnusable unless Redis answers."""
-        with _asking():
+        with asking():
             if self._client.ping() is not True:
                 raise TypeError
 
@@ -93,16 +99,33 @@ class Namespace:
         pattern = re.sub(rb"([\\*?\[\]])", rb"\\\1", self._prefix) + b"*"
         seen: set[bytes] = set()
         until = monotonic() + seconds
-        with _asking():
-            for key in self._client.scan_iter(match=pattern, count=SCANNED_AT_ONCE):
+        with asking():
+            for found in self._scan(pattern):
+                for key in found:
+                    short = key.removeprefix(self._prefix)
+                    if len(short) <= MOST_KEY_BYTES and is_entry(short) and short not in seen:
+                        if len(seen) == MOST_ENTRIES:
+                            raise ListingCut(f"there are more than {MOST_ENTRIES:,} entries")
+                        seen.add(short)
+                        yield short
                 if monotonic() > until:
                     raise ListingCut(f"listing the keys took longer than {seconds:g} seconds")
-                short = key.removeprefix(self._prefix)
-                if len(short) <= MOST_KEY_BYTES and is_entry(short) and short not in seen:
-                    if len(seen) == MOST_ENTRIES:
-                        raise ListingCut(f"there are more than {MOST_ENTRIES:,} entries")
-                    seen.add(short)
-                    yield short
+
+    def _scan(self, pattern: bytes) -> Iterator[list[bytes]]:
+        """Keys of one server, or of all primaries of a cluster, some at a time. A walk of redis-py
+        returns only when it found something, so nothing would bound a walk that finds nothing.
+        """
+        is_cluster = hasattr(self._client, "get_primaries")
+        for node in self._client.get_primaries() if is_cluster else [None]:
+            where = {"target_nodes": node} if is_cluster else {}
+            cursor = 0
+            while True:
+                cursor, found = self._client.scan(cursor, pattern, SCANNED_AT_ONCE, **where)
+                yield found
+                if is_cluster:
+                    (cursor,) = cursor.values()
+                if cursor == 0:
+                    break
 
     def read(self, keys: Sequence[bytes]) -> tuple[list[Entry], int]:
         """Their entries, and how many of the keys hold what was not sealed by us for them. Missing
@@ -110,8 +133,8 @@ class Namespace:
         """
         pipeline = self._client.pipeline(transaction=False)
         for key in keys:
-            pipeline.getrange(self._prefix + key, 0, self.value_bytes + OVERHEAD - 1)
-            pipeline.zscore(*self._place_of_use(key))
+            pipeline.getrange(self._prefix + key, 0, MOST_VALUE_BYTES + OVERHEAD - 1)
+            pipeline.zscore(*place_of_use(self._prefix, key))
         told = self._told(pipeline)
         held = [
             self._entry(key, sealed, score)
@@ -125,15 +148,15 @@ class Namespace:
         if not isinstance(sealed, bytes):
             return None
         value = self.seal.unwrap(self._prefix + key, sealed)
-        return None if value is None else Entry(key, value, _uses(score))
+        return None if value is None else Entry(key, value, uses_of(score))
 
     def note_uses(self, entries: Sequence[Entry]) -> None:
         """Raise what is counted of uses to what the entries say."""
         pipeline = self._client.pipeline(transaction=False)
         for entry in entries:
-            hot_key, name = self._place_of_use(entry.key)
+            hot_key, name = place_of_use(self._prefix, entry.key)
             if entry.uses:
-                pipeline.zadd(hot_key, {name: entry.uses * popularity.weight()}, gt=True)
+                pipeline.zadd(hot_key, {name: entry.uses * weight()}, gt=True)
         self._told(pipeline)
 
     def survey(self, seconds: float) -> Survey:
@@ -170,12 +193,12 @@ class Namespace:
             kind, version, vocabulary = (part.decode("utf-8", "replace") for part in parts)
             groups[parts] = group = Group(kind, version, vocabulary)
             pipeline = self._client.pipeline(transaction=False)
-            hot_key = self._place_of_use(key)[0]
+            hot_key = place_of_use(self._prefix, key)[0]
             pipeline.zcard(hot_key)
             pipeline.zrevrange(hot_key, 0, 0, withscores=True)
             used, best = self._told(pipeline)
             group.used = used if isinstance(used, int) else 0
-            group.most_uses = _uses(best[0][1]) if isinstance(best, list) and best else 0
+            group.most_uses = uses_of(best[0][1]) if isinstance(best, list) and best else 0
         return groups[parts]
 
     def _server(self) -> dict[str, str]:
@@ -183,39 +206,16 @@ class Namespace:
         self.check()
         try:
             told = self._client.info()
+            # of a cluster, by node
+            facts = told if "redis_version" in told else next(iter(told.values()))
+            return {name: str(facts[name])[:MOST_LETTERS] for name in SERVER_FACTS if name in facts}
         except Exception:
             return {}
-        # of a cluster, by node
-        facts = next(iter(told.values())) if told and "redis_version" not in told else told
-        return {name: str(facts[name])[:MOST_LETTERS] for name in SERVER_FACTS if name in facts}
-
-    def _place_of_use(self, key: bytes) -> tuple[bytes, bytes]:
-        """The sorted set in which an entry's uses are counted, and its name there."""
-        group, _, name = key.rpartition(b"/")
-        return self._prefix + b"hot/" + group, name
 
     def _told(self, pipeline: Any) -> list[Any]:
-        """In one round trip. Only a value of another type is an answer that is an exception."""
-        with _asking():
+        """In one round trip. A refused command's reply is an exception."""
+        with asking():
             told: list[Any] = pipeline.execute(raise_on_error=False)
             for reply in told:
-                if isinstance(reply, Exception) and not str(reply).startswith("WRONGTYPE"):
-                    raise reply
+                is_refused(reply)
         return told
-
-
-@contextmanager
-def _asking() -> Iterator[None]:
-    try:
-        yield
-    except StoreUnusable:
-        raise
-    except Exception as error:
-        # the type alone: a client library's messages may quote an address
-        raise StoreUnusable(f"Redis failed ({type(error).__name__})") from None
-
-
-def _uses(score: Any) -> int:
-    """A score as uses; 0 for one that can't be."""
-    found = popularity.uses(score) if isinstance(score, float) else 0.0
-    return max(1, round(found)) if 0 < found <= MOST_USES else 0

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from . import dump
-from .entries import Entry, batches
+from .clients import StoreUnusable
+from .entries import AT_ONCE, Entry, batches
 from .redis_log import RedisLog
 from .seal import Seal
-from .unusable import StoreUnusable
 
 
 @dataclass(slots=True)
@@ -33,7 +33,7 @@ def export_namespace(store: RedisLog, file: BinaryIO, *, seconds: float) -> Tran
     namespace = store.namespace()
 
     def entries() -> Iterator[Entry]:
-        for keys in batches(namespace.keys(seconds), dump.AT_ONCE):
+        for keys in batches(namespace.keys(seconds), AT_ONCE):
             found, left_out = namespace.read(keys)
             done.entries += len(found)
             done.bytes += sum(len(entry.value) for entry in found)

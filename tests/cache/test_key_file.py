@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cache import key_of
-from cache.key_file import MOST_BYTES
+from cache.opening import MOST_BYTES
 
 KEY = "sixteen letters."
 

@@ -13,7 +13,7 @@ from cache import (
     RedisLog,
     Seal,
     StoreUnusable,
-    dump,
+    entries,
     export_namespace,
     import_namespace,
     namespace,
@@ -110,7 +110,7 @@ def test_a_survey_counts_by_kind_version_and_vocabulary(make: MakeLog) -> None:
 
 def test_keys_longer_than_a_store_writes_are_no_entries(make: MakeLog, raw: Redis) -> None:
     store = make()
-    longest = GROUP + b"/" + b"x" * (dump.MOST_KEY_BYTES - len(GROUP) - 1)
+    longest = GROUP + b"/" + b"x" * (entries.MOST_KEY_BYTES - len(GROUP) - 1)
     for key in (longest, longest + b"x"):
         raw.set(store._prefix + key, b"planted", ex=60)
     assert list(store.namespace().keys(PATIENCE_SECONDS)) == [longest]

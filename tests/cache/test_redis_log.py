@@ -5,9 +5,8 @@ import time
 import pytest
 from redis import Redis
 
-from cache import RedisLog, StoreUnusable, clients, popularity, redis_log
-from tests.cache.hostile_server import hostile_server
-from tests.cache.stores import SECRET, MakeLog, new_log, until
+from cache import RedisLog, StoreUnusable, clients, entries, redis_log
+from tests.cache.stores import MakeLog, new_log, until
 from tests.redis_server import RedisServer
 
 GROUP = b"masks/5/aa/"
@@ -101,7 +100,7 @@ def test_only_values_sealed_for_this_namespace_key_and_secret_are_read(
 
 @pytest.mark.parametrize("past", [0, 1])
 def test_the_largest_value_and_one_byte_more(make: MakeLog, raw: Redis, past: int) -> None:
-    log, value = make(), b"x" * (redis_log.MOST_VALUE_BYTES + past)
+    log, value = make(), b"x" * (entries.MOST_VALUE_BYTES + past)
     assert log.publish([(KEYS[0], value)]) == 1 - past
     raw.set(log._prefix + KEYS[0], log._seal.wrap(log._prefix + KEYS[0], value))
     assert log.read(KEYS[:1]) == [None if past else value]
@@ -109,7 +108,7 @@ def test_the_largest_value_and_one_byte_more(make: MakeLog, raw: Redis, past: in
 
 @pytest.mark.parametrize("past", [0, 1])
 def test_the_longest_key_and_one_byte_more(make: MakeLog, past: int) -> None:
-    key = GROUP + b"k" * (redis_log.MOST_KEY_BYTES - len(GROUP) + past)
+    key = GROUP + b"k" * (entries.MOST_KEY_BYTES - len(GROUP) + past)
     assert make().publish([(key, b"value")]) == 1 - past
 
 
@@ -137,11 +136,11 @@ def test_a_use_of_what_is_not_there_makes_it_no_entry(make: MakeLog) -> None:
 
 def test_old_uses_count_less(make: MakeLog, monkeypatch: pytest.MonkeyPatch) -> None:
     log, now = make(), [time.time()]
-    monkeypatch.setattr(popularity.time, "time", lambda: now[0])
+    monkeypatch.setattr(entries.time, "time", lambda: now[0])
     log.publish(PAIRS[:2])
     for _ in range(3):
         log.used(KEYS[:1])
-    now[0] += 3 * popularity.HALF_LIFE
+    now[0] += 3 * entries.HALF_LIFE
     log.used(KEYS[1:2])
     assert log.hottest(GROUP, 2) == [KEYS[1], KEYS[0]]
     now[0] += 100 * 365 * 86_400
@@ -211,30 +210,6 @@ def test_a_server_that_hangs_ends_at_the_time_out(
     finally:
         redis_server.resume()
     assert log.publish(PAIRS) == len(PAIRS)
-
-
-ANSWERS = {
-    "nothing": b"",
-    "an error": b"-ERR no\r\n",
-    "a number": b":5\r\n",
-    "no number": b":five\r\n",
-    "a text": b"$2\r\nno\r\n",
-    "text": b"HTTP/1.1 400 Bad Request\r\n\r\n",
-    "lists": b"*1\r\n" * 50 + b":1\r\n",
-    "half a reply": b"*2\r\n$4\r\nab",
-}
-
-
-@pytest.mark.parametrize("what", ANSWERS)
-def test_nonsense_is_unusable(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clients, "SOCKET_SECONDS", 0.3)
-    with hostile_server(lambda at: at.sendall(ANSWERS[what]), polite=False) as server:
-        log = new_log(server.url, "test", key=SECRET)
-        for call in (log.position, lambda: log.follow(0.05), lambda: log.used(KEYS)):
-            with pytest.raises(StoreUnusable) as caught:
-                call()
-            assert "127.0.0.1" not in str(caught.value)
-        log.close()
 
 
 def test_a_time_to_live_of_nothing_is_refused() -> None:
