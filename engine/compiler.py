@@ -13,8 +13,6 @@ Not here  front ends (frontends), digests (digests), bytes (artifact).
 
 import json
 import marshal
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import product
@@ -28,7 +26,6 @@ from .compiled import Compiled
 from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
 from .features import Features
-from .flights import Flights
 from .frontends.choice import build_choice
 from .frontends.fragment import PATTERNS
 from .frontends.grammar_text import SYNTAXES, build_grammar
@@ -38,10 +35,10 @@ from .frontends.regex import build_regex
 from .frontends.shared_patterns import SharedPatterns
 from .frontends.structural_tag import build_structural_tag
 from .frontends.tag_vocabulary import TagVocabulary
+from .grammar_cache import GrammarCache
 from .ir import Grammar, Node
 from .limits import Limits
 from .matcher import Matcher
-from .refusals import Refusals
 from .specdigest import SpecDigest
 from .stops import check_stops
 from .store import ArtifactLog
@@ -65,7 +62,6 @@ LARGE_VOCABULARY = 16_384
 FORMAT_MASKS = 64
 #: plain text, from which the masks of all free text are made
 WARM_TAG = {"type": "structural_tag", "format": {"type": "any_text"}}
-COUNTERS = ("compiles", "grammar_hits", "grammar_evictions", "refused", "refusal_hits")
 
 #: a front end: what a spec says, as a node of the grammar
 Build = Callable[[Grammar, Any], Node]
@@ -109,14 +105,7 @@ class Compiler:
             kinds = kinds_of(vocabulary, self._triples, self._automata, self._patterns)
             self._cache = ArtifactCache(store, kinds)
         self._tags = TagVocabulary.of(vocabulary)
-        self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
-        self._refusals = Refusals(self.limits.kept_refusals)
-        # bytes of each of them, the one that was measured last at the end
-        self._sizes: OrderedDict[bytes, int] = OrderedDict()
-        self._held = 0
-        self._flights = Flights()
-        self._guard = threading.Lock()
-        self._counts = dict.fromkeys(COUNTERS, 0)
+        self._grammars = GrammarCache(self.limits)
 
         pool.keep_ready(wait=True)
         if self._triples is not None:
@@ -137,7 +126,7 @@ class Compiler:
             for name in FORMATS:
                 self._warm_format(name)
         self.clear()
-        self._counts.update(dict.fromkeys(COUNTERS, 0))
+        self._grammars.reset_counts()
         if self._cache is not None:
             # every replica has these
             self._cache.forget_fresh()
@@ -147,13 +136,6 @@ class Compiler:
         with suppress(LimitExceeded):
             schema = {"type": "string", "format": name}
             self.compile_json_schema(schema, budget=WorkBudget()).prepare(FORMAT_MASKS)
-
-    def _forget_grammars(self) -> None:
-        with self._guard:
-            self._compiled.clear()
-            self._refusals.clear()
-            self._sizes.clear()
-            self._held = 0
 
     # -- front ends --------------------------------------------------------------------------------
     def compile_json_schema(
@@ -266,57 +248,10 @@ class Compiler:
     def _compile(
         self, kind: str, spec: Any, build: Build, budget: WorkBudget | None = None
     ) -> Compiled:
-        key = self._digest.of(kind, spec)
-        found = self._kept(key)
-        if found is not None:
-            return found
-        budget = WorkBudget(self.limits) if budget is None else budget
-        is_whole = budget.spent == 0 and budget.limit == self.limits.compile_steps
-        # before waiting for others: nobody does so without a step left
-        budget.spend(1)
-        mine, is_made = self._flights.begin(key), False
-        try:
-            found = self._kept(key) or self._compile_anew(key, spec, build, budget, is_whole)
-            is_made = True
-        finally:
-            self._flights.end(key, mine, is_made=is_made)
-        return found
+        def compiled(spec: Any, budget: WorkBudget) -> Compiled:
+            return self._build(spec, build, budget)
 
-    def _kept(self, key: bytes) -> Compiled | None:
-        """Raises the spec's refusal, where that is kept."""
-        with self._guard:
-            found = self._compiled.get(key)
-            refusal = self._refusals.get(key) if found is None else None
-            if refusal is not None:
-                self._counts["refusal_hits"] += 1
-                raise refusal
-            if found is None:
-                return None
-            self._counts["grammar_hits"] += 1
-        self.note_use(found)
-        return found
-
-    def _compile_anew(
-        self, key: bytes, spec: Any, build: Build, budget: WorkBudget, is_whole: bool
-    ) -> Compiled:
-        try:
-            compiled = self._build(spec, build, budget)
-        except (SpecError, LimitExceeded) as error:
-            self._remember(key, error, is_whole)
-            raise
-        with self._guard:
-            self._counts["compiles"] += 1
-            self._keep(key, compiled)
-        pool.keep_ready()
-        return compiled
-
-    def _remember(self, key: bytes, error: SpecError | LimitExceeded, is_whole: bool) -> None:
-        """A refusal that the spec alone decides; ``is_whole``: it had the budget for itself."""
-        with self._guard:
-            self._counts["refused"] += 1
-            is_steps = isinstance(error, LimitExceeded) and error.limit == "compile_steps"
-            if is_whole or not is_steps:
-                self._refusals.add(key, error)
+        return self._grammars.get_or_build(self._digest.of(kind, spec), spec, compiled, budget)
 
     def _build(self, spec: Any, build: Build, budget: WorkBudget) -> Compiled:
         """Spec -> IR -> automata."""
@@ -324,34 +259,6 @@ class Compiler:
         if self._patterns is not None:
             grammar.shared[PATTERNS] = self._patterns
         grammar.root = grammar.rule("root", build(grammar, spec))
-        return self._finish(grammar)
-
-    def _keep(self, key: bytes, compiled: Compiled) -> None:
-        """Into the LRU, which is bounded in bytes. Grammars grow while they are used, so the one
-        used last and the one measured longest ago are measured again. A mask under way is not
-        waited for.
-        """
-        last = next(reversed(self._compiled), key)
-        compiled.key = key
-        self._compiled[key] = compiled
-        for known in (key, last, next(iter(self._sizes), key)):
-            self._measure(known)
-        self._evict()
-
-    def _measure(self, key: bytes) -> None:
-        size = self._compiled[key].held_bytes()
-        self._held += size - self._sizes.pop(key, 0)
-        self._sizes[key] = size
-
-    def _evict(self) -> None:
-        while len(self._compiled) > 1 and (
-            len(self._compiled) > self.limits.kept_grammars or self._held > self.limits.kept_bytes
-        ):
-            dropped, _ = self._compiled.popitem(last=False)
-            self._held -= self._sizes.pop(dropped, 0)
-            self._counts["grammar_evictions"] += 1
-
-    def _finish(self, grammar: Grammar) -> Compiled:
         check_stops(grammar, self.vocabulary.stop_token_ids)
         compiled = Compiled(
             self.vocabulary,
@@ -365,6 +272,7 @@ class Compiler:
             raise SpecError("nothing can satisfy this")
         return compiled
 
+    # -- replicas ----------------------------------------------------------------------------------
     def start(self, load_seconds: float = 1.0) -> None:
         """Follow the log in a background thread: load its most popular entries, at most so many
         seconds, then what others announce, and publish what is made here. Without a log: nothing.
@@ -382,19 +290,14 @@ class Compiler:
 
     def clear(self) -> None:
         """Forget compiled grammars, and give memory back to the system. Matchers keep theirs."""
-        self._forget_grammars()
+        self._grammars.forget()
         pool.trim()
 
     def note_use(self, compiled: Compiled) -> None:
-        """Note that a grammar compiled before is used again: it is dropped last, its growth is
-        measured, and what its decoding makes is shared. For callers that keep grammars themselves.
+        """Note that a grammar compiled before is used again: it is dropped last, and its growth is
+        measured. For callers that keep grammars themselves.
         """
-        with self._guard:
-            if compiled.key is not None and self._compiled.get(compiled.key) is compiled:
-                self._compiled.move_to_end(compiled.key)
-                self._measure(compiled.key)
-                self._evict()
-        pool.keep_ready()
+        self._grammars.note_use(compiled)
 
     def flush(self) -> None:
         """Publish what was made here now, in this thread, instead of in a moment.
@@ -419,9 +322,7 @@ class Compiler:
         ``automaton_*``; and of the whole process ``pool_*``: bytes that vectors hold, and that are
         mapped for them.
         """
-        with self._guard:
-            out = {**self._counts, "grammars": len(self._compiled), "grammar_bytes": self._held}
-            out["refusals"] = len(self._refusals)
+        out = self._grammars.stats()
         if self._cache is not None:
             out.update({f"shared_{name}": count for name, count in self._cache.stats().items()})
         if self._patterns is not None:

@@ -60,13 +60,12 @@ def test_so_many_refusals_are_remembered() -> None:
     assert counted(one, "refused", "refusal_hits", "refusals") == [4, 2, 2]
 
 
-def test_refusals_go_with_what_is_disowned() -> None:
-    """A pattern from a store that proved false may have been the reason."""
+def test_refusals_go_with_the_grammars() -> None:
     one = compiler()
     for _ in range(2):
         with pytest.raises(SpecError):
             one.compile_regex("(")
-        one._forget_grammars()
+        one.clear()
     assert counted(one, "refused", "refusal_hits") == [2, 0]
 
 
@@ -174,23 +173,6 @@ def test_where_the_leader_gives_up_the_next_one_takes_over(
 
     assert sorted(in_threads(work)) == [False] + [True] * (THREADS - 1)
     assert len(built) == 2 and counted(one, "compiles") == [1]
-
-
-def test_what_is_built_again_is_paid_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """REGRESSION: a compiler that is cleared meanwhile made the compile pass its budget."""
-    one = compiler(compile_steps=steps_of(GOOD))
-    build, budget = one._build, engine.WorkBudget(one.limits)
-
-    def cleared(*arguments: Any) -> Any:
-        made = build(*arguments)
-        monkeypatch.undo()
-        one._forget_grammars()
-        return made
-
-    monkeypatch.setattr(one, "_build", cleared)
-    one.compile_json_schema(GOOD, budget=budget)
-    assert budget.spent == steps_of(GOOD)
-    assert counted(one, "compiles", "refused", "refusals") == [1, 0, 0]
 
 
 def test_a_schema_costs_the_same_where_its_strings_are_kept() -> None:
