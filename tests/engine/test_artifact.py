@@ -468,7 +468,7 @@ def _far_exit(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
 
 def _lone_count(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
     triple.counts += [1]
-    return triple.kind != SAME
+    return triple.kind != SAME and 2 * len(triple.counts) != len(triple.exits)
 
 
 def _far_trigger(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
