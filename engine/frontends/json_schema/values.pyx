@@ -6,6 +6,8 @@ from .contents cimport identity
 from .text cimport Text
 from ...pool cimport vector
 
+from decimal import Decimal
+
 #: up to here, every whole number is a double
 EXACT = 2**53
 
@@ -65,10 +67,18 @@ cdef uint32_t member(Text text, str key, uint32_t value) except? 0xFFFFFFFF:
 
 
 cdef uint32_t number_node(Text text, value) except? 0xFFFFFFFF:
-    """As Python writes it; a decimal, unless it is canonical, with any zeros behind its last digit."""
+    """As Python writes it, whole floats of up to 16 digits as integers. Unless it is canonical, also with any
+    zeros behind its last digit, and a larger float as its digits where they are the decimal that it is
+    written as (1e+22, not 1e+23).
+    """
     cdef uint32_t[3] parts
     cdef uint32_t zero
-    cdef str digits = str(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)
+    cdef str digits = repr(value)
+    if isinstance(value, float) and value.is_integer():
+        if text.canonical and "e" in digits:
+            return text.bytes(digits.encode())
+        if "e" not in digits or Decimal(digits) == int(value):
+            digits = str(int(value))
     if "e" in digits or text.canonical:
         return text.bytes(digits.encode())
     zero = text.bytes(b"0")

@@ -43,6 +43,9 @@ TEXTS: list[tuple[Any, str, bool]] = [
     *[({**NUMBER, "multipleOf": 0.5}, text, False) for text in ("-0", "-0.0")],
     *[({"enum": [1.5, 3, "é\n", None]}, text, True) for text in ("1.5", "3", '"é\\n"', "null")],
     *[({"enum": [1.5, 3, "é\n"]}, text, False) for text in ("1.50", "3.0", '"\\u00e9\\n"')],
+    # REGRESSION: only digits were taken, which json.dumps does not write
+    *[({"const": 1e22}, text, text == "1e+22") for text in ("1e+22", "1" + "0" * 22)],
+    *[({"enum": [1.5e300, 5e15]}, text, True) for text in ("1.5e+300", "5000000000000000")],
     ({"const": {"k/": ["\u001f"]}}, '{"k/":["\\u001f"]}', True),
     ({"const": {"k/": ["\u001f"]}}, '{"k\\/":["\\u001F"]}', False),
     (KEYS, '{"é \\"x\\"\\n": 1, "a/b": 2}', True),
