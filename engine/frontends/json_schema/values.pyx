@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from .contents cimport identity
+from .document cimport has_key
 from .text cimport Text
 from ...pool cimport vector
 
@@ -67,18 +68,19 @@ cdef uint32_t member(Text text, str key, uint32_t value) except? 0xFFFFFFFF:
 
 
 cdef uint32_t number_node(Text text, value) except? 0xFFFFFFFF:
-    """As Python writes it, whole floats of up to 16 digits as integers. Unless it is canonical, also with any
-    zeros behind its last digit, and a larger float as its digits where they are the decimal that it is
+    """Unless it is canonical, a large float may be its digits, too, where they are the decimal that it is
     written as (1e+22, not 1e+23).
     """
     cdef uint32_t[3] parts
     cdef uint32_t zero
     cdef str digits = repr(value)
-    if isinstance(value, float) and value.is_integer():
-        if text.canonical and "e" in digits:
-            return text.bytes(digits.encode())
-        if "e" not in digits or Decimal(digits) == int(value):
-            digits = str(int(value))
+    if "e" in digits and has_key(text.document, "uniqueItems"):
+        digits = format(Decimal(digits), "f")
+        value = Decimal(digits)
+    elif isinstance(value, float) and value.is_integer() and (
+        "e" not in digits or not text.canonical and Decimal(digits) == int(value)
+    ):
+        digits = str(int(value))
     if "e" in digits or text.canonical:
         return text.bytes(digits.encode())
     zero = text.bytes(b"0")
@@ -87,7 +89,7 @@ cdef uint32_t number_node(Text text, value) except? 0xFFFFFFFF:
         parts[1] = text.repeat(zero, 0, None)
         return text.seq(parts, 2)
     if abs(value) > EXACT:
-        if isinstance(value, int):
+        if not isinstance(value, float):
             return parts[0]
         parts[1] = text.bytes(repr(value).encode())
         return text.alt(parts, 2)
