@@ -71,7 +71,9 @@ SCHEMAS = {
         "additionalProperties": {"type": ["string", "integer"]},
         "not": {"patternProperties": {"a": STRING}},
     },
-    "numbers with exponents within items": unique({**ARRAY, "items": {"type": "number"}, "maxItems": 2}),
+    "numbers with exponents within items": unique(
+        {**ARRAY, "items": {"type": "number"}, "maxItems": 2}
+    ),
     "listed numbers with exponents": unique(closed(x={"enum": [1e-7, 2e-7, 3e22]}), minItems=2),
     "beside a way in which numbers may repeat": {
         "anyOf": [unique(between(1, 12)), {**ARRAY, "items": between(10, 12)}]
@@ -265,7 +267,7 @@ def test_what_was_built_can_be_looked_at(compiler: engine.Compiler, name: str) -
 DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 LISTED = [f"v{k}" for k in range(12)]
 ESCAPED = [f'"{k}\n' for k in range(12)]
-CONTROLS = [*"\x01\x02\x1b\n\t\"\\", "/", "A", "A\x01", "\x01A", "\x01\x02", "0"]
+CONTROLS = [*'\x01\x02\x1b\n\t"\\', "/", "A", "A\x01", "\x01A", "\x01\x02", "0"]
 
 
 #: REGRESSION: name -> schema whose texts were stuck, or went on with spellings of one value
@@ -287,7 +289,9 @@ FEW = {
     "a list": unique({"enum": LISTED}, minItems=12),
     "escaped characters": unique({"enum": ESCAPED}, minItems=12),
     "control characters": unique({"enum": CONTROLS}, minItems=13),
-    "escaped keys": unique(closed(**{'a"b\n': {"type": "boolean"}, "c": {"enum": [1, 2]}}), minItems=4),
+    "escaped keys": unique(
+        closed(**{'a"b\n': {"type": "boolean"}, "c": {"enum": [1, 2]}}), minItems=4
+    ),
     "characters outside ASCII": unique({"enum": [f"é{k}😀" for k in range(12)]}, minItems=12),
     "of several types": unique(
         {"anyOf": [closed(a={"enum": LISTED}), {"type": "boolean"}]}, minItems=14
