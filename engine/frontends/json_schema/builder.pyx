@@ -83,6 +83,7 @@ def build_json_schema(
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
     node = builder.one_place(root_place(schema, pointer), 0)
     builder.finish()
+    builder.text.document = None
     doubtful = builder.reader.followed or builder.failed
     if node == builder.text.fail or (doubtful and not is_productive(grammar, node)):
         raise SpecError("nothing can satisfy this schema", pointer)
