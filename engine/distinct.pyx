@@ -392,7 +392,6 @@ cdef class Ways:
         cdef uint32_t[256] children
         cdef bint met
         cdef uint32_t k, n = 0, found, next_ = self.past(instance, depth, QUOTE, &met)
-        cdef SpotC spot
         found = sum_of(met, self.count(next_, depth, OUTSIDE, left_of(want, met)))
         for k in range(SPACE, 256):
             if live[k >> 6] >> (k & 63) & 1 and k != QUOTE and k != BACKSLASH:
