@@ -45,7 +45,9 @@ def measure(device: str, width: int, batches: list[int], seconds: float) -> dict
             bits = _bits(batch, width, share, seed=batch)
             record: dict[str, Any] = {"batch": batch, "allowed": name}
             record["equal"] = _is_equal(masks, logits, bits, device)
-            record["us"] = _times(masks, logits.to(device), bits, peer, seconds / len(SHARES))
+            record["us"] = _times(
+                masks, logits.to(device, copy=True), bits, peer, seconds / len(SHARES)
+            )
             records.append(record)
         if on_gpu:
             records[-1]["in_flight"] = _is_kept_in_flight(masks, width, batch, device)

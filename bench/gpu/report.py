@@ -23,7 +23,8 @@ class Report:
     def add(self, name: str, text: str, raw: Any, *, printed: str | None = None) -> None:
         """A part of that name, or what replaces it. ``printed``: what of it is new."""
         self._texts[name] = text
-        print(text if printed is None else printed, end="\n\n", flush=True)
+        if new := text if printed is None else printed:
+            print(new, end="\n\n", flush=True)
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
             (self._folder / f"{name}.json").write_text(json.dumps(raw, indent=1) + "\n")

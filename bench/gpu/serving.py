@@ -200,7 +200,7 @@ def _misfit(schema: Any, text: str) -> str | None:
     except ValueError as error:
         return f"not JSON: {error}"
     except jsonschema.ValidationError as error:
-        return error.message
+        return str(error.message)
     return None
 
 
