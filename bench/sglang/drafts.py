@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 from adapters.formats import Ask, Tool, for_own_engine, get_format
 from tests.sglang.environment import ROOT, ensure_python
-from tests.sglang.server import SHIMS, SGLangServer
+from tests.sglang.platforms import SHIMS
+from tests.sglang.server import SGLangServer
 
 from ..data import ToolCase
 from .figures import show
