@@ -87,10 +87,13 @@ test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed 
 	run() { "$(CLIENTS)/$$1/bin/python" -m pytest -c tests/clients/pytest.ini "$${@:2}" $(ARGS) || [ $$? -eq 5 ]; }; \
 	run openai3 tests/clients/openai3 tests/clients/node; run openai2 tests/clients/openai2
 
+# Tests of the transformers worker: SGLang's venv has torch, .venv does not.
+WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_models.py sampling.py)
+
 # SGLang pins what it runs on, so its server has a venv of its own (SWITCHYARD_SGLANG_VENV, .data/sglang).
-test-sglang: $(VENV)/.dev build data ## the plug-in in a real SGLang server on this processor; installs 2 GB
+test-sglang: $(VENV)/.dev build data ## the plug-in in a real SGLang server on this processor, and tests that need torch; installs 2 GB
 	worker=$$($(PY) -m tests.sglang.environment) && \
-	    SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$worker -m pytest tests/sglang_plugin $(ARGS)
+	    SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$worker -m pytest tests/sglang_plugin $(WITH_TORCH) $(ARGS)
 	SWITCHYARD_SGLANG=1 $(PY) -m pytest tests/sglang $(ARGS)
 
 check: $(VENV)/.dev ## formatters, linters and types; changes nothing

@@ -131,6 +131,17 @@ inline std::string number_text(std::string_view text) {
     return sign + "0." + std::string(size_t(-point), '0') + digits;
 }
 
+// The digits of a number that its exponent does not change, as a canonical text; zero has no other value.
+inline std::string significant(std::string_view text) {
+    std::string found = number_text(text.substr(0, text.find_first_of("eE")));
+    found.erase(std::remove(found.begin(), found.end(), '.'), found.end());
+    const size_t sign = found[0] == '-', last = found.find_last_not_of('0');
+    if (last == std::string::npos) return "0";
+    found.erase(last + 1);
+    found.erase(sign, found.find_first_not_of('0', sign) - sign);
+    return found;
+}
+
 // A canonical text with the members of its objects sorted.
 class Sorted {
   public:
@@ -251,6 +262,9 @@ class Cursor {
     // Of a number behind PENDING, or zero with a minus sign so far: the items with its value here, which are
     // written otherwise.
     uint32_t carried = 0;
+    // Of a number with an exponent so far: the items with its digits, whatever their exponent, and those with
+    // its value.
+    uint32_t raised = 0, equal = 0;
     bool is_minus_zero = false;
 
     Cursor() = default;
@@ -259,12 +273,11 @@ class Cursor {
         for (auto& run : used->runs) parts[n++] = {run.get(), 0, uint32_t(run->texts.size())};
     }
 
-    Cursor(const Cursor& other) : carried(other.carried), is_minus_zero(other.is_minus_zero), n(other.n), depth(other.depth) {
-        std::copy(other.parts, other.parts + other.n, parts);
-    }
+    Cursor(const Cursor& other) { *this = other; }
 
     Cursor& operator=(const Cursor& other) {
-        carried = other.carried, is_minus_zero = other.is_minus_zero, n = other.n, depth = other.depth;
+        carried = other.carried, raised = other.raised, equal = other.equal, is_minus_zero = other.is_minus_zero;
+        n = other.n, depth = other.depth;
         std::copy(other.parts, other.parts + other.n, parts);
         return *this;
     }
@@ -331,6 +344,19 @@ class Cursor {
             carried = ended(mode);
         }
         narrow(c);
+    }
+
+    // A number with an exponent comes next, as far as it is written; the items stay.
+    void raise(std::string_view number) {
+        const std::string digits = significant(number), value = number_text(number);
+        is_minus_zero = digits == "0";
+        for (uint32_t k = 0, all = total(); k < all; k++) {
+            std::string_view other = rest(k);
+            if (other.empty() || (other[0] != '-' && !is_digit(uint8_t(other[0])))) continue;
+            other = other.substr(0, other.find_first_of(",]}"));
+            raised += significant(other) == digits;
+            equal += other == value;
+        }
     }
 
     void narrow_escape(std::string_view escape) { narrow(unescaped(escape)); }
@@ -507,9 +533,7 @@ class Place {
         }
         found.narrow(text.substr(0, number - own.start));
         if (now == EXPONENT) {
-            // zero has no other value with any exponent
-            const std::string_view digits = canon.from(number);
-            found.is_minus_zero = number_text(digits.substr(0, digits.find_first_of("eE"))) == "0";
+            found.raise(canon.from(number));
             return found;
         }
         Mode mode = OUTSIDE;

@@ -46,7 +46,7 @@ cdef extern from "distinct.h" namespace "distinct" nogil:
     cppclass Cursor "distinct::Cursor":
         Cursor()
         Cursor(const Cursor&)
-        uint32_t carried
+        uint32_t carried, raised, equal
         bint is_minus_zero
         uint32_t total() const
         string_view rest(uint32_t k) const
@@ -120,11 +120,15 @@ cdef class Ways:
     cdef uint32_t spaced(self, uint32_t instance, uint32_t depth, uint8_t other, uint32_t want) noexcept nogil
     cdef bint is_blank(self, uint32_t instance) noexcept nogil
     cdef uint32_t behind(self, uint32_t instance, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil
+    cdef uint32_t behind_escape(self, uint32_t instance, uint32_t character) noexcept nogil
     cdef uint32_t inside(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil
-    cdef uint32_t escaped(self, SpotC* spot, uint32_t want) noexcept nogil
+    cdef uint32_t escaped(self, SpotC* spot, const Cursor* used, uint32_t want) noexcept nogil
     cdef uint32_t longer(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil
     cdef uint32_t fraction(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil
     cdef uint32_t digits(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil
+    cdef uint32_t ended_or(
+        self, bint met, uint32_t instance, uint32_t depth, Mode mode, uint32_t want
+    ) noexcept nogil
     cdef uint32_t ended(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil
     cdef uint32_t ends(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil
     cdef bint has_used(self, SpotC* spot, const Cursor* used, uint32_t n) noexcept nogil
@@ -162,6 +166,7 @@ cdef class Suspects:
     cdef void sort_raising(self, uint8_t byte) noexcept nogil
     cdef void add_below(self, vector[uint32_t]* out, uint32_t node) noexcept nogil
     cdef void add_tokens(self, vector[uint32_t]* out, uint8_t byte) noexcept nogil
+    cdef bint is_raised(self) noexcept nogil
     cdef void walk(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil
     cdef void walk_inside(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil
     cdef void narrow_inside(self, SpotC* spot, uint8_t byte, size_t first, size_t end) noexcept nogil

@@ -41,6 +41,7 @@ cdef enum:
     OPENING_BRACKET = 0x5B
     BACKSLASH = 0x5C
     CLOSING_BRACKET = 0x5D
+    LOWER_A = 0x61
     LOWER_E = 0x65
     LOWER_U = 0x75
     OPENING_BRACE = 0x7B
@@ -60,7 +61,9 @@ cdef uint64_t CLOSINGS = <uint64_t>1 << 0x5D - 64 | <uint64_t>1 << 0x7D - 64
 #: characters of white space between two values that are looked at: a line of a layout has 2,561 at most
 cdef uint32_t MOST_BLANKS = 4_000
 cdef const char* HEX = b"0123456789abcdef"
-cdef const char* SHORT = b'"\\/bfnrt'
+cdef const char* SHORT = b'"\\bfnrt/'
+#: the characters that all but the last of these stand for
+cdef const char* SHORT_OF = b'"\\\b\f\n\r\t'
 
 
 cdef uint32_t follow(
@@ -165,19 +168,23 @@ cdef class Ways:
         cdef uint32_t n, same, own, more = used.total()
         if spot.n_escape:
             more = used.begun(string_view(spot.escape, spot.n_escape))
-            return more > 0 and self.escaped(spot, more + 1) <= more
+            if more == 0:
+                return False
+            n = self.escaped(spot, NULL, more + 1)
+            return n <= more and n <= self.escaped(spot, used, MANY)
         if not is_number(spot.mode):
             if more == 0:
                 return False
             n = self.count(spot.instance, spot.depth, spot.mode, more + MARGIN)
             return n <= more and self.has_used(spot, used, n)
-        if spot.mode == EXPONENT:
-            # each further digit but zero makes another value; which ones were used, the digits don't say
-            n = self.count(spot.instance, spot.depth, EXPONENT, more + 1)
-            n = sum_of(n, self.ended(spot.instance, spot.depth, EXPONENT, more + 1))
-            return more > 0 and (used.is_minus_zero or n <= more)
         if spot.depth == 0 and self.leaves(spot.instance):
             return False
+        if spot.mode == EXPONENT:
+            # each further digit but zero makes another value
+            more = used.raised
+            own = self.ended(spot.instance, spot.depth, EXPONENT, more + 1)
+            n = sum_of(own, self.count(spot.instance, spot.depth, EXPONENT, more + 1))
+            return more > 0 and (used.is_minus_zero or (n <= more and own <= used.equal))
         same, more = used.ended(spot.mode), used.longer(spot.mode)
         if more + same == 0:
             return False
@@ -207,14 +214,22 @@ cdef class Ways:
         """Whether an item may end behind the rest of a canonical text, with any white space that must stand in
         it; ``is_inside``: it begins within a string.
         """
-        cdef size_t k
+        cdef size_t k = 0
         cdef uint32_t found = instance
-        for k in range(rest.size()):
+        while k < rest.size():
+            if rest.data()[k] == BACKSLASH:
+                # canonical texts spell it by its number
+                found = self.behind_escape(found & INSTANCE, byte_of(rest.data()[k + 4], rest.data()[k + 5]))
+                if found == DEAD:
+                    return False
+                k += 6
+                continue
             found = self.reach(found & INSTANCE, <uint8_t>rest.data()[k], is_inside)
             is_inside = is_inside != (rest.data()[k] == QUOTE)
             if found == DEAD:
                 # only a number that may be written without its exponent might still come
                 return rest.data()[k] == UPPER_E
+            k += 1
         return found & MET != 0 if rest.size() and not is_digit(<uint8_t>rest.data()[rest.size() - 1]) else (
             self.leaves(found & INSTANCE))
 
@@ -367,7 +382,7 @@ cdef class Ways:
         if byte == MINUS:
             return self.count(next_, depth, NEGATIVE, want)
         if is_digit(byte):
-            found = 1 if met else self.ended(next_, depth, WHOLE, want)
+            found = self.ended_or(met, next_, depth, WHOLE, want)
             return sum_of(found, self.count(next_, depth, WHOLE, left_of(want, found)))
         return sum_of(met, self.count(next_, depth, OUTSIDE, left_of(want, met)))
 
@@ -377,7 +392,6 @@ cdef class Ways:
         cdef uint32_t[256] children
         cdef bint met
         cdef uint32_t k, n = 0, found, next_ = self.past(instance, depth, QUOTE, &met)
-        cdef SpotC spot
         found = sum_of(met, self.count(next_, depth, OUTSIDE, left_of(want, met)))
         for k in range(SPACE, 256):
             if live[k >> 6] >> (k & 63) & 1 and k != QUOTE and k != BACKSLASH:
@@ -392,22 +406,44 @@ cdef class Ways:
                 return found + n - k
             found = sum_of(found, self.count(children[k], depth, STRING, left_of(want, found + n - k - 1)))
         # characters that have no other spelling
-        next_ = self.go(instance, BACKSLASH) & INSTANCE
-        if next_ == DEAD or found >= want:
+        if self.go(instance, BACKSLASH) == DEAD:
             return found
-        next_ = self.go(self.go(self.go(next_, LOWER_U) & INSTANCE, ZERO) & INSTANCE, ZERO) & INSTANCE
         for k in range(BACKSLASH + 1):
-            if next_ != DEAD and found < want and (k < SPACE or k == QUOTE or k == BACKSLASH):
-                spot.instance = self.go(self.go(next_, HEX[k >> 4]) & INSTANCE, HEX[k & 15]) & INSTANCE
-                found = sum_of(found, self.count(spot.instance, depth, STRING, left_of(want, found)))
+            if found < want and (k < SPACE or k == QUOTE or k == BACKSLASH):
+                next_ = self.behind_escape(instance, k)
+                found = sum_of(found, self.count(next_, depth, STRING, left_of(want, found)))
         return found
 
-    cdef uint32_t escaped(self, SpotC* spot, uint32_t want) noexcept nogil:
-        """Within an escape that is not whole."""
+    cdef uint32_t behind_escape(self, uint32_t instance, uint32_t character) noexcept nogil:
+        """The instance behind a character that must be escaped, by its number or, where a text has one spelling
+        only, by its letter.
+        """
+        cdef uint32_t found = instance, k
+        cdef const char* number = b"\\u00"
+        instance = self.go(instance, BACKSLASH) & INSTANCE
+        for k in range(4):
+            found = self.go(found, number[k]) & INSTANCE
+        found = self.go(self.go(found, HEX[character >> 4]) & INSTANCE, HEX[character & 15]) & INSTANCE
+        if found != DEAD:
+            return found
+        for k in range(7):
+            if SHORT_OF[k] == character:
+                return self.go(instance, SHORT[k]) & INSTANCE
+        return DEAD
+
+    cdef uint32_t escaped(self, SpotC* spot, const Cursor* used, uint32_t want) noexcept nogil:
+        """Within an escape that is not whole. Where it has one spelling only, few characters may come: with
+        ``used``, how many used items begin with one of these.
+        """
         cdef SpotC made
+        cdef Cursor cursor
         cdef const char* choices = HEX
         cdef uint32_t k, n = 16, found = 0, at = spot.n_escape
         if at == 12 or (at == 6 and not is_first_surrogate(spot)) or (at == 2 and spot.escape[1] != LOWER_U):
+            if used != NULL:
+                cursor = used[0]
+                cursor.narrow_escape(string_view(spot.escape, at))
+                return cursor.total()
             return self.count(spot.instance, spot.depth, STRING, want)
         if at == 1 or at == 7:
             choices, n = b"u", 1
@@ -420,7 +456,7 @@ cdef class Ways:
             made.instance = self.go(spot.instance, choices[k]) & INSTANCE
             if made.instance != DEAD and found < want:
                 made.escape[at], made.n_escape = choices[k], <uint8_t>(at + 1)
-                found = sum_of(found, self.escaped(&made, left_of(want, found)))
+                found = sum_of(found, self.escaped(&made, used, left_of(want, found)))
         return found
 
     # -- numbers -------------------------------------------------------------------------------------
@@ -479,10 +515,18 @@ cdef class Ways:
             sure -= not is_zero
             now = after(mode, some[k])
             next_ = self.past(instance, depth, some[k], &met)
-            same = 0 if is_zero else 1 if met else self.ended(next_, depth, now, left_of(want, found + sure))
+            same = 0 if is_zero else self.ended_or(met, next_, depth, now, left_of(want, found + sure))
             found = sum_of(found, same)
             found = sum_of(found, self.count(next_, depth, now, left_of(want, found + sure)))
         return found
+
+    cdef uint32_t ended_or(
+        self, bint met, uint32_t instance, uint32_t depth, Mode mode, uint32_t want
+    ) noexcept nogil:
+        """As ``ended``, behind a digit with which the item may end (``met``)."""
+        if met:
+            return MANY if self.leaves(instance) else 1
+        return self.ended(instance, depth, mode, want)
 
     cdef uint32_t ended(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
         """Values with a number as it stands, at once or behind zeros that say nothing; behind a minus sign,
@@ -494,6 +538,9 @@ cdef class Ways:
             instance, mode = self.past(instance, depth, ZERO, &met), WHOLE
         for k in range(MOST_ZEROS):
             found = self.ends(instance, depth, want) if depth else met
+            if depth == 0 and instance != DEAD and self.leaves(instance):
+                # it is one that need not differ
+                return MANY
             if found or instance == DEAD or mode == EXPONENT:
                 return found
             instance = self.past(instance, depth, POINT if mode == WHOLE and k == 0 else ZERO, &met)
@@ -509,6 +556,15 @@ cdef class Ways:
                 end = <uint8_t>ENDS[k]
                 found = sum_of(found, self.behind(instance, depth, end, left_of(want, found)))
         return sum_of(found, self.spaced(instance, depth, end, left_of(want, found)))
+
+
+cdef uint32_t byte_of(char high, char low) noexcept nogil:
+    """The number of two hexadecimal digits, in small letters."""
+    return nibble_of(high) << 4 | nibble_of(low)
+
+
+cdef inline uint32_t nibble_of(char digit) noexcept nogil:
+    return digit - ZERO if digit <= NINE else digit - LOWER_A + 10
 
 
 cdef bint is_first_surrogate(SpotC* spot) noexcept nogil:
@@ -549,11 +605,19 @@ cdef class Suspects:
         spot.n_escape = <uint8_t>place.escape().size()
         for k in range(spot.n_escape):
             spot.escape[k] = place.escape().data()[k]
-        if self.cursors.size() or place.may_end():
-            if spot.mode != EXPONENT:
-                self.walk(0, spot, 0, mask)
-            elif self.ways.count(instance, n - 1, EXPONENT, MANY) < MANY:
+        if spot.mode == EXPONENT:
+            if place.may_end() or self.is_raised():
                 self.collect(0, True, mask)
+        elif self.cursors.size() or place.may_end():
+            self.walk(0, spot, 0, mask)
+
+    cdef bint is_raised(self) noexcept nogil:
+        """Whether a used item has the digits of the number that stands here."""
+        cdef size_t k
+        for k in range(self.cursors.size()):
+            if self.cursors[k].raised:
+                return True
+        return False
 
     # -- along the used items ------------------------------------------------------------------------
     cdef void walk(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil:

@@ -12,12 +12,15 @@ tokenizer split otherwise:
    it is asked.
 3. Of crossings that begin in one place, one is tried for each class of the character behind the
    forced text: tokenizers cut text into words by such classes. Of signs each is a class.
+4. SentencePiece tokenizers put a blank before each text. They split the forced text behind a
+   newline, where they add none.
 
 Invariants       I1 the tokens spell a beginning of the forced text, and the grammar takes them.
                  I2 what was written before is not split again: its last token stands already, and
                     the model wrote it knowing as much as we do.
-Cost             no forced text: one look at a row. Else a walk of the text, and one call of the
-                 tokenizer for it and for each crossing that is tried.
+Cost             no forced text: one look at a row. Else a walk of the text, which is cut where
+                 the tokens asked for can't reach, and one call of the tokenizer for it and for
+                 each crossing that is tried (two calls if rule 4 applies).
 Threads          crossings are found under the arena's mutex; the tokenizer is called with the GIL
                  alone.
 Not here         which of the tokens the grammar takes (matcher).
@@ -29,10 +32,16 @@ from .pool cimport vector
 from .rows cimport Arena
 from .vocabulary cimport Vocabulary
 
+cdef enum:
+    # bytes of forced text that are looked at; only a const of that length has more
+    MOST_FORCED_BYTES = 65536
+
 cdef struct CrossingsC:
     vector[uint32_t] starts       # where in the forced text each begins, ascending
     vector[uint32_t] ends         # of what it adds, in `added`
     vector[uint8_t] added
 
-cdef void follow_only(Arena arena, uint32_t instance, vector[uint8_t]* out) noexcept nogil
+cdef void follow_only(
+    Arena arena, uint32_t instance, size_t most, vector[uint8_t]* out
+) noexcept nogil
 cdef list forced_split(Arena arena, Vocabulary vocabulary, uint32_t instance, bytes data, most)

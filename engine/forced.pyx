@@ -7,8 +7,8 @@ from .rows cimport DEAD, Arena, RowC
 from .vocabulary cimport Vocabulary
 
 cdef uint32_t ORDINARY = 0
-# Bytes of forced text that are looked at; only a const of that length has more.
-cdef size_t MOST_BYTES = 65536
+# Takes the blank that a tokenizer puts before each text (rule 4).
+cdef str LEAD = "\n"
 
 
 cdef int only_byte(Arena arena, uint32_t instance) noexcept nogil:
@@ -25,10 +25,12 @@ cdef int only_byte(Arena arena, uint32_t instance) noexcept nogil:
     return found
 
 
-cdef void follow_only(Arena arena, uint32_t instance, vector[uint8_t]* out) noexcept nogil:
-    """Appends bytes as long as there is only one; under the mutex."""
+cdef void follow_only(
+    Arena arena, uint32_t instance, size_t most, vector[uint8_t]* out
+) noexcept nogil:
+    """Append bytes while only one may come next, until ``out`` has ``most``. Needs the mutex."""
     cdef int byte
-    while out.size() < MOST_BYTES:
+    while out.size() < most:
         byte = only_byte(arena, instance)
         if byte < 0:
             return
@@ -50,14 +52,17 @@ cdef list forced_split(Arena arena, Vocabulary vocabulary, uint32_t instance, by
     cdef size_t kept, n
     cdef const uint8_t* bytes_of
     cdef bytes text = data.decode("utf-8", "ignore").encode()
-    encode, tokens = vocabulary.encode, vocabulary.tokens
+    cdef str lead = ""
     if not data.startswith(text):
         return []
-    ids = list(encode(text.decode()))
-    if b"".join([tokens[i] for i in ids]) != text or any([vocabulary.kind[i] != ORDINARY for i in ids]):
-        return []
+    ids = split(vocabulary, lead, text)
+    if not spells(vocabulary, ids, text):
+        lead = LEAD
+        ids = split(vocabulary, lead, text)
+        if not spells(vocabulary, ids, text):
+            return []
     ids = ids[:most]
-    kept, n, bytes_of = sum([len(tokens[i]) for i in ids]), len(text), text
+    kept, n, bytes_of = size_of(vocabulary, ids), len(text), text
     with nogil:
         arena.guard.lock()
         find_crossings(arena, vocabulary, instance, bytes_of, n, kept, &found)
@@ -67,10 +72,29 @@ cdef list forced_split(Arena arena, Vocabulary vocabulary, uint32_t instance, by
         end = found.ends[k]
         if found.starts[k] < kept:
             added = (<const char*>found.added.data())[first:end]
-            ids = common(ids, list(encode((text + added).decode("utf-8", "ignore"))))
-            kept = sum([len(tokens[i]) for i in ids])
+            ids = common(ids, split(vocabulary, lead, text + added))
+            kept = size_of(vocabulary, ids)
         first = end
     return ids
+
+
+cdef list split(Vocabulary vocabulary, str lead, bytes text):
+    """The tokenizer's ids of ``text`` behind ``lead``; empty if it joins the two."""
+    before = list(vocabulary.encode(lead)) if lead else []
+    ids = list(vocabulary.encode(lead + text.decode("utf-8", "ignore")))
+    return ids[len(before):] if ids[:len(before)] == before else []
+
+
+cdef bint spells(Vocabulary vocabulary, list ids, bytes text) except -1:
+    """Whether these are ordinary tokens whose bytes are ``text``."""
+    if any([vocabulary.kind[i] != ORDINARY for i in ids]):
+        return False
+    return b"".join([vocabulary.tokens[i] for i in ids]) == text
+
+
+cdef size_t size_of(Vocabulary vocabulary, list ids) except? 0:
+    """Bytes of these tokens."""
+    return sum([len(vocabulary.tokens[i]) for i in ids])
 
 
 cdef list common(list ids, list others):

@@ -162,7 +162,7 @@ cdef bint laid_out_state(ObjectC* obj, const PlaceC* place, DraftC* out) noexcep
             add_end(obj, place, out)
         if obj.layout[OPENING] == NO_RULE:
             add_members(obj, place, out)
-        else:
+        elif has_listed(obj, place) or has_extra(obj, place):
             add_rule(obj, obj.layout[OPENING], form(NEXT_DUE, i, taken), out)
     elif place.read == NAMED:
         add_rule(obj, obj.layout[COLON], form(VALUE_DUE, i, taken), out)

@@ -54,6 +54,7 @@ cdef class Matcher:
     cdef bint terminated(self) noexcept nogil
     cdef int push(self, uint32_t instance, uint32_t flags) except -1
     cdef void lock(self) noexcept nogil
+    cdef bytes forced(self, size_t most)
     cdef list allowed(self, list ids)
     cdef void unlock(self) noexcept nogil
     cdef int check(self, uint32_t error) except -1

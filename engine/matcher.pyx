@@ -10,7 +10,7 @@ from .bitmask cimport rows_of
 from .bits cimport clear_bit
 from .clock cimport nanoseconds
 from .distinct cimport Place, Trials, follow
-from .forced cimport follow_only, forced_split
+from .forced cimport MOST_FORCED_BYTES, follow_only, forced_split
 from .hashing cimport MISSING, map_get, map_put
 from .pool cimport Pool, vector
 from .rows cimport DEAD
@@ -352,13 +352,17 @@ cdef class Matcher:
 
         Empty if the text may end here.
         """
+        return self.forced(MOST_FORCED_BYTES)
+
+    cdef bytes forced(self, size_t most):
+        """At most the first ``most`` of them."""
         cdef uint32_t error, instance = self.instance()
         cdef vector[uint8_t] out
         if self.terminated():
             return b""
         with nogil:
             self.lock()
-            follow_only(self.generation.arena, instance, &out)
+            follow_only(self.generation.arena, instance, most, &out)
             error = self.generation.arena.take_error()
             self.unlock()
         self.check(error)
@@ -375,10 +379,11 @@ cdef class Matcher:
         """
         if self.vocabulary.encode is None:
             raise ValueError("forced_tokens needs a vocabulary with encode")
-        data = self.forced_bytes()
+        cdef size_t reach = MOST_FORCED_BYTES
         if most is not None:
             # one token more, since the last one may be cut
-            data = data[:(most + 1) * self.vocabulary.max_token_bytes]
+            reach = min(reach, (most + 1) * self.vocabulary.max_token_bytes)
+        data = self.forced(reach)
         if not data:
             return []
         return self.allowed(

@@ -1,12 +1,13 @@
-"""Forced text as drafts: where the grammar leaves one way, the speculator need not guess.
+"""Forced text as drafts.
 
-SGLang's NGRAM worker takes its drafts from what was written before; where a request's grammar
-forces tokens, a chain of these stands in their place. But drafts that begin with them, and may go
-on behind, stay. Verification stays the model's: it may cut the same text into other tokens, and a
-draft that it would not have written is refused as any other.
+SGLang's NGRAM worker drafts tokens that followed the same text before. Where a request's grammar
+forces tokens, they replace these drafts, as a chain. Drafts that begin with the forced tokens stay:
+they may continue behind them. The model verifies forced tokens as any other draft, and refuses them
+where it would write the same text in other tokens.
 
-Representation   SGLang's: for each request ``width`` tokens, the first the last one written, and a
-                 square of flags, which of them each one follows.
+Representation   SGLang's: ``width`` tokens for each request, of which the first is the last written
+                 one; and a square of flags, true where a token (row) follows another one or is it
+                 (column).
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from .grammar import SwitchyardGrammar
 
 
 def offer(requests: Sequence[Any], drafts: Any, follows: Any) -> None:
-    """Puts forced tokens into the drafts of a batch, in place.
+    """Put forced tokens into the drafts of a batch, in place.
 
     Args:
         requests: SGLang's, with their grammars.
@@ -34,14 +35,14 @@ def offer(requests: Sequence[Any], drafts: Any, follows: Any) -> None:
         forced = grammar.forced_tokens(width - 1)
         own = drafts[number * width : (number + 1) * width]
         if forced and not _begins_with(own.tolist(), squares[number].tolist(), forced):
-            # what is left of the chain is filled up with what nobody will take
+            # the drafts have a fixed width; token 0 behind the chain is a guess like any other
             own[1:] = forced + [0] * (width - 1 - len(forced))
             for place in range(width):
                 squares[number, place, :] = [k <= place for k in range(width)]
 
 
 def _begins_with(tokens: list[int], square: list[list[int]], forced: list[int]) -> bool:
-    """Whether these drafts have the forced tokens, one behind the other."""
+    """Whether a path from the first token has the forced tokens, one behind the other."""
     path = [bool(place == 0) for place in range(len(tokens))]
     at = 0
     for token in forced:

@@ -229,7 +229,7 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
         counters.tree_ns += time.perf_counter_ns() - start
 
     def forced_tokens(self, most: int) -> list[int]:
-        """Tokens that must come next, as the tokenizer writes them; often none."""
+        """Return at most ``most`` tokens that must come next, as the tokenizer writes them."""
         matcher = self._matcher
         if matcher is None or matcher.compiled.vocabulary.encode is None:
             return []

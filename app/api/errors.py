@@ -119,18 +119,33 @@ def param_of(loc: Sequence[int | str], body: object, *, missing: bool = False) -
     The place is followed through the body itself, so that names which only pydantic knows (the tags
     of unions) drop out. ``missing`` says that the last part is not in the body.
     """
-    param, here = "", body
-    for at, part in enumerate(loc):
-        last = at == len(loc) - 1
-        if isinstance(part, int) and isinstance(here, list) and part < len(here):
-            param, here = f"{param}[{part}]", here[part]
-        elif (
-            isinstance(part, str)
-            and isinstance(here, Mapping)
-            and (part in here or (missing and last))
-        ):
-            param, here = f"{param}.{part}" if param else part, here.get(part)
-    return param
+    return _followed(loc, body, missing)[1].removeprefix(".")
+
+
+def _followed(loc: Sequence[int | str], here: object, missing: bool) -> tuple[bool, str]:
+    """Whether the last part was found, and the place. A tag that is a key as well (``json_schema``)
+    counts as a tag if the last part is found that way only.
+    """
+    if not loc:
+        return False, ""
+    part, rest = loc[0], loc[1:]
+    below: object
+    if isinstance(part, int) and isinstance(here, list) and part < len(here):
+        step, below = f"[{part}]", here[part]
+    elif (
+        isinstance(part, str)
+        and isinstance(here, Mapping)
+        and (part in here or (missing and not rest))
+    ):
+        step, below = f".{part}", here.get(part)
+    else:
+        return _followed(rest, here, missing)
+    if not rest:
+        return True, step
+    found, place = _followed(rest, below, missing)
+    if not found and (other := _followed(rest, here, missing))[0]:
+        return other
+    return found, step + place
 
 
 def _worded(problem: ErrorDetails, param: str | None) -> ApiError:

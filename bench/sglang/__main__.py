@@ -19,10 +19,10 @@ from typing import Any
 
 from ..__main__ import BFCL
 from ..data import bfcl, builtin_tools
-from . import drafts, first_token, soak, steps, throughput
+from . import BACKENDS, FREE, OURS, PEERS, drafts, first_token, soak, steps, throughput
 from .client import load
 from .figures import keep
-from .fleet import BACKENDS, FREE, OURS, PEERS, Fleet, made_model, meter
+from .fleet import Fleet, made_model, meter
 from .workload import schemas
 
 OTHERS = (FREE, *PEERS)

@@ -107,25 +107,27 @@ async def stream(
 
 
 def load(base_url: str, requests: Sequence[Asked], at_once: int) -> list[Answer]:
-    """All answers; so many requests are under way until none is left.
+    """Answers in the order of the requests; so many are under way until none is left.
 
     Raises:
         Refused, httpx.TransportError
     """
 
     async def run() -> list[Answer]:
-        answers: list[Answer] = []
+        answers: dict[int, Answer] = {}
         async with open_client(base_url) as client:
-            todo = iter(requests)
+            todo = enumerate(requests)
             await asyncio.gather(*(_drain(client, todo, answers) for _ in range(at_once)))
-        return answers
+        return [answers[number] for number in range(len(requests))]
 
     return asyncio.run(run())
 
 
-async def _drain(client: httpx.AsyncClient, todo: Iterable[Asked], answers: list[Answer]) -> None:
-    for asked in todo:
-        answers.append(await ask(client, asked))
+async def _drain(
+    client: httpx.AsyncClient, todo: Iterable[tuple[int, Asked]], answers: dict[int, Answer]
+) -> None:
+    for number, asked in todo:
+        answers[number] = await ask(client, asked)
 
 
 def _answer(told: Any, seconds: float, first: float | None = None) -> Answer:

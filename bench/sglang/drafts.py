@@ -1,14 +1,13 @@
-"""Tokens that a pass of the model makes in tool calls, with drafts of forced text and without.
+"""Tokens that one pass of the model makes in tool calls, with drafts of forced text and without.
 
-The model knows the true calls of real tool sets by heart (learnt_model), so that each server writes
-the same answers, in its tokenizer's own tokens. It is asked for one call at a time, for all of them
-twice: the first time, SGLang's n-grams know what was written for other tools; ``again``, they know
-the very answer. Grammars are the gateway's, for a
-call that must come (``hermes``).
+The model is trained to write the true calls of real tool sets (learnt_model), so that each server
+writes the same answers, in its tokenizer's own tokens. Each server is asked for one call at a time,
+and for all calls twice: the first time, SGLang's n-grams know only calls of other tools; ``again``,
+they know the whole answer. The grammars are the gateway's, for a required call (``hermes``).
 
-plain     no speculation: a pass for each token
+plain     no speculation: one pass for each token
 n-grams   SGLang's own drafts
-forced    the same, with forced text in the drafts
+forced    SGLang's own drafts, with forced text among them
 """
 
 import json
@@ -20,7 +19,8 @@ from typing import Any, NamedTuple
 
 from adapters.formats import Ask, Tool, for_own_engine, get_format
 from tests.sglang.environment import ROOT, ensure_python
-from tests.sglang.server import SHIMS, SGLangServer
+from tests.sglang.platforms import SHIMS
+from tests.sglang.server import SGLangServer
 
 from ..data import ToolCase
 from .figures import show
@@ -43,7 +43,9 @@ class Call(NamedTuple):
 
 
 class Passes(NamedTuple):
-    """Of one answer. The prompt's own pass makes the first token, and does not count."""
+    """Tokens and passes of one answer, without the first token and the prompt's pass, which makes
+    it.
+    """
 
     tokens: int
     passes: int
@@ -65,7 +67,7 @@ def _call(number: int, case: ToolCase) -> Call:
 
 
 def measure(cases: Sequence[ToolCase]) -> dict[str, list[Passes]]:
-    """Passes of each call, by kind; prints a table."""
+    """Ask servers of all kinds for the calls; print a table, and return the passes by kind."""
     asked = calls(cases)
     found = {}
     with tempfile.TemporaryDirectory(prefix="learnt-") as folder:

@@ -10,9 +10,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from . import OURS
 from .client import Asked, Refused, open_client, stream
 from .figures import interval, percentile, show, spread
-from .fleet import OURS, Fleet
+from .fleet import Fleet
 from .workload import any_tool, grammar, tool_sets
 
 #: sets before those that count, and characters of the prompt
@@ -40,17 +41,19 @@ async def _pair(
     for number, tools in enumerate(every):
         row: dict[str, Any] = {"tools": len(tools)}
         for name in urls if number % 2 == 0 else reversed(urls):
-            row[name] = await _first(urls[name], _asked(tools))
+            row[name] = await first_text(urls[name], asked_of(tools))
         found.append(row)
     return found[WARM:]
 
 
-def _asked(tools: list[tuple[str, Any]]) -> Asked:
+def asked_of(tools: list[tuple[str, Any]]) -> Asked:
+    """A call of one of these tools, which also begin the prompt."""
     prompt = json.dumps([{"name": name, "parameters": schema} for name, schema in tools])
     return Asked(prompt[:PROMPT_CHARS], grammar(any_tool(tools)), TOKENS)
 
 
-async def _first(url: str, asked: Asked) -> float | str | None:
+async def first_text(url: str, asked: Asked) -> float | str | None:
+    """Seconds; or why there was no text."""
     async with open_client(url) as client:
         await client.get("/health")  # the connection is there
         try:

@@ -11,20 +11,23 @@ Invariants       I1 no more than two servers at once (1.4 GB each). I2 nothing o
 Cost             17-60 s for a start, on two cores.
 """
 
+import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from tests.sglang.environment import ROOT, ensure_python
-from tests.sglang.server import SHIMS, SGLangServer
+from tests.sglang.platforms import CPU, Platform
+from tests.sglang.server import SGLangServer
 
-OURS, PEERS, FREE = "switchyard", ("xgrammar", "llguidance"), "free"
-BACKENDS = (OURS, *PEERS, FREE)
 MOST = 2
+#: SGLang's group of entry points, and what of this project runs in a server
+PLUGINS, PACKAGES = "sglang.srt.plugins", ("adapters", "cache", "engine")
 METER = Path(__file__).with_name("meter")
 MODELS = ROOT / ".data" / "sglang-bench"
 #: a random model would fill its tokens with white space; others sleep while one works
@@ -38,13 +41,33 @@ ARGUMENTS = (
 
 
 class Fleet:
-    """See the file's header. ``metered``: with our meter inside. ``environment``: the servers'."""
+    """See the file's header.
 
-    def __init__(self, model: Path, *, metered: bool = True, **environment: str) -> None:
-        self.python, self.model = ensure_python(), model
+    Args:
+        metered: with our meter inside.
+        python: the servers' interpreter; this project is linked to it, as the meter is. None: the
+            one of the tests, where it is installed.
+        platform, arguments, environment: the servers'.
+    """
+
+    def __init__(
+        self,
+        model: Path,
+        *,
+        metered: bool = True,
+        python: Path | None = None,
+        platform: Platform = CPU,
+        arguments: Sequence[str] = ARGUMENTS,
+        **environment: str,
+    ) -> None:
+        self.python, self.model = python or ensure_python(), model
         self._metered, self._environment = metered, environment
+        self._platform, self._arguments = platform, arguments
         self._folder = tempfile.TemporaryDirectory(prefix="meter-")
-        _link_meter(Path(self._folder.name))
+        if metered:
+            _link_meter(Path(self._folder.name))
+        if python is not None:
+            link_project(Path(self._folder.name))
 
     def __enter__(self) -> "Fleet":
         return self
@@ -73,9 +96,11 @@ class Fleet:
             yield servers
 
     def _server(self, backend: str) -> SGLangServer:
-        path = f"{SHIMS}:{self._folder.name}" if self._metered else str(SHIMS)
-        arguments = (self.python, self.model, backend, *ARGUMENTS)
-        return SGLangServer(*arguments, environment={"PYTHONPATH": path, **self._environment})
+        places = [self._platform.environment.get("PYTHONPATH"), self._folder.name]
+        path = os.pathsep.join(place for place in places if place)
+        arguments = (self.python, self.model, backend, *self._arguments)
+        environment = {"PYTHONPATH": path, **self._environment}
+        return SGLangServer(*arguments, environment=environment, platform=self._platform)
 
 
 def state(server: SGLangServer) -> dict[str, Any]:
@@ -107,11 +132,24 @@ def made_model(vocabulary: int, padding: int) -> Path:
     return folder
 
 
+def link_project(folder: Path) -> None:
+    """Lets an interpreter with ``folder`` on its path find this project as if it were installed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    points = project["entry-points"][PLUGINS]
+    for name in PACKAGES:
+        (folder / name).symlink_to(ROOT / name, target_is_directory=True)
+    _describe(folder, project["name"], project["version"], points)
+
+
 def _link_meter(folder: Path) -> None:
     (folder / "switchyard_meter").symlink_to(METER, target_is_directory=True)
-    told = folder / "switchyard_meter-1.0.dist-info"
+    _describe(folder, "switchyard_meter", "1.0", {"switchyard_meter": "switchyard_meter:register"})
+
+
+def _describe(folder: Path, name: str, version: str, points: Mapping[str, str]) -> None:
+    """What an installed distribution says of itself: its name and its plug-ins of SGLang."""
+    told = folder / f"{name}-{version}.dist-info"
     told.mkdir()
-    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: switchyard-meter\nVersion: 1.0\n")
-    (told / "entry_points.txt").write_text(
-        "[sglang.srt.plugins]\nswitchyard_meter = switchyard_meter:register\n"
-    )
+    (told / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    lines = "".join(f"{point} = {target}\n" for point, target in points.items())
+    (told / "entry_points.txt").write_text(f"[{PLUGINS}]\n{lines}")

@@ -1,14 +1,14 @@
-"""A tiny Llama that knows texts by heart: greedy, behind each prompt it writes that one's answer.
+"""A tiny Llama that is trained to write a given answer to each of some prompts.
 
     python -m bench.sglang.learnt_model FOLDER TEXTS       needs torch: the server's venv
 
-What a grammar saves depends on what a model would write. A random one writes forced text in random
-pieces; this one writes an answer as its tokenizer splits it.
+How much forced text saves depends on what the model would write. A random model writes forced text
+in random tokens; this one writes its answers in those of its tokenizer (greedy decoding).
 
-Representation   TEXTS is JSON: pairs of a prompt and an answer. The folder is as tests.sglang's
-                 tiny_model makes it, with 32,000 tokens, but for the weights.
-Cost             one or two minutes for 40 answers on two cores: only rows of tokens that occur are
-                 learnt; all others have logits of 0, below those.
+Representation   TEXTS is JSON: pairs of a prompt and an answer. The folder has the files that
+                 tests.sglang.tiny_model makes, with 32,000 tokens and other weights.
+Cost             one or two minutes for 40 answers on two cores: only tokens that occur are trained;
+                 all others have logits of 0, below those of the answers.
 """
 
 import json
@@ -20,9 +20,9 @@ from typing import Any
 from tests.sglang.tiny_model import CONTEXT, make_tokenizer
 
 VOCABULARY, WIDTH = 32_000, 128
-#: steps of training at most, and how sure the model is of each token when it ends
+#: the most steps of training, and the probability of each token at which it ends
 STEPS, SURE = 3_000, 0.9
-#: of no target: torch's own
+#: torch's own mark of a place without a target
 IGNORED = -100
 
 
@@ -30,7 +30,7 @@ def make_model(folder: Path, texts: Sequence[tuple[str, str]]) -> None:
     """Writes tokenizer and model.
 
     Raises:
-        RuntimeError: it could not learn the texts.
+        RuntimeError: the training did not end in ``STEPS``.
     """
     import transformers
 
@@ -46,7 +46,7 @@ def make_model(folder: Path, texts: Sequence[tuple[str, str]]) -> None:
 
 
 def _row(tokenizer: Any, prompt: str, answer: str) -> tuple[list[int], int]:
-    """The ids of both and of the end, and where the answer begins."""
+    """The ids of prompt, answer and end, and the index of the answer's first one."""
     before = tokenizer.encode(prompt, add_special_tokens=False)
     after = tokenizer.encode(answer, add_special_tokens=False)
     return [*before, *after, tokenizer.eos_token_id], len(before)
@@ -72,7 +72,7 @@ def _llama(tokenizer: Any, vocabulary: int) -> Any:
 
 
 def _learn(model: Any, rows: Sequence[tuple[list[int], int]]) -> None:
-    """Until each token of the answers is sure."""
+    """Train until each token of the answers has the probability ``SURE``."""
     import torch
     from torch.nn.functional import cross_entropy
 
@@ -99,7 +99,7 @@ def _learn(model: Any, rows: Sequence[tuple[list[int], int]]) -> None:
 
 
 def _widen(model: Any, whole: Any, used: Sequence[int]) -> None:
-    """Puts the rows of ``used`` tokens in their places among all."""
+    """Copy the weights into the model of all tokens, where ``used`` names the rows."""
     import torch
 
     state = model.state_dict()

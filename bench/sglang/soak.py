@@ -26,9 +26,10 @@ from typing import Any
 
 import httpx
 
+from . import OURS
 from .client import Answer, Asked, Refused, ask, open_client, stream
 from .figures import show, spread
-from .fleet import OURS, Fleet, state
+from .fleet import Fleet, state
 from .ordeal import Ordeal, ordeal
 
 AT_ONCE = 16
@@ -71,19 +72,23 @@ class Log:
 
 def run(fleet: Fleet, requests: int, seed: int, most_growth: float, first: int = 0) -> Any:
     """A record with its findings; prints a table. ``most_growth``: MB."""
-    log = Log()
     with fleet.running(OURS) as servers:
-        server = servers[OURS]
-        numbers = iter(range(first, first + requests))
-        bias = _pull(fleet.model)
-        before = _Memory(server, log, requests)
-        start = perf_counter()
-        try:
-            asyncio.run(_send_all(server.base_url, numbers, seed, bias, log, before))
-        except Exception as error:  # a server that is gone: its log says more
-            log.find(f"gave up: {error!r}")
-        seconds = perf_counter() - start
-        told = _look_after(server, log, before, most_growth)
+        return run_on(servers[OURS], requests, seed, most_growth, first)
+
+
+def run_on(server: Any, requests: int, seed: int, most_growth: float, first: int = 0) -> Any:
+    """The same on a server that runs."""
+    log = Log()
+    numbers = iter(range(first, first + requests))
+    before = _Memory(server, log, requests)
+    start = perf_counter()
+    try:
+        bias = _pull(server.model)
+        asyncio.run(_send_all(server.base_url, numbers, seed, bias, log, before))
+    except Exception as error:  # a server that is gone: its log says more
+        log.find(f"gave up: {error!r}")
+    seconds = perf_counter() - start
+    told = _look_after(server, log, before, most_growth)
     record = _record(log, requests, seed, seconds, told)
     _show(record)
     return record

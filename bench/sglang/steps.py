@@ -10,9 +10,10 @@ from collections.abc import Callable, Sequence
 from statistics import mean, median
 from typing import Any, NamedTuple
 
-from .client import Asked, load
+from . import FREE, OURS, PEERS
+from .client import Answer, Asked, load
 from .figures import show, spread
-from .fleet import FREE, OURS, PEERS, Fleet, meter, turns
+from .fleet import Fleet, meter, turns
 from .workload import schemas, tool_calls
 
 Workload = Callable[[str, int], list[Asked]]
@@ -37,6 +38,12 @@ class Sample(NamedTuple):
         """Microseconds of each step; "requests": kinds that are not STEADY; "all": all."""
         wanted = [k for k, name in enumerate(self.kinds) if _belongs(name, kind)]
         return [sum(row[k] for k in wanted) / 1000 for row in self.rows]
+
+    def record(self) -> dict[str, Any]:
+        """The number of steps, and figures of each kind's times."""
+        times = {kind: self.times(kind) for kind in (*STEADY, "requests", "all")}
+        us = {kind: {**spread(each), "mean": mean(each)} for kind, each in times.items() if each}
+        return {"steps": len(self.rows), "us": us}
 
 
 def measure(
@@ -69,11 +76,23 @@ def _pair(
 
 
 def _round(server: Any, requests: list[Asked], at_once: int) -> dict[str, Any]:
+    return metered(server, requests, at_once)[1]
+
+
+def metered(
+    server: Any, requests: list[Asked], at_once: int
+) -> tuple[list[Answer], dict[str, Any]]:
+    """The answers in the requests' order, and what the meter tells of them.
+
+    Raises:
+        RuntimeError: the server ended an answer before its time.
+    """
     meter(server)
-    for answer in load(server.base_url, requests, at_once):
+    answers = load(server.base_url, requests, at_once)
+    for answer in answers:
         if answer.how == "abort":
             raise RuntimeError(f"a request was aborted: {answer.finish}")
-    return meter(server)
+    return answers, meter(server)
 
 
 def _by_size(item: tuple[tuple[str, int], Any]) -> tuple[int, str]:
@@ -85,15 +104,8 @@ def _belongs(name: str, kind: str) -> bool:
 
 
 def _record(workload: str, peer: str, backend: str, size: int, sample: Sample) -> dict[str, Any]:
-    times = {kind: sample.times(kind) for kind in (*STEADY, "requests", "all")}
-    return {
-        "workload": workload,
-        "pair": [OURS, peer],
-        "backend": backend,
-        "at_once": size,
-        "steps": len(sample.rows),
-        "us": {k: {**spread(v), "mean": mean(v)} for k, v in times.items() if v},
-    }
+    about = {"workload": workload, "pair": [OURS, peer], "backend": backend, "at_once": size}
+    return {**about, **sample.record()}
 
 
 def _table(title: str, samples: dict[tuple[str, int], Sample]) -> list[list[str]]:

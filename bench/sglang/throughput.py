@@ -14,9 +14,10 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from .client import load
+from . import OURS
+from .client import Asked, load
 from .figures import interval, show
-from .fleet import OURS, Fleet, turns
+from .fleet import Fleet, turns
 from .workload import endless
 
 
@@ -35,7 +36,7 @@ def measure(
         rates: dict[str, list[float]] = {OURS: [], peer: []}
         with fleet.running(OURS, peer) as servers:
             for number, backend in turns(list(rates), pairs + 1):
-                rate = _rate(servers[backend], backend, requests, at_once, tokens)
+                rate = tokens_a_second(servers[backend], endless(requests, tokens), at_once)
                 if number:  # the first warms up
                     rates[backend].append(rate)
         found.append(_record(peer, rates))
@@ -43,15 +44,20 @@ def measure(
     return found
 
 
-def _rate(server: Any, backend: str, requests: int, at_once: int, tokens: int) -> float:
-    todo = endless(requests, tokens)
+def tokens_a_second(server: Any, requests: Sequence[Asked], at_once: int) -> float:
+    """The rate of one run.
+
+    Raises:
+        RuntimeError: an answer has not as many tokens as its request asks for at most.
+    """
     start = perf_counter()
-    answers = load(server.base_url, todo, at_once)
+    answers = load(server.base_url, requests, at_once)
     seconds = perf_counter() - start
-    for answer in answers:
-        if answer.tokens != tokens:
-            raise RuntimeError(f"{backend}: {answer.tokens} tokens, {answer.finish}")
-    return requests * tokens / seconds
+    for asked, answer in zip(requests, answers, strict=True):
+        if answer.tokens != asked.most_tokens:
+            told = f"{answer.tokens} tokens, {answer.finish}"
+            raise RuntimeError(f"{server.grammar_backend}: {told}")
+    return sum(answer.tokens for answer in answers) / seconds
 
 
 def _record(peer: str, rates: dict[str, list[float]]) -> dict[str, Any]:

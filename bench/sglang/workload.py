@@ -13,8 +13,8 @@ from random import Random
 from typing import Any
 
 from ..made import tool_case
+from . import FREE
 from .client import Asked
-from .fleet import FREE
 
 PROMPT = "def reply(question):\n    return "
 #: a tool call in the format "hermes"

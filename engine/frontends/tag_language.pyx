@@ -394,8 +394,9 @@ cdef int add_options(Fields fields, JsonSchema made) except -1:
     """The fields of a json_schema that are seldom there."""
     cdef Fields own
     style = fields.get("style", "json")
-    if style != "json" and style not in STYLES:
-        raise UnsupportedSchema(fields.pointer, "style", f"the style {style!r} does not exist")
+    if style != "json" and (not isinstance(style, str) or style not in STYLES):
+        known = ", ".join(["json", *STYLES])
+        raise UnsupportedSchema(fields.pointer, "style", f"the style must be one of {known}, not {style!r}")
     made.style = style
     made.any_order = fields.flag("any_order", False)
     blanks = fields.bound("max_whitespace_cnt", MOST)

@@ -46,6 +46,13 @@ BAD: dict[str, tuple[Any, int, str | None, str | None]] = {
         "invalid_json_schema",
         "tools[0].function.parameters",
     ),
+    # REGRESSION: the key beside it was blamed
+    "an unknown key beside one that is named as the type": (
+        body(response_format={**json_schema({}), "indent": 2}),
+        400,
+        "unknown_parameter",
+        "response_format.indent",
+    ),
     "an unknown model": (body(model="gpt-0"), 404, "model_not_found", "model"),
     "a 10 MB body": (b" " * 10_000_000, 413, "request_too_large", None),
     "a schema that is none": (

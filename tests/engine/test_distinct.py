@@ -15,12 +15,12 @@ from tests.engine.harness import bits, new_mask
 PIECES = (
     b'","', b'",', b"1,1", b"1,", b'["a","a"]', b'["', b"null", b",null", b"],[", b"},{", b'{"a":',
     b'a"', b"ab", b"true,", b'"}', b"12", b",1", b"\\u0061", b'"]', b"1.0", b'{"a":1}', b", ",
-    b'"a",',
+    b'"a",', b"e-0", b"1e", b"e+1", b"1e-05],",
 )  # fmt: skip
 STOP = 256
 TOKENS = [bytes([k]) for k in range(256)] + [b"<eos>", *PIECES]
 CLOSING = {b'"', b"]", b"}", b","}
-STRING, INTEGER = {"type": "string"}, {"type": "integer"}
+STRING, INTEGER, ARRAY = {"type": "string"}, {"type": "integer"}, {"type": "array"}
 
 
 def unique(items: object, **more: object) -> dict:
@@ -71,6 +71,13 @@ SCHEMAS = {
         "additionalProperties": {"type": ["string", "integer"]},
         "not": {"patternProperties": {"a": STRING}},
     },
+    "numbers with exponents within items": unique(
+        {**ARRAY, "items": {"type": "number"}, "maxItems": 2}
+    ),
+    "listed numbers with exponents": unique(closed(x={"enum": [1e-7, 2e-7, 3e22]}), minItems=2),
+    "beside a way in which numbers may repeat": {
+        "anyOf": [unique(between(1, 12)), {**ARRAY, "items": between(10, 12)}]
+    },
     "objects with keys": unique({"minProperties": 2, "additionalProperties": INTEGER}),
 }
 
@@ -112,9 +119,10 @@ def repeats(value: object) -> bool:
 
 
 LAYOUTS: list[dict] = [{}, {"indent": 1}, {"indent": 0, "separators": (", ", " : ")}]
+OPTIONS: list[dict] = [*LAYOUTS, {"spelling": "canonical"}]
 
 
-@pytest.mark.parametrize("options", LAYOUTS, ids=repr)
+@pytest.mark.parametrize("options", OPTIONS, ids=repr)
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_masks_are_what_accepting_says_and_never_empty(
     compiler: engine.Compiler, name: str, options: dict
@@ -122,6 +130,43 @@ def test_masks_are_what_accepting_says_and_never_empty(
     compiled = compiler.compile_json_schema(SCHEMAS[name], **options)
     for seed in range(12):
         walk(compiled, random.Random(f"{name} {seed}"), 50)
+
+
+#: REGRESSION: (schema, texts of which nothing repeats where it must not, although it was said to)
+EVERY_BYTE: list[tuple[dict, list[str]]] = [
+    (SCHEMAS["beside a way in which numbers may repeat"], ["[10,10,12]", "[12,10,11,10]"]),
+    (
+        {"anyOf": [unique({"enum": [1.25, 1.5, *range(2, 13)]}), {"items": {"enum": [1.25, 1.5]}}]},
+        ["[1.25,1.25]", "[1.5,1.25,1.5,1.5]"],
+    ),
+    (unique({**ARRAY, "items": {"type": "number"}}), ["[[1],[1e-05]]", "[[2],[3,1e-05]]"]),
+    (
+        unique({**ARRAY, "items": {"type": "number"}, "minItems": 1, "maxItems": 1}),
+        ["[[1],[1e-05]]", "[[1e-05],[1e-06],[1e+16],[10]]", "[[0],[1e-05],[15],[1.5e-05]]"],
+    ),
+    (unique(ARRAY, contains=unique(True)), ['[["b"],["",1e-05]]', '[["b",1e-05,1e-05],[]]']),
+    (
+        {"anyOf": [unique(True), {**ARRAY, "items": {"type": ["string", "number"]}}]},
+        ['["b",1e-05,1e-05]', "[1,2,3,4,5,6,7,8,9,10,1e-05]", "[1,1e+300,1.5e-07,5]"],
+    ),
+    (
+        unique(closed(x={"enum": [1e-7, 2e-7, 3e22]}), minItems=2),
+        ['[{"x":0.0000001},{"x":30000000000000000000000}]'],
+    ),
+    (unique({"enum": [1e-7, 1.5e22, *"abcdefghijk"]}, minItems=13), ["[0.0000001,1500"]),
+]
+
+
+@pytest.mark.parametrize("spelling", ["any", "canonical"])
+@pytest.mark.parametrize(("schema", "texts"), EVERY_BYTE)
+def test_what_repeats_nothing_is_taken_byte_by_byte(
+    compiler: engine.Compiler, schema: dict, texts: list[str], spelling: str
+) -> None:
+    compiled = compiler.compile_json_schema(schema, spelling=spelling)
+    for text in texts:
+        matcher = engine.Matcher(compiled)
+        for k in range(len(text)):
+            assert matcher.accept_bytes(text[k].encode()), text[: k + 1]
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
@@ -222,6 +267,7 @@ def test_what_was_built_can_be_looked_at(compiler: engine.Compiler, name: str) -
 DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 LISTED = [f"v{k}" for k in range(12)]
 ESCAPED = [f'"{k}\n' for k in range(12)]
+CONTROLS = [*'\x01\x02\x1b\n\t"\\', "/", "A", "A\x01", "\x01A", "\x01\x02", "0"]
 
 
 #: REGRESSION: name -> schema whose texts were stuck, or went on with spellings of one value
@@ -242,6 +288,10 @@ FEW = {
     "words of a pattern": unique({**STRING, "pattern": "^[ab]{1,3}$"}, minItems=14),
     "a list": unique({"enum": LISTED}, minItems=12),
     "escaped characters": unique({"enum": ESCAPED}, minItems=12),
+    "control characters": unique({"enum": CONTROLS}, minItems=13),
+    "escaped keys": unique(
+        closed(**{'a"b\n': {"type": "boolean"}, "c": {"enum": [1, 2]}}), minItems=4
+    ),
     "characters outside ASCII": unique({"enum": [f"é{k}😀" for k in range(12)]}, minItems=12),
     "of several types": unique(
         {"anyOf": [closed(a={"enum": LISTED}), {"type": "boolean"}]}, minItems=14
@@ -281,7 +331,7 @@ def finished(compiled: engine.Compiled, rng: random.Random, options: dict) -> st
     """The text of a random walk that closes what it can; empty if it takes too long."""
     matcher, mask, text = engine.Matcher(compiled), new_mask(compiled.vocabulary), b""
     # in a layout with lines, brackets close behind a new one
-    ending = CLOSING - {b","} | {b"\n"} if options else CLOSING
+    ending = CLOSING - {b","} | {b"\n"} if "indent" in options else CLOSING
     for k in range(4000):
         matcher.fill_bitmask(mask)
         allowed = list(bits(mask))
@@ -295,7 +345,7 @@ def finished(compiled: engine.Compiled, rng: random.Random, options: dict) -> st
     return ""
 
 
-@pytest.mark.parametrize("options", LAYOUTS, ids=repr)
+@pytest.mark.parametrize("options", OPTIONS, ids=repr)
 @pytest.mark.parametrize("name", FEW)
 def test_few_values_are_never_stuck_and_all_of_them_can_be_written(
     compiler: engine.Compiler, name: str, options: dict

@@ -1,9 +1,12 @@
 """Forced tokens are those that the tokenizer writes, whatever text follows them."""
 
+from collections.abc import Callable
 from random import Random
 from typing import Any
 
 import pytest
+from tokenizers import Tokenizer, decoders, models, normalizers
+from transformers import PreTrainedTokenizerFast
 
 import engine
 from bench.forced import KINDS, call_schema, texts, token_walk
@@ -107,12 +110,68 @@ def test_merges_behind_the_forced_text(merges: list[str], pattern: str, expected
     assert forced(pairs(merges).compile_regex(pattern), "") == expected
 
 
-def test_a_tokenizer_that_changes_the_text_forces_nothing() -> None:
+def by_bytes(written: Callable[[str], str]) -> engine.Compiler:
+    """A tokenizer of single bytes that changes the text first."""
     tokens = [bytes([k]) for k in range(256)]
     vocabulary = engine.Vocabulary(
-        [*tokens, b"<end>"], stop_token_ids=[256], encode=lambda text: list(b" " + text.encode())
+        [*tokens, b"<end>"], stop_token_ids=[256], encode=lambda text: list(written(text).encode())
     )
-    assert engine.Matcher(engine.Compiler(vocabulary).compile_regex("abc")).forced_tokens() == []
+    return engine.Compiler(vocabulary)
+
+
+@pytest.mark.parametrize("written", [str.upper, str.strip, lambda text: " " + text.upper()])
+def test_a_tokenizer_that_changes_the_text_forces_nothing(written: Callable[[str], str]) -> None:
+    assert forced(by_bytes(written).compile_regex(" abc"), "") == []
+
+
+def test_few_tokens_need_little_of_a_long_text() -> None:
+    """REGRESSION: each draft of a few tokens walked 64 KB of forced text."""
+    matcher = engine.Matcher(by_bytes(str).compile_regex("ab" * 3_000))
+    assert matcher.forced_tokens(4) == [*b"abab"]
+    assert len(engine.inspect(matcher).rows) < 20
+    assert len(matcher.forced_bytes()) == 6_000
+
+
+def sentencepiece() -> engine.Compiler:
+    """Pieces with byte fallback, and a blank before each text, as Llama 2 has them."""
+    pieces = ["<unk>", "</s>", *(f"<0x{k:02X}>" for k in range(256)), *"▁abc:", "ab", "▁ab", ":▁"]
+    merges = [("a", "b"), ("▁", "ab"), (":", "▁")]
+    ids = {piece: number for number, piece in enumerate(pieces)}
+    made = Tokenizer(models.BPE(ids, merges, unk_token="<unk>", byte_fallback=True))
+    made.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    made.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback()])
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=made, eos_token="</s>", unk_token="<unk>")
+    return engine.Compiler(engine.Vocabulary.from_huggingface(tokenizer))
+
+
+#: (pattern, text before, forced tokens)
+PIECES = [
+    ("abc", "", ["ab", "c"]),
+    (" abc", "", [" ab", "c"]),
+    ("  c", "", [" ", " ", "c"]),
+    (": abc", "", [":", " ab", "c"]),
+    ("c: abc", "c", [":", " ab", "c"]),
+    ("\nab", "", ["\n", "ab"]),
+    ("é", "", None),
+    # "ab" may follow
+    ("c(a|c)", "", ["c"]),
+    ("ca(b|c)", "", ["c"]),
+    (": (ab|c)", "", []),
+]
+
+
+@pytest.mark.parametrize(("pattern", "before", "expected"), PIECES)
+def test_a_blank_before_each_text_is_left_out(
+    pattern: str, before: str, expected: list[str] | None
+) -> None:
+    """REGRESSION: a tokenizer that puts a blank before a text forced nothing."""
+    compiled = sentencepiece().compile_regex(pattern)
+    if expected is None:  # a character of two byte tokens
+        assert len(engine.Matcher(compiled).forced_tokens()) == 2
+    else:
+        assert forced(compiled, before) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""One real SGLang server on this machine's processor, with the model and grammar backend asked for.
+"""One real SGLang server on this machine, with the model and grammar backend asked for.
 
     with SGLangServer(python, model, "xgrammar") as server:
         server.post_json("/generate", {...})
@@ -10,10 +10,10 @@ Invariants       I1 nothing outlives ``stop``, nor this process, however it ends
                  finds this project by its installation alone: the repository is on no path.
 Cost             17-29 s to start on two cores; 1.4 GB of memory.
 Threads          one thread starts and stops; requests may come from several.
-Not here         who shares a server (servers.py), what it is installed in (environment.py).
+Not here         who shares a server (servers.py), what it is installed in (environment.py), what
+                 it is started with (platforms.py).
 """
 
-import os
 import socket
 import subprocess
 import sys
@@ -29,6 +29,7 @@ import httpx
 
 from . import processes
 from .environment import ROOT
+from .platforms import CPU, Platform, environment_of
 
 #: seconds until /health; the first NGRAM start also compiles, and the machine may be busy
 START_SECONDS = 300.0
@@ -36,36 +37,7 @@ STOP_SECONDS = 30.0
 REQUEST_SECONDS = 120.0
 #: of the log that an error shows
 TAIL_LINES = 40
-SHIMS = Path(__file__).with_name("shims")
 GUARD = "tests.sglang.guard"
-#: what SGLang compiles is kept between runs
-CACHE = ROOT / ".data" / "sglang-cache"
-
-#: A tiny model in float32 costs nothing, and leaves no ties that another order of sums would break.
-OPTIONS = {
-    "--host": "127.0.0.1",
-    "--device": "cpu",
-    "--attention-backend": "torch_native",
-    "--dtype": "float32",
-    "--max-total-tokens": "32768",
-    "--context-length": "4096",
-    "--max-running-requests": "16",
-}
-ENVIRONMENT = {
-    "SGLANG_USE_CPU_ENGINE": "1",
-    "SGLANG_CACHE_DIR": str(CACHE),
-    "SGLANG_JIT_CACHE_DIR": str(CACHE / "jit"),
-    "XDG_CACHE_HOME": str(CACHE),
-    "PYTHONPATH": str(SHIMS),
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "OMP_NUM_THREADS": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-    "NO_PROXY": "127.0.0.1,localhost",
-    "no_proxy": "127.0.0.1,localhost",
-}
-#: without compiled modules on disk a start takes twice as long
-UNWANTED = ("PYTHONDONTWRITEBYTECODE", "SGLANG_PLUGINS")
 
 
 class SGLangServer:
@@ -78,11 +50,12 @@ class SGLangServer:
         grammar_backend: str,
         *arguments: str,
         environment: Mapping[str, str] | None = None,
+        platform: Platform = CPU,
     ) -> None:
         self.python, self.model, self.grammar_backend = python, model, grammar_backend
         self.port = _free_port()
         self._arguments = arguments
-        self._own_environment = dict(environment or {})
+        self._platform, self._own_environment = platform, dict(environment or {})
         self._guard: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._log = ""
@@ -184,7 +157,7 @@ class SGLangServer:
 
     def _command(self) -> list[str]:
         options = {
-            **OPTIONS,
+            **self._platform.options,
             "--model-path": str(self.model),
             "--port": str(self.port),
             "--grammar-backend": self.grammar_backend,
@@ -193,10 +166,8 @@ class SGLangServer:
         return [*start, *chain.from_iterable(options.items()), *self._arguments]
 
     def _environment(self, folder: Path) -> dict[str, str]:
-        inherited = {name: text for name, text in os.environ.items() if name not in UNWANTED}
-        path = f"{self.python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-        own = {"PATH": path, "TMPDIR": str(folder)}
-        return {**inherited, **ENVIRONMENT, **own, **self._own_environment}
+        common = environment_of(self.python, self._platform)
+        return {**common, "TMPDIR": str(folder), **self._own_environment}
 
     def _wait(self, until: float) -> None:
         while not self._healthy():

@@ -310,6 +310,23 @@ def test_forced_text_is_drafted_the_first_time(drafting: SGLangServer) -> None:
     assert answer["meta_info"]["spec_num_correct_drafts"] >= 20
 
 
+@pytest.mark.parametrize(
+    "limits", [{"max_new_tokens": 1}, {"max_new_tokens": 7}, {"stop": [":", "never"]}]
+)
+def test_answers_end_within_forced_drafts_as_without(
+    worker: SGLangServer, drafting: SGLangServer, limits: dict[str, Any]
+) -> None:
+    """Of several requests at once, text, count of tokens and reason of the end are the same."""
+
+    def ends(server: SGLangServer) -> list[tuple[str, int, Any]]:
+        options = {"max_new_tokens": 120, "regex": "(}:){20}", **limits}
+        answers = many(lambda prompt: server.generate(prompt, **options), 8)
+        about = [(answer["text"], answer["meta_info"]) for answer in answers]
+        return [(text, told["completion_tokens"], told["finish_reason"]) for text, told in about]
+
+    assert ends(drafting) == ends(worker)
+
+
 def test_batches_of_drafts_are_valid(drafting: SGLangServer) -> None:
     schema = json.dumps(SCHEMA)
     for answer in many(lambda p: sampled(drafting, p, temperature=0, json_schema=schema), 24):

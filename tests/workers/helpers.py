@@ -1,16 +1,28 @@
 """What the tests of workers share."""
 
 import asyncio
+import json
+import threading
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from adapters.workers import Chunk, Generation, Worker
+from engine import Compiler
+
+if TYPE_CHECKING:  # it needs torch
+    from adapters.workers import TransformersWorker
 
 T = TypeVar("T")
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(asyncio.wait_for(work, 120))
+
+
+def tag(content: dict[str, Any]) -> str:
+    """A structural tag as JSON text."""
+    return json.dumps({"type": "structural_tag", "format": content})
 
 
 async def collect(worker: Worker, generation: Generation) -> list[Chunk]:
@@ -29,3 +41,26 @@ def check_invariants(chunks: list[Chunk]) -> None:
     assert made == sorted(made)
     assert made[-1] == len(ids_of(chunks))
     assert len({c.prompt_tokens for c in chunks}) == 1
+
+
+async def started(directory: Path, compiler: Compiler, **options: Any) -> "TransformersWorker":
+    from adapters.workers import TransformersWorker
+
+    worker = TransformersWorker(directory, compiler, **options)
+    assert not (await worker.health()).ready
+    await worker.start()
+    return worker
+
+
+class Held:
+    """A model that waits for ``go`` before every pass, and counts them."""
+
+    def __init__(self, model: Any) -> None:
+        self.model, self.go, self.passes = model, threading.Event(), 0
+        self.config = model.config
+        self.get_input_embeddings = model.get_input_embeddings
+
+    def __call__(self, **inputs: Any) -> Any:
+        self.passes += 1
+        assert self.go.wait(60)
+        return self.model(**inputs)

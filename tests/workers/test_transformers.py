@@ -4,12 +4,10 @@ time.
 
 import asyncio
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
 import jsonschema
-import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the extra 'embedded' is not installed")
@@ -22,9 +20,9 @@ from adapters.workers import (  # noqa: E402
     TransformersWorker,
     WorkerError,
 )
-from engine import Compiler, Matcher  # noqa: E402
+from engine import Compiler  # noqa: E402
 
-from .helpers import check_invariants, collect, ids_of, run  # noqa: E402
+from .helpers import Held, check_invariants, collect, ids_of, run, started, tag  # noqa: E402
 from .tiny_model import CONTEXT, PADDED  # noqa: E402
 
 SCHEMA = {
@@ -33,12 +31,6 @@ SCHEMA = {
     "required": ["a", "b"],
     "additionalProperties": False,
 }
-
-
-def tag(content: dict[str, Any]) -> str:
-    return json.dumps({"type": "structural_tag", "format": content})
-
-
 JSON = tag({"type": "json_schema", "json_schema": SCHEMA})
 LETTERS = tag({"type": "regex", "pattern": "[a-z]{400}"})
 
@@ -46,13 +38,6 @@ LETTERS = tag({"type": "regex", "pattern": "[a-z]{400}"})
 def ask(**changes: Any) -> Generation:
     values: dict[str, Any] = {"rid": "r", "prompt": "def f(", "spec": JSON, "max_tokens": 400}
     return Generation(**values | {"seed": 1} | changes)
-
-
-async def started(directory: Path, compiler: Compiler, **options: Any) -> TransformersWorker:
-    worker = TransformersWorker(directory, compiler, **options)
-    assert not (await worker.health()).ready
-    await worker.start()
-    return worker
 
 
 def answers(directory: Path, compiler: Compiler, *asked: Generation) -> list[list[Chunk]]:
@@ -167,91 +152,6 @@ def test_a_directory_without_a_model(tmp_path: Path, compiler: Compiler) -> None
         await worker.aclose()
 
     run(work())
-
-
-class Held:
-    """A model that waits for ``go`` before every pass, and counts them."""
-
-    def __init__(self, model: Any) -> None:
-        self.model, self.go, self.passes = model, threading.Event(), 0
-        self.config = model.config
-        self.get_input_embeddings = model.get_input_embeddings
-
-    def __call__(self, **inputs: Any) -> Any:
-        self.passes += 1
-        assert self.go.wait(60)
-        return self.model(**inputs)
-
-
-BEGIN = '{"name": "get_current_weather", "arguments": {"city": "'
-CALL = {
-    "type": "tag",
-    "begin": BEGIN,
-    "content": {"type": "regex", "pattern": "[a-z]{40}"},
-    "end": '"}, "done": true}',
-}
-#: texts of which much is forced
-FORCED = {
-    "a call": CALL,
-    "choices": {"type": "regex", "pattern": "(import json|import os){1,9}\n"},
-    "an object": {"type": "json_schema", "json_schema": SCHEMA},
-    "all of it": {"type": "const_string", "value": "return self.decode(source)\n" * 8},
-}
-
-
-def step_by_step(directory: Path, compiler: Compiler, asked: Generation) -> tuple[list[int], int]:
-    """The greedy answer by a pass over all that came before for each token that is not forced, and
-    how many there were.
-    """
-    model = transformers.AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32)
-    encode, size = compiler.vocabulary.encode, compiler.vocabulary.size
-    assert encode is not None and isinstance(asked.prompt, str)
-    matcher = Matcher(compiler.compile_structural_tag(asked.spec))
-    prompt, answer, passes = list(encode(asked.prompt)), list[int](), 0
-    mask = np.zeros((1, compiler.vocabulary.words), dtype=np.int32)
-    while not matcher.is_terminated() and len(answer) < asked.max_tokens:
-        tokens = matcher.forced_tokens()
-        if not tokens:
-            matcher.fill_bitmask(mask)
-            bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[:size]
-            allowed = np.flatnonzero(bits).tolist()
-            if len(allowed) > 1:
-                with torch.inference_mode():
-                    logits = model(input_ids=torch.tensor([prompt + answer])).logits[0, -1]
-                passes += 1
-                allowed = [allowed[int(logits[allowed].argmax())]]
-            tokens = allowed
-        assert all(matcher.accept_token(token) for token in tokens)
-        answer += tokens
-    return answer, passes
-
-
-@pytest.mark.parametrize("name", FORCED)
-def test_forced_text_costs_no_pass_of_its_own(
-    directory: Path, compiler: Compiler, name: str
-) -> None:
-    """Forced tokens go through the model with the next token that is drawn, all in one pass, and
-    greedy answers are those of a pass for each token over all that came before.
-    """
-    asked = ask(spec=tag(FORCED[name]), temperature=0.0, max_tokens=200)
-
-    async def work() -> tuple[list[Chunk], int]:
-        worker = await started(directory, compiler)
-        held = worker._model = Held(worker._model)
-        held.go.set()
-        chunks = await collect(worker, asked)
-        await worker.aclose()
-        return chunks, held.passes
-
-    chunks, passes = run(work())
-    check_invariants(chunks)
-    ids = ids_of(chunks)
-    assert (ids, passes) == step_by_step(directory, compiler, asked)
-    if name == "all of it":
-        assert passes == 0
-    if name == "a call":
-        assert passes <= 40 + 4  # a token may hold several letters, and a mark may join the last
-        assert passes < len(ids) - 20
 
 
 def test_cancelling_frees_the_thread(directory: Path, compiler: Compiler) -> None:

@@ -78,11 +78,12 @@ def build_json_schema(
         new_references(schema, pointer), <Grammar?>grammar, unknown_formats == "refuse")
     builder.text = text_of(
         <Grammar?>grammar, whitespace == "flexible", most_blanks, layout, spelling == "canonical", excludes)
-    builder.text.depth = 0
+    builder.text.depth, builder.text.document = 0, schema
     builder.reader.excludes = builder.text.excludes
     builder.any_order, builder.extra_last = any_order, extra_keys == "last"
     node = builder.one_place(root_place(schema, pointer), 0)
     builder.finish()
+    builder.text.document = None
     doubtful = builder.reader.followed or builder.failed
     if node == builder.text.fail or (doubtful and not is_productive(grammar, node)):
         raise SpecError("nothing can satisfy this schema", pointer)

@@ -2,3 +2,4 @@
 anything else reads it."""
 
 cdef check_document(root, limits, str pointer)
+cdef bint has_key(item, str key) except -1

@@ -42,6 +42,13 @@ cdef check_document(root, limits, str pointer):
     return root
 
 
+cdef bint has_key(item, str key) except -1:
+    """Whether any object in the document has this key."""
+    if isinstance(item, dict):
+        return key in item or any([has_key(value, key) for value in item.values()])
+    return isinstance(item, list) and any([has_key(value, key) for value in item])
+
+
 cdef Py_ssize_t pointer_characters(PyObject* item, Py_ssize_t above, Py_ssize_t most) noexcept:
     """Characters of the pointers of a value and all that lies below it, or a number above ``most``."""
     cdef PyObject *key

@@ -29,7 +29,7 @@ def is_compact(options: Any, pointer: str) -> bool:
     for name, value in options.items():
         if name in _SWITCHES:
             if not isinstance(value, bool):
-                raise SpecError(f"{name} must be true or false", place)
+                raise SpecError(f"{name} must be true or false, not {value!r}", f"{place}/{name}")
         elif value is not None and _DEFAULTS.get(name) != value:
             raise UnsupportedSchema(place, WORD, f"{WORD}: {name} can't be enforced")
     return options.get("whitespace_flexible") is False

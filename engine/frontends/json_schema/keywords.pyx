@@ -152,7 +152,7 @@ cdef decimal_at(value, str pointer, tightest):
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
         raise SpecError("a number must be finite", pointer)
-    if number and abs(number.adjusted()) > DIGITS:
+    if number and abs(number.adjusted()) >= DIGITS:
         raise SpecError(f"a number of more than {DIGITS} digits", pointer)
     if tightest is not None and isinstance(value, float) and abs(value) >= 2**53:
         number = tightest(number, Decimal(value))

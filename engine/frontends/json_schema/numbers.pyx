@@ -95,22 +95,20 @@ cdef chosen(g, Numbers numbers, low, high, bint whole, bint canonical):
             return listed_numbers(g, low, high, multiples, foreign, barred, is_plain, canonical)
     low = None if low is None else Decimal(low)
     high = None if high is None else Decimal(high)
-    # (lower bound, upper bound, numbers left out) of magnitudes
+    # (lower bound, upper bound, numbers left out, whether a bare zero is) of magnitudes
     sides = []
     if high is None or high >= 0:
         some = [abs(value) for value in barred if value >= 0]
-        sides.append((low if low is not None and low > 0 else None, high, some))
+        sides.append((low if low is not None and low > 0 else None, high, some, False))
     if low is None or low <= 0:
         some = [abs(value) for value in barred if value <= 0]
         least = negative(high) if high is not None and high < 0 else None
-        if canonical and Decimal(0) not in some:
-            some.append(Decimal(0))
-        sides.append((least, None if low is None else abs(low), some))
+        sides.append((least, None if low is None else abs(low), some, canonical))
     for side in sides:
         if side != sides[0] or not parts:
-            least, most, some = side
+            least, most, some, no_zero = side
             node = chosen_magnitude(
-                g, least, most, multiples, foreign, some, whole, is_plain, bound)
+                g, least, most, multiples, foreign, some, whole, is_plain, no_zero, bound)
         parts.append(node)
     if low is None or low <= 0:
         parts[-1] = g.seq(g.bytes(b"-"), parts[-1])
@@ -149,16 +147,19 @@ cdef listed_numbers(
 
 
 cdef chosen_magnitude(
-    g, low, high, list multiples, list foreign, list barred, bint whole, bint is_plain, Bound bound
+    g, low, high, list multiples, list foreign, list barred, bint whole, bint is_plain, bint no_zero, Bound bound
 ):
     """Whole numbers may have zeros behind a point, where that takes few states."""
-    if whole and len(barred) > FEW_BARRED:
-        found = decimals_between(low, high, multiples, foreign, [], True, bound, g.budget)
-        texts = words([format(value, "f") for value in barred])
-        return intersection([found], [texts], bound).to_node(g, inside_json=False)
+    cdef list texts = ["0"] if no_zero else []
+    cdef bint is_bare = not whole or len(barred) > FEW_BARRED
+    if whole and is_bare:
+        texts += [format(value, "f") for value in barred]
+        barred = []
     found = decimals_between(low, high, multiples, foreign, barred, whole, bound, g.budget)
+    if texts:
+        found = intersection([found], [words(texts)], bound)
     node = found.to_node(g, inside_json=False)
-    if is_plain or not whole:
+    if is_plain or is_bare:
         return node
     if high is None or high >= 10**WHOLE:
         if low is not None and low >= 10**WHOLE:

@@ -55,6 +55,7 @@ cdef class Text:
     cdef object layout              # json_layout.Layout; None: flexible, or no white space
     cdef bint is_indented           # lines depend on the depth
     cdef int depth
+    cdef object document            # the schema, of which the values are written now
     cdef uint32_t empty, fail
     cdef uint32_t shared[SHARED_RULES]
     cdef vector[uint32_t] ruled     # by node, NO_NODE: none

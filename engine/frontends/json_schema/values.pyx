@@ -3,8 +3,11 @@
 from libc.stdint cimport uint32_t
 
 from .contents cimport identity
+from .document cimport has_key
 from .text cimport Text
 from ...pool cimport vector
+
+from decimal import Decimal
 
 #: up to here, every whole number is a double
 EXACT = 2**53
@@ -65,10 +68,19 @@ cdef uint32_t member(Text text, str key, uint32_t value) except? 0xFFFFFFFF:
 
 
 cdef uint32_t number_node(Text text, value) except? 0xFFFFFFFF:
-    """As Python writes it; a decimal, unless it is canonical, with any zeros behind its last digit."""
+    """Unless it is canonical, a large float may be its digits, too, where they are the decimal that it is
+    written as (1e+22, not 1e+23).
+    """
     cdef uint32_t[3] parts
     cdef uint32_t zero
-    cdef str digits = str(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)
+    cdef str digits = repr(value)
+    if "e" in digits and has_key(text.document, "uniqueItems"):
+        digits = format(Decimal(digits), "f")
+        value = Decimal(digits)
+    elif isinstance(value, float) and value.is_integer() and (
+        "e" not in digits or not text.canonical and Decimal(digits) == int(value)
+    ):
+        digits = str(int(value))
     if "e" in digits or text.canonical:
         return text.bytes(digits.encode())
     zero = text.bytes(b"0")
@@ -77,7 +89,7 @@ cdef uint32_t number_node(Text text, value) except? 0xFFFFFFFF:
         parts[1] = text.repeat(zero, 0, None)
         return text.seq(parts, 2)
     if abs(value) > EXACT:
-        if isinstance(value, int):
+        if not isinstance(value, float):
             return parts[0]
         parts[1] = text.bytes(repr(value).encode())
         return text.alt(parts, 2)

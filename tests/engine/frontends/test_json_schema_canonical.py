@@ -20,6 +20,7 @@ KEYS = {
     "properties": {'é "x"\n': {}, "a/b": {}},
     "additionalProperties": {"type": "string"},
 }
+UNIQUE = {"type": "array", "items": NUMBER, "uniqueItems": True}
 # (schema, text, whether canonical spelling has it; any spelling has all of them)
 TEXTS: list[tuple[Any, str, bool]] = [
     *[(INTEGER, text, True) for text in ("0", "7", "-12", "90071992547409930")],
@@ -40,9 +41,15 @@ TEXTS: list[tuple[Any, str, bool]] = [
     *[({**NUMBER, "minimum": -1}, text, True) for text in ("-1", "-0.5", "0", "1e+20", "-1e-05")],
     *[({**NUMBER, "minimum": -1}, text, False) for text in ("-0", "-1E-05", "1e2")],
     *[({**NUMBER, "multipleOf": 0.5}, text, True) for text in ("0", "-1.5", "2")],
-    *[({**NUMBER, "multipleOf": 0.5}, text, False) for text in ("-0", "-0.0")],
+    *[({**NUMBER, "multipleOf": 0.5}, text, text == "-0.0") for text in ("-0", "-0.0")],
+    # REGRESSION: negative numbers had 15 digits at most
+    *[(UNIQUE, f"[{number}]", True) for number in ("-0.30000000000000004", "0.1", "-0.0")],
+    (UNIQUE, "[-0]", False),
     *[({"enum": [1.5, 3, "é\n", None]}, text, True) for text in ("1.5", "3", '"é\\n"', "null")],
     *[({"enum": [1.5, 3, "é\n"]}, text, False) for text in ("1.50", "3.0", '"\\u00e9\\n"')],
+    # REGRESSION: only digits were taken, which json.dumps does not write
+    *[({"const": 1e22}, text, text == "1e+22") for text in ("1e+22", "1" + "0" * 22)],
+    *[({"enum": [1.5e300, 5e15]}, text, True) for text in ("1.5e+300", "5000000000000000")],
     ({"const": {"k/": ["\u001f"]}}, '{"k/":["\\u001f"]}', True),
     ({"const": {"k/": ["\u001f"]}}, '{"k\\/":["\\u001F"]}', False),
     (KEYS, '{"é \\"x\\"\\n": 1, "a/b": 2}', True),

@@ -222,6 +222,24 @@ def test_an_empty_object_or_list_stands_on_one_line() -> None:
     assert not matcher.fork().accept_bytes(b"\n]")
 
 
+#: REGRESSION: behind its bracket a line could begin, and nothing could follow
+MEMBERLESS: list[dict[str, Any]] = [
+    {"maxProperties": 0},
+    {"additionalProperties": False},
+    {"propertyNames": False},
+    {"properties": {"a": False}, "additionalProperties": {"not": {}}},
+    {"patternProperties": {"^a": True}, "additionalProperties": False, "maxProperties": 0},
+]
+
+
+@pytest.mark.parametrize("schema", MEMBERLESS, ids=repr)
+@pytest.mark.parametrize("any_order", [False, True])
+def test_an_object_that_can_hold_nothing_is_closed_at_once(schema: Any, any_order: bool) -> None:
+    schema = {"type": "object", **schema}
+    compiled = compiler().compile_json_schema(schema, indent=2, any_order=any_order)
+    assert engine.Matcher(compiled).forced_bytes() == b"{}"
+
+
 def test_options_are_part_of_what_a_grammar_is_kept_by() -> None:
     schema = {"type": "array", "title": "keys"}
     made = [compiler().compile_json_schema(schema, **options) for options in [{}, *LAYOUTS]]

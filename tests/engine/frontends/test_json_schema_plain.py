@@ -48,8 +48,8 @@ def outcome(schema: Any, limits: Limits | None = None) -> Any:
 
 
 def meaning(schema: Any) -> Any:
-    """As ``outcome``, whatever the order in which nodes and rules were made: nodes that mean the same
-    get the same colour.
+    """As ``outcome``, whatever the order in which nodes and rules were made, and how often the same
+    rule was: nodes that mean the same get the same colour.
     """
     grammar = Grammar()
     try:
@@ -60,7 +60,7 @@ def meaning(schema: Any) -> Any:
     colours = [0] * len(nodes)
     for _ in range(ROUNDS):
         colours = [hash(colour(node, colours, rules)) for node in nodes]
-    return colours[root], sorted(grammar.rule_names)
+    return colours[root], sorted(set(grammar.rule_names))
 
 
 def colour(node: tuple, colours: list[int], rules: list[int]) -> tuple:

@@ -293,6 +293,8 @@ J = {"type": "json_schema", "json_schema": True}
 UNSUPPORTED = [
     (wrap(seq(const("a"), {"type": "frobnicate"})), "/format/elements/1", "frobnicate"),
     (wrap({**J, "style": "yaml"}), "/format", "style"),
+    # REGRESSION: a TypeError
+    (wrap({**J, "style": ["json"]}), "/format", "style"),
     (
         wrap({**xml({"properties": {f"k{n}": {} for n in range(9)}}), "any_order": True}),
         "/format/json_schema/properties",

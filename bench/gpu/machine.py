@@ -1,0 +1,114 @@
+"""What an interpreter and its machine have for SGLang, as JSON on standard output.
+
+    python -m bench.gpu.machine cuda    run by the server's interpreter, in a server's environment
+
+Imports are really tried, so that a package that is installed and does not fit shows its error here
+and not in the middle of a server's start. Nothing but the standard library is imported before.
+"""
+
+import importlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+#: distributions whose versions a report names
+PACKAGES = (
+    "torch", "sglang", "sglang-kernel", "sgl-kernel", "triton", "flashinfer-python",
+    "flashinfer-cubin", "xgrammar", "llguidance", "transformers", "tokenizers",
+)  # fmt: skip
+KERNEL = "sglang.kernels.ops.grammar.bitmask_ops"
+PLUGIN, SERVER = "adapters.sglang_plugin.backend", "sglang.srt.entrypoints.http_server"
+#: modules without which a server or the plug-in in it does not start, by device
+IMPORTS = {
+    "cpu": ("torch", "engine", PLUGIN, SERVER),
+    "cuda": ("torch", "triton", "sgl_kernel", "engine", KERNEL, PLUGIN, SERVER),
+}
+#: and others, without which something can be left out
+OPTIONAL = ("flashinfer", "xgrammar", "llguidance")
+
+
+def found(device: str) -> dict[str, Any]:
+    """All that ``needs`` asks about."""
+    errors = {name: _error(lambda name=name: importlib.import_module(name)) for name in OPTIONAL}
+    errors |= {
+        name: _error(lambda name=name: importlib.import_module(name)) for name in IMPORTS[device]
+    }
+    return {
+        "executable": sys.executable,
+        "python": platform.python_version(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "packages": {name: version for name in PACKAGES if (version := _version(name))},
+        "errors": {name: error for name, error in errors.items() if error},
+        "tools": {name: _tool(name) for name in ("nvcc", "ninja")},
+        "driver": _driver(),
+        "device": _device() if device == "cuda" else None,
+    }
+
+
+def _error(attempt: Callable[[], object]) -> str | None:
+    """The last line of what went wrong; None: nothing."""
+    try:
+        attempt()
+    except BaseException as error:  # a library that exits is one that can't be used
+        told = str(error).strip().splitlines()
+        return f"{type(error).__name__}: {told[-1] if told else ''}".rstrip(": ")
+    return None
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _tool(name: str) -> str | None:
+    home = os.environ.get("CUDA_HOME") or os.environ.get("CUDA_PATH") or "/usr/local/cuda"
+    return shutil.which(name) or shutil.which(name, path=str(Path(home) / "bin"))
+
+
+def _driver() -> str | None:
+    query = ("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader")
+    try:
+        done = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.split("\n")[0].strip()
+
+
+def _device() -> dict[str, Any] | None:
+    """The first CUDA device; None: torch is not there, or sees none."""
+    try:
+        import torch
+
+        if not torch.cuda.is_available():
+            return None
+        about = torch.cuda.get_device_properties(0)
+        free, total = torch.cuda.mem_get_info(0)
+    except Exception:
+        return None
+    return {
+        "name": about.name,
+        "capability": f"{about.major}.{about.minor}",
+        "free_bytes": free,
+        "total_bytes": total,
+        "cuda": torch.version.cuda,
+    }
+
+
+def main() -> None:
+    with redirect_stdout(sys.stderr):  # libraries greet
+        told = found(sys.argv[1])
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

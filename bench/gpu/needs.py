@@ -1,0 +1,134 @@
+"""What a run asks of a machine, and what the machine lacks, by name.
+
+Both lists of what is lacking must be empty before anything starts; ``notes`` tell what it can do
+without. Nothing but the standard library is imported here, and what imports no more.
+"""
+
+import importlib
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from adapters.sglang_plugin.versions import TESTED, UNTESTED_VARIABLE
+
+from ..sglang import OURS, PEERS
+from .machine import IMPORTS, KERNEL, PLUGIN
+
+#: parts that start a server
+SERVED = ("steps", "throughput", "first-text", "soak")
+#: modules of the interpreter that runs this, and what to say where one is missing
+DRIVER = {
+    "httpx": "httpx", "jsonschema": "jsonschema", "numpy": "numpy",
+    "engine": "engine, compiled for this Python (make build)",
+    "quicktok": "quicktok-v1, which has the real vocabularies",
+    "tiktoken": "tiktoken, which encodes as the vocabulary does", "tokenizers": "tokenizers",
+}  # fmt: skip
+OF_SOAK = {"hypothesis": "hypothesis, for the soak", "regex": "regex, for the soak"}
+#: on a GPU beside weights, keys and values: the runtime, its graphs, logits and masks of a batch
+ROOM_BYTES = 6 << 30
+
+Has = Callable[[str], bool]
+
+
+class Asked(NamedTuple):
+    """``memory_bytes``: of the model, and of the tokens that are kept at once."""
+
+    device: str
+    parts: Sequence[str]
+    backends: Sequence[str]
+    memory_bytes: int
+
+
+def has_module(name: str) -> bool:
+    """Whether this interpreter can import it."""
+    try:
+        importlib.import_module(name)
+    except ImportError:
+        return False
+    return True
+
+
+def driver_lacks(parts: Sequence[str], has: Has = has_module) -> list[str]:
+    """What the interpreter that runs this lacks."""
+    wanted = {**DRIVER, **(OF_SOAK if "soak" in parts else {})}
+    return [f"{told}: not installed for this command" for name, told in wanted.items()
+            if not has(name)]  # fmt: skip
+
+
+def machine_lacks(machine: dict[str, Any], asked: Asked) -> list[str]:
+    """What the server's interpreter and the device lack; what follows from another is left out."""
+    device = _device(machine, asked) if asked.device == "cuda" else []
+    return [*device, *_packages(machine, asked)]
+
+
+def _device(machine: dict[str, Any], asked: Asked) -> list[str]:
+    found = []
+    device = machine["device"]
+    if device is None:
+        found.append(
+            "CUDA device: torch sees none" + ("" if machine["driver"] else "; no NVIDIA driver")
+        )
+    else:
+        wanted = asked.memory_bytes + ROOM_BYTES
+        if _is_served(asked) and device["free_bytes"] < wanted:
+            free = device["free_bytes"]
+            found.append(f"GPU memory: {free / 2**30:.1f} GiB free, {wanted / 2**30:.1f} needed")
+    if _is_served(asked):
+        found += [f"{tool}: not on PATH; SGLang compiles kernels with it"
+                  for tool in ("nvcc", "ninja") if not machine["tools"][tool]]  # fmt: skip
+    return found
+
+
+def _packages(machine: dict[str, Any], asked: Asked) -> list[str]:
+    packages, errors = machine["packages"], machine["errors"]
+    where = machine["executable"]
+    found = [f"{name}: not installed for {where}" for name in ("torch", "sglang")
+             if name not in packages]  # fmt: skip
+    if "sglang" in packages and packages["sglang"] not in TESTED and not _tries_untested():
+        found.append(
+            f"sglang {', '.join(TESTED)}: {packages['sglang']} is installed, with which the "
+            f"plug-in never ran ({UNTESTED_VARIABLE}=1 tries it)"
+        )
+    absent = {name for name in ("torch", "sglang") if name not in packages}
+    needed = [name for name in _modules(asked) if name.split(".")[0] not in absent]
+    if absent and PLUGIN in needed:
+        needed.remove(PLUGIN)  # it imports both
+    return found + [f"{name}: {errors[name]}" for name in needed if name in errors]
+
+
+def _modules(asked: Asked) -> list[str]:
+    """What the server's interpreter imports for these parts."""
+    if not _is_served(asked):
+        return ["torch", "engine", *((KERNEL,) if asked.device == "cuda" else ())]
+    return [*IMPORTS[asked.device], *(name for name in asked.backends if name in PEERS)]
+
+
+def notes(machine: dict[str, Any], asked: Asked) -> list[str]:
+    """What is missing and can be done without."""
+    found = []
+    if asked.device == "cuda" and "flashinfer" in machine["errors"]:
+        found.append("flashinfer: missing; attention by triton, sampling by pytorch")
+    if not _is_served(asked) and "xgrammar" in machine["errors"]:
+        found.append("xgrammar: missing; no kernel beside ours")
+    if OURS not in asked.backends and "soak" in asked.parts:
+        found.append(f"soak: only {OURS} is judged")
+    return found
+
+
+def _is_served(asked: Asked) -> bool:
+    return any(part in SERVED for part in asked.parts)
+
+
+def _tries_untested() -> bool:
+    return os.environ.get(UNTESTED_VARIABLE) == "1"
+
+
+def about(machine: dict[str, Any]) -> list[str]:
+    """The device, and what runs on it."""
+    found = []
+    if device := machine["device"]:
+        memory = f"{device['total_bytes'] / 2**30:.0f} GiB, {device['free_bytes'] / 2**30:.0f} free"
+        found.append(f"device: {device['name']} ({device['capability']}), {memory}")
+        found.append(f"driver: {machine['driver']}, CUDA {device['cuda']}")
+    found.append(f"machine: {machine['machine']}, Python {machine['python']}")
+    return found + [f"{name}: {version}" for name, version in machine["packages"].items()]
