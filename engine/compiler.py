@@ -259,6 +259,9 @@ class Compiler:
         if self._patterns is not None:
             grammar.shared[PATTERNS] = self._patterns
         grammar.root = grammar.rule("root", build(grammar, spec))
+        return self._finish(grammar)
+
+    def _finish(self, grammar: Grammar) -> Compiled:
         check_stops(grammar, self.vocabulary.stop_token_ids)
         compiled = Compiled(
             self.vocabulary,
