@@ -202,14 +202,13 @@ class ArtifactCache:
                 pending = kind.pending()
                 for start in range(0, len(pending), AT_ONCE):
                     self._load(kind, pending[start : start + AT_ONCE])
-                fresh = kind.take_fresh()
-                for start in range(0, len(fresh), AT_ONCE):
-                    self._write(kind, fresh[start : start + AT_ONCE])
+                self._write(kind, kind.take_fresh())
 
     def _write(self, kind: Kind, entries: Sequence[tuple[bytes, bytes]]) -> None:
         taken = 0
         try:
-            taken = self._artifacts.publish(entries)
+            for start in range(0, len(entries), AT_ONCE):
+                taken += self._artifacts.publish(entries[start : start + AT_ONCE])
         finally:
             self._count(kind, published=taken, dropped=len(entries) - taken)
 

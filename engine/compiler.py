@@ -1,8 +1,8 @@
 """The compiler: specs in, compiled grammars out, with everything that grammars share.
 
 One compiler per vocabulary and process. It owns the triples of all its grammars (by rule digest),
-an LRU of compiled grammars and one of refusals (by spec digest), and the way to the store
-(exchange).
+an LRU of compiled grammars and one of refusals (by spec digest, grammar_cache), and the artifact
+cache through which replicas share.
 
 Threads   `compile_*` may be called from many threads; of those that want the same spec at once one
           compiles it, and where that one is cancelled the next one does.

@@ -14,6 +14,7 @@ from ..composition import Core, build_core, close_store
 from ..errors import ApiError
 from ..logging import make_logger
 from ..metrics import Metrics
+from ..service.caching import shared_count
 from ..service.warming import Warmed, totals
 from ..settings import SettingError, Settings
 from .progress import with_progress
@@ -44,7 +45,7 @@ def warm(settings: Settings, files: Sequence[Path], *, wait_s: float) -> int:
             stats = core.compiler.stats()
         finally:
             close_store(core.compiler, core.store)
-    published, dropped = _sum(stats, "published"), _sum(stats, "dropped")
+    published, dropped = shared_count(stats, "published"), shared_count(stats, "dropped")
     _tell_refusals(specs, warmed)
     print(table(_summary(warmed, published, seconds)))
     for warning in warnings:
@@ -77,15 +78,6 @@ async def _warm_all(core: Core, specs: Sequence[Spec]) -> list[Warmed]:
         if number % PUBLISHED_EVERY == 0:
             await core.warming.publish()  # then once more, at the end
     return warmed
-
-
-def _sum(stats: dict[str, int], what: str) -> int:
-    """Over all kinds of artifacts."""
-    return sum(
-        count
-        for name, count in stats.items()
-        if name.startswith("shared_") and name.endswith(f"_{what}")
-    )
 
 
 def _tell_refusals(specs: Sequence[Spec], warmed: Sequence[Warmed]) -> None:

@@ -24,6 +24,7 @@ from ..errors import ApiError
 from ..settings import Settings
 from ..warmup import GrammarRequest
 from .asking import make_asking
+from .caching import shared_count
 from .planning import Planner
 
 Result = TypeVar("Result")
@@ -83,8 +84,9 @@ class WarmService:
         self._is_running = True
         try:
             start = time.perf_counter()
+            dropped = self._dropped()
             warmed = await self._all(requests, start + self._settings.request_timeout)
-            is_stored = await self.publish()
+            is_published = await self.publish()
             seconds = time.perf_counter() - start
         finally:
             self._is_running = False
@@ -92,7 +94,8 @@ class WarmService:
             "object": "grammar.warmup",
             "requests": [{"index": n, **each.as_dict()} for n, each in enumerate(warmed)],
             "totals": {**totals(warmed), "seconds": round(seconds, 3)},
-            "stored": is_stored,
+            # the background thread may have met a failure before ``publish`` did
+            "stored": is_published and dropped == self._dropped(),
         }
 
     async def _all(
@@ -131,15 +134,19 @@ class WarmService:
         warmed.mask_seconds += time.perf_counter() - start
 
     async def publish(self) -> bool | None:
-        """Publish what was made; whether the log took it. None: there is no log."""
+        """Publish what was made; whether Redis could be asked. None: no Redis is set."""
         if not self._compiler.has_store:
             return None
         try:
             await _to_its_end(asyncio.to_thread(self._compiler.flush))
         except Exception:
-            # what it is, the counters and the log of the background thread tell
+            # the background thread logs what it is
             return False
         return True
+
+    def _dropped(self) -> int:
+        """Artifacts that Redis did not take."""
+        return shared_count(self._compiler.stats(), "dropped")
 
 
 async def _to_its_end(work: Coroutine[Any, Any, Result]) -> Result:

@@ -129,7 +129,7 @@ def test_a_gateway_that_goes_on_for_ever_is_left(
                 connection.sendall(b" ")
                 sleep(0.1)
 
-        with hostile_server(trickle, polite=False) as server:
+        with hostile_server(trickle) as server:
             url = server.url.replace("redis://", "http://").removesuffix("/0")
             assert show_gateways(Settings(admin_keys=KEY), [url]) == 1
         assert "no whole answer in 1 seconds" in capsys.readouterr().err
@@ -166,7 +166,7 @@ ANSWERS: dict[str, tuple[bytes, str]] = {
 @pytest.mark.parametrize("case", ANSWERS.values(), ids=ANSWERS.keys())
 def test_what_is_no_gateway_is_an_error(case: tuple[bytes, str]):
     answer, words = case
-    with hostile_server(lambda connection: connection.sendall(answer), polite=False) as server:
+    with hostile_server(lambda connection: connection.sendall(answer)) as server:
         url = server.url.replace("redis://", "http://").removesuffix("/0")
         done = switchyard("cache", "stats", "--url", url, admin_keys=KEY)
     assert (done.returncode, done.stdout) == (1, "")

@@ -1,4 +1,4 @@
-"""A TCP server that answers as a test tells it to: a Redis that means harm."""
+"""A TCP server that answers as a test tells it to: a Redis, or anything else, that means harm."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -37,7 +37,7 @@ class HostileServer:
         connection.settimeout(30)
         while request := connection.recv(1 << 16):
             commands = _commands(request)
-            if all(command in _GREETINGS for command in commands):
+            if commands and all(command in _GREETINGS for command in commands):
                 connection.sendall(b"+OK\r\n" * len(commands))
             else:
                 self._answer(connection)
