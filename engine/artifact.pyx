@@ -1,4 +1,4 @@
-"""The bytes of a rule's triples, as they lie in a store, and what of them is worth it.
+"""The bytes of a rule's triples, as they lie in the log, and what of them is worth sharing.
 
     artifact   magic "SYM1" | version u32 | words with a token's bit u32 | trie nodes u32
                | number of triples u32 | triples (triplebytes)
@@ -11,7 +11,7 @@ a rule if its triples took so much more than its key does. What fetching takes w
 Redis on the same machine: the way through its client, the MAC, and ``load``.
 
 Every length is checked, the vocabulary's shape, and every index (``is_sound``): a value that does
-not fit is refused whole, and none allows a token that is not ordinary. Authenticity is the store's
+not fit is refused whole, and none allows a token that is not ordinary. Authenticity is the log's
 business (a MAC over key and value); this module knows no keys.
 """
 
@@ -38,7 +38,7 @@ cdef uint64_t KEY_NS = 12_000
 
 # What a value may come to in memory: a few bytes make a bitset.
 cdef size_t MOST_BYTES = 1 << 27
-# Of a value that is made; stores take a little more. And of a triple's head.
+# Of a value that is made; the log takes a little more. And of a triple's head.
 cdef size_t MOST_VALUE_BYTES = 1_000_000
 cdef size_t HEAD_BYTES = 24
 
@@ -64,7 +64,7 @@ def store_group(str fingerprint):
 
 
 def store_key(str fingerprint, bytes digest):
-    """The store's key of a rule; no triple depends on the grammar, its labels or limits."""
+    """The log's key of a rule; no triple depends on the grammar, its labels or limits."""
     return store_group(fingerprint) + b"/" + digest.hex().encode()
 
 
@@ -99,7 +99,7 @@ def take_fresh(TripleTable table, Vocabulary vocabulary):
 
 
 def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary):
-    """Add the triples of a rule that came from a store. Returns the nanoseconds that making the new
+    """Add the triples of a rule that came from the log. Returns the nanoseconds that making the new
     ones took, or -1, and adds nothing, if any is off.
     """
     cdef vector[EntryC] made

@@ -1,20 +1,16 @@
-"""The kinds of artifacts that replicas share, each with its names, its bytes and its table.
+"""What replicas share: each kind of artifact with its names, its bytes and its table.
 
-    masks      of a rule, by state: depend on the vocabulary and the rule
-    automata   of rules that took long to build: depend on the rule
-    patterns   fragments of grammars that took long to make: depend on the pattern
+There is one kind, the masks of rules. Automata and what front ends make of patterns are made again
+by each process: that takes less than a mask does, once a process (docs/adr/0006).
 
-Not here   what is worth sharing, and the bytes (artifact, automatonbytes, shared_patterns); when it
-           is loaded and written (artifact_cache).
+Not here   what is worth sharing, and the bytes (artifact); when it is loaded and written
+           (artifact_cache).
 """
 
 from collections.abc import Sequence
 from typing import Protocol
 
-from . import artifact, automatonbytes
-from .drafttable import DraftTable
-from .frontends import shared_patterns
-from .frontends.shared_patterns import SharedPatterns
+from . import artifact
 from .triples import TripleTable
 from .vocabulary import Vocabulary
 
@@ -48,6 +44,8 @@ class Kind(Protocol):
 
 
 class Masks:
+    """Of a rule, by state: they depend on the rule and the vocabulary."""
+
     name = "masks"
 
     def __init__(self, table: TripleTable, vocabulary: Vocabulary) -> None:
@@ -81,70 +79,3 @@ class Masks:
 
     def _key(self, digest: bytes) -> bytes:
         return artifact.store_key(self._vocabulary.fingerprint, digest)
-
-
-class Automata:
-    name = "automata"
-    prefix = automatonbytes.STORE_GROUP + b"/"
-
-    def __init__(self, table: DraftTable) -> None:
-        self._table = table
-
-    def has_room(self) -> bool:
-        return 2 * self._table.stats()["bytes"] < self._table.max_bytes
-
-    def wants(self, key: bytes) -> bool:
-        digest = artifact.digest_of(key)
-        return digest is not None and not self._table.knows(digest)
-
-    def load(self, key: bytes, value: bytes) -> int:
-        digest = artifact.digest_of(key)
-        return -1 if digest is None else automatonbytes.load(self._table, digest, value)
-
-    def pending(self) -> list[bytes]:
-        return []
-
-    def take_fresh(self) -> list[Entry]:
-        fresh = automatonbytes.take_fresh(self._table)
-        return [(automatonbytes.store_key(digest), value) for digest, value in fresh]
-
-    def take_used(self) -> list[bytes]:
-        return [*map(automatonbytes.store_key, self._table.take_used())]
-
-
-class Patterns:
-    name = "patterns"
-    prefix = shared_patterns.GROUP + b"/"
-
-    def __init__(self, patterns: SharedPatterns) -> None:
-        self._patterns = patterns
-
-    def has_room(self) -> bool:
-        return self._patterns.has_room()
-
-    def wants(self, key: bytes) -> bool:
-        return not self._patterns.knows(self._name(key))
-
-    def load(self, key: bytes, value: bytes) -> int:
-        self._patterns.load(self._name(key), value)
-        # counted when a grammar uses it: only then it is decoded
-        return 0
-
-    def pending(self) -> list[bytes]:
-        return []
-
-    def take_fresh(self) -> list[Entry]:
-        return [(self.prefix + name, value) for name, value in self._patterns.take_fresh()]
-
-    def take_used(self) -> list[bytes]:
-        return [self.prefix + name for name in self._patterns.take_used()]
-
-    def _name(self, key: bytes) -> bytes:
-        return key.removeprefix(self.prefix)
-
-
-def kinds_of(
-    vocabulary: Vocabulary, masks: TripleTable, automata: DraftTable, patterns: SharedPatterns
-) -> Sequence[Kind]:
-    """All kinds, in the order in which they are loaded at start: cheapest gain first."""
-    return (Patterns(patterns), Automata(automata), Masks(masks, vocabulary))

@@ -5,7 +5,6 @@ from libc.string cimport memset
 from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
 
-from .clock cimport nanoseconds
 from .determinise cimport (
     copy_nfa, determinise, lazy_bytes as subsets_bytes, lazy_start, lazy_state, merge_ways, minimise, trim,
 )
@@ -143,7 +142,6 @@ cdef class Automata:
         cdef uint8_t kind = self.ir.rules[rule].kind
         cdef AutomatonPtr known
         cdef DigestC digest
-        cdef uint64_t start_ns
         cdef bint shared = self.table is not None and (
             self.ir.widest(node) > 0 if kind == PLAIN_RULE else kind == BOUNDED_RULE)
         if shared:
@@ -155,7 +153,6 @@ cdef class Automata:
                 self.append(rule, &known.get().drafts)
                 self.measure(rule)
                 return True
-        start_ns = nanoseconds()
         # `FlatIR.weight` was checked against the limit when the grammar was compiled
         nfa_start(&nfa, SLACK * self.edge_limit)
         nfa_state(&nfa)
@@ -190,7 +187,6 @@ cdef class Automata:
         if shared:
             known = make_shared[AutomatonC]()
             known.get().high, known.get().low = digest.high, digest.low
-            known.get().took_ns = nanoseconds() - start_ns
             known.get().drafts.swap(drafts)
             self.table.add(known)
             self.append(rule, &known.get().drafts)

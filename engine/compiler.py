@@ -20,19 +20,17 @@ from typing import Any
 
 from . import pool
 from .artifact_cache import ArtifactCache
-from .artifact_kinds import kinds_of
+from .artifact_kinds import Masks
 from .budget import WorkBudget
 from .compiled import Compiled
 from .drafttable import DraftTable
 from .errors import LimitExceeded, SpecError
 from .features import Features
 from .frontends.choice import build_choice
-from .frontends.fragment import PATTERNS
 from .frontends.grammar_text import SYNTAXES, build_grammar
 from .frontends.json_schema import build_json_schema
 from .frontends.json_schema.formats import PATTERNS as FORMATS
 from .frontends.regex import build_regex
-from .frontends.shared_patterns import SharedPatterns
 from .frontends.structural_tag import build_structural_tag
 from .frontends.tag_vocabulary import TagVocabulary
 from .grammar_cache import GrammarCache
@@ -98,12 +96,9 @@ class Compiler:
         shares = self.features.cross_grammar
         self._triples = TripleTable(self.limits.triple_bytes) if shares else None
         self._automata = DraftTable(self.limits.automaton_bytes) if shares else None
-        self._patterns: SharedPatterns | None = None
         self._cache: ArtifactCache | None = None
-        if store is not None and self._triples is not None and self._automata is not None:
-            self._patterns = SharedPatterns()
-            kinds = kinds_of(vocabulary, self._triples, self._automata, self._patterns)
-            self._cache = ArtifactCache(store, kinds)
+        if store is not None and self._triples is not None:
+            self._cache = ArtifactCache(store, [Masks(self._triples, vocabulary)])
         self._tags = TagVocabulary.of(vocabulary)
         self._grammars = GrammarCache(self.limits)
 
@@ -256,8 +251,6 @@ class Compiler:
     def _build(self, spec: Any, build: Build, budget: WorkBudget) -> Compiled:
         """Spec -> IR -> automata."""
         grammar = Grammar(self.limits, budget)
-        if self._patterns is not None:
-            grammar.shared[PATTERNS] = self._patterns
         grammar.root = grammar.rule("root", build(grammar, spec))
         return self._finish(grammar)
 
@@ -328,9 +321,6 @@ class Compiler:
         out = self._grammars.stats()
         if self._cache is not None:
             out.update({f"shared_{name}": count for name, count in self._cache.stats().items()})
-        if self._patterns is not None:
-            patterns = self._patterns.stats()
-            out.update({f"shared_patterns_{name}": count for name, count in patterns.items()})
         if self._triples is not None:
             out.update({f"triple_{name}": count for name, count in self._triples.stats().items()})
         if self._automata is not None:

@@ -4,26 +4,22 @@ Kept are rules that are built whole, refer to nothing and have no token edges: p
 numbers, string bodies, and the bodies of texts whose characters are counted.
 Their states mean the same in every grammar; the numbers of rules and of token sets would not.
 
-What took long to build goes to a log and comes from it (automatonbytes, artifact_kinds).
-
 Invariants   I1 immutable once added; shared by shared_ptr, so dropping is always safe.
              I2 an automaton depends on the rule's digest and on nothing else.
 Bounds       `max_bytes`; past it everything is dropped at once, which only costs time.
 Threads      a mutex of its own, never held while anything is built.
 """
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex
 
-from .digests cimport DigestC
 from .draft cimport DraftC
 from .hashing cimport U64MapC
 from .pool cimport vector
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
-    uint64_t took_ns          # to build it, here or elsewhere
     bint counts               # some of its states count: it is a BOUNDED_RULE's
     vector[DraftC] drafts
 
@@ -36,16 +32,7 @@ cdef class DraftTable:
     cdef readonly size_t max_bytes
     cdef size_t held
     cdef readonly uint64_t hits, misses, evictions
-    cdef uint64_t made, made_ns
-    cdef vector[AutomatonPtr] fresh       # costly ones that were built here and not handed over yet
-    cdef vector[uint8_t] is_stored        # by automaton: it was loaded, or handed over
-    cdef vector[uint8_t] is_used          # by automaton: found since the last `take_used`
     cdef size_t bytes_held(self) noexcept nogil
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil
-    # one that was built here
     cdef void add(self, AutomatonPtr automaton) noexcept nogil
-    # one that came from the log
-    cdef void add_loaded(self, AutomatonPtr automaton) noexcept nogil
-    cdef void take_fresh(self, vector[AutomatonPtr]* out) noexcept nogil
-    cdef void keep(self, AutomatonPtr automaton, bint is_stored) noexcept nogil
     cdef void clear(self) noexcept nogil

@@ -18,7 +18,7 @@ from engine import ARTIFACT_VERSION, Compiler, Vocabulary
 
 from ..version import version
 
-_KINDS = ("masks", "automata", "patterns")
+_KINDS = ("masks",)
 _COUNTED = ("loaded", "refused", "missing", "skipped", "published", "dropped")
 
 

@@ -5,12 +5,12 @@ Representation   the nodes below one root, children first, as in ``ir``; childre
                  the fragment, operands lie in its own pool.
                  A fragment may hold nothing at all, which means what its maker says.
 Invariants       I1 no references to rules, no captures, no dispatch, no token sets.
-                 I2 immutable but for ``is_used``; shared between grammars and threads.
+                 I2 immutable; shared between grammars and threads.
                  I3 a grammar pays the same steps of its budget for one, made or kept.
 Cost             putting it into a grammar: linear in its nodes and edges.
 
 ``Fragments`` is a bounded table of them by what they were made from, the least recently used going
-first. Grammars may bring along patterns that other processes made (shared_patterns).
+first.
 """
 
 from libc.stdint cimport int64_t, uint32_t
@@ -26,8 +26,6 @@ cdef class Fragment:
     cdef vector[uint32_t] pool
     cdef Py_ssize_t key_words
     cdef int64_t steps      # of a budget that making it took
-    cdef bint is_used       # since a log was told of it (shared_patterns)
-    cdef object __weakref__
 
     cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1
     cdef uint32_t put_into(self, Grammar grammar) except? 0xFFFFFFFF
@@ -44,7 +42,6 @@ cdef class Recipe:
 
 
 cdef class Fragments:
-    cdef readonly str name  # of what they are made from, part of their names in a log
     cdef object known       # OrderedDict
     cdef object guard
     cdef object flights     # of what is being made
@@ -52,7 +49,7 @@ cdef class Fragments:
 
     # what is here, None if nothing is
     cdef Fragment recall(self, tuple key)
-    # what is here, or was loaded, or is made; two threads do not make the same
+    # what is here, or is made; two threads do not make the same
     cdef Fragment get(self, Grammar grammar, tuple key, Recipe recipe)
     cdef Fragment make(self, Grammar grammar, tuple key, Recipe recipe)
     cdef int keep(self, tuple key, Fragment fragment) except -1

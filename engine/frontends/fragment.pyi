@@ -1,7 +1,4 @@
-PATTERNS: str
-
 class Fragments:
-    name: str
     def forget(self) -> None: ...
 
 TABLES: list[Fragments]

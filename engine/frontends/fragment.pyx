@@ -13,8 +13,6 @@ from threading import Lock
 from ..errors import InternalError
 from ..flights import Flights
 
-#: under which name a grammar brings along its compiler's ``SharedPatterns``
-PATTERNS = "patterns"
 #: all ``Fragments`` of this process
 TABLES = []
 
@@ -138,9 +136,9 @@ cdef class Recipe:
 
 
 cdef class Fragments:
-    def __init__(self, str name, Py_ssize_t most):
+    def __init__(self, Py_ssize_t most):
         """``most`` words of four bytes are kept."""
-        self.name, self.known, self.guard, self.held, self.most = name, OrderedDict(), Lock(), 0, most
+        self.known, self.guard, self.held, self.most = OrderedDict(), Lock(), 0, most
         self.flights = Flights()
         TABLES.append(self)
 
@@ -149,7 +147,6 @@ cdef class Fragments:
             found = self.known.get(key)
             if found is not None:
                 self.known.move_to_end(key)
-                (<Fragment>found).is_used = True
             return found
 
     def forget(self):
@@ -173,12 +170,8 @@ cdef class Fragments:
         try:
             found = self.recall(key)
             if found is None:
-                patterns = grammar.shared.get(PATTERNS)
-                if patterns is None:
-                    found = recipe.run()
-                    self.keep(key, found)
-                else:
-                    found = patterns.get(self, key, recipe)
+                found = recipe.run()
+                self.keep(key, found)
             is_made = True
         finally:
             self.flights.end(key, mine, is_made=is_made)

@@ -281,7 +281,7 @@ def test_the_report_names_what_the_cache_is_for(gateway: Gateway):
     assert len(told["vocabulary"]["fingerprint"]) == 32
     assert told["following"] is told["log"] is None
     assert told["artifact_version"] > 0
-    assert set(told["artifacts"]) == {"masks", "automata", "patterns"}
+    assert set(told["artifacts"]) == {"masks"}
 
 
 def test_metrics_name_the_format_and_the_vocabulary(gateway: Gateway):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import engine
-from engine import artifact, automatonbytes
+from engine import artifact
 from engine.triples import TripleTable
 from tests.engine.harness import masks_along, new_mask
 from tests.engine.memory_log import MemoryLog, loaded
@@ -90,7 +90,6 @@ def test_what_is_not_worth_it_is_not_shared(monkeypatch: pytest.MonkeyPatch) -> 
     compiler.flush()
     store.kept.clear()
     monkeypatch.setattr(artifact, "LEAST_GAIN", 1 << 40)
-    monkeypatch.setattr(automatonbytes, "LEAST_GAIN", 1 << 40)
     walk(compiler, "first", TEXTS)
     compiler.flush()
     assert not store.kept

@@ -2,19 +2,18 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import engine
 from engine import artifact, artifact_cache
-from engine.frontends import fragment
 from tests.engine.harness import masks_along, wait_for
 from tests.engine.memory_log import PATIENCE_SECONDS, MemoryLog, OffTheRequestPath, Redis
 from tests.vocabularies import small_vocabulary
 
-#: rules whose masks, automata and patterns are shared
+#: rules whose masks are shared
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -27,19 +26,6 @@ SCHEMA = {
 TEXTS = (b'{"mail": "somebody@example.org", "code": "a b c d XY"}', b'{"mail": "x@y.zz"')
 
 
-@pytest.fixture(autouse=True)
-def other_process() -> Iterator[None]:
-    forget_patterns()
-    yield
-    forget_patterns()
-
-
-def forget_patterns() -> None:
-    """As another process, which has made none."""
-    for table in fragment.TABLES:
-        table.forget()
-
-
 def replica(
     redis: Redis, *, load_seconds: float = PATIENCE_SECONDS, **options: Any
 ) -> engine.Compiler:
@@ -49,7 +35,7 @@ def replica(
 
 
 def shared(compiler: engine.Compiler, what: str) -> int:
-    return sum(n for name, n in compiler.stats().items() if name == f"shared_{what}")
+    return compiler.stats()[f"shared_{what}"]
 
 
 def test_a_replica_uses_what_another_made_before_it_started() -> None:
@@ -57,16 +43,12 @@ def test_a_replica_uses_what_another_made_before_it_started() -> None:
     first = replica(redis)
     cold = masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     assert first.close(PATIENCE_SECONDS)
-    forget_patterns()
     second = replica(redis)
     wait_for(lambda: shared(second, "masks_loaded") > 0)
     wait_for(lambda: shared(second, "following") == 1)
     assert masks_along(second.compile_json_schema(SCHEMA), TEXTS) == cold
     made = [compiler.stats()["triple_made"] for compiler in (first, second)]
     assert made[1] < made[0]
-    for kind in ("automata", "patterns"):
-        assert shared(second, f"{kind}_loaded") > 0
-    assert second.stats()["shared_patterns_used"] > 0
     second.close(PATIENCE_SECONDS)
 
 
@@ -150,7 +132,6 @@ def test_the_cache_follows_again_after_a_failure(
     first = replica(redis)
     cold = masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     first.close(PATIENCE_SECONDS)
-    forget_patterns()
     log = Failing(redis, method)
     second = engine.Compiler(small_vocabulary(), store=log)
     second.start(PATIENCE_SECONDS)
@@ -171,12 +152,10 @@ def test_damaged_values_are_refused_and_counted() -> None:
     first.close(PATIENCE_SECONDS)
     for key, value in redis.kept.items():
         redis.kept[key] = value[: len(value) // 2]
-    forget_patterns()
     second = replica(redis)
     wait_for(lambda: shared(second, "masks_refused") > 0)
     assert masks_along(second.compile_json_schema(SCHEMA), TEXTS) == cold
     assert shared(second, "masks_loaded") == 0
-    assert second.stats()["shared_patterns_refused"] > 0
     second.close(PATIENCE_SECONDS)
 
 
@@ -232,8 +211,7 @@ def test_announcements_beyond_the_rate_are_skipped(monkeypatch: pytest.MonkeyPat
     first = replica(redis)
     masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     first.flush()
-    names = ("masks_skipped", "automata_skipped", "patterns_skipped")
-    wait_for(lambda: sum(shared(second, name) for name in names) > 0)
+    wait_for(lambda: shared(second, "masks_skipped") > 0)
     first.close(PATIENCE_SECONDS)
     second.close(PATIENCE_SECONDS)
 
@@ -244,7 +222,6 @@ def test_use_is_reported_for_entries_of_the_log_only() -> None:
     masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     first.close(PATIENCE_SECONDS)
     before = dict(redis.uses)
-    forget_patterns()
     second = replica(redis)
     wait_for(lambda: shared(second, "following") == 1)
     masks_along(second.compile_json_schema(SCHEMA), TEXTS[1:])

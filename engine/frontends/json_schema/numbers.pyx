@@ -44,7 +44,7 @@ MOST_LISTED = 5_000
 
 #: words of bounded numbers kept in the process, 4 MB
 cdef Py_ssize_t KEPT_WORDS = 1 << 20
-cdef Fragments KEPT = Fragments("numbers", KEPT_WORDS)
+cdef Fragments KEPT = Fragments(KEPT_WORDS)
 
 
 cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF:

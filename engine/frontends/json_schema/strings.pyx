@@ -17,7 +17,7 @@ from . import formats
 
 #: words of patterns and formats kept in the process, 32 MB
 cdef Py_ssize_t KEPT_WORDS = 8 << 20
-cdef Fragments KEPT = Fragments("strings", KEPT_WORDS)
+cdef Fragments KEPT = Fragments(KEPT_WORDS)
 
 
 cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator, bint apart=False) except? 0xFFFFFFFF:
