@@ -7,7 +7,6 @@ Not here   what is worth sharing, and the bytes (artifact); when it is loaded an
            (artifact_cache).
 """
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from . import artifact

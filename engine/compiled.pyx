@@ -100,7 +100,7 @@ cdef class Compiled:
         self.table = table
         self.automata_table = automata_table
         self.key = self.tag_text = self.extend = None
-        self.held = 0
+        self.held = OBJECT_BYTES
         self.generation = Generation.of(self)
         self.raise_limit(self.generation.arena.take_error(), self.generation.arena.error_got)
 

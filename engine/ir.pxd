@@ -114,6 +114,7 @@ cdef class Grammar:
     # by rule: a str, or what becomes one when somebody asks (``rule_names``) and holds on to no spec
     cdef list names
     cdef readonly list labels
+    cdef readonly dict shared             # what front ends keep with a grammar, by a name of their own
     cdef readonly list sets               # TokenSet, each content once: the specials of DISPATCHes
     cdef dict label_ids, literal_rules
     cdef bint sealed

@@ -39,6 +39,7 @@ class Grammar:
     budget: WorkBudget
     root: int
     labels: list[str]
+    shared: dict[str, Any]
     def __init__(self, limits: Limits | None = None, budget: WorkBudget | None = None) -> None: ...
     @property
     def nodes(self) -> Sequence[NodeTuple]: ...

@@ -73,7 +73,7 @@ cdef class Grammar:
         self.most = self.limits.ir_nodes
         self.root = -1
         self.names, self.labels, self.sets = [], [""], []
-        self.label_ids, self.literal_rules = {"": 0}, {}
+        self.shared, self.label_ids, self.literal_rules = {}, {"": 0}, {}
         self.sealed = False
         self.mark = 0
         self.table.assign(FIRST_NODES * 2, 0)
@@ -585,8 +585,11 @@ cdef class Grammar:
         return self.add_ref(rule)
 
     def check(self):
-        """I4; called once by the compiler."""
+        """I4; called once by the compiler. Front ends are done with the grammar then: what they keep
+        with it goes, which would otherwise hold the grammar in turn.
+        """
         cdef uint32_t k
+        self.shared.clear()
         for k in range(<uint32_t>self.rule_nodes.size()):
             if self.rule_nodes[k] == NO_NODE:
                 raise InternalError(f"rule {self.rule_names[k]!r} was never defined")
@@ -604,7 +607,7 @@ cdef class Grammar:
         vector[uint32_t]().swap(self.marks)
         self.node_list.shrink_to_fit()
         self.pool.shrink_to_fit()
-        self.label_ids, self.literal_rules = {}, {}
+        self.label_ids, self.literal_rules, self.shared = {}, {}, {}
         return 0
 
     cdef size_t bytes_held(self):
