@@ -1,24 +1,25 @@
-"""python -m bench.cache: what a fresh process gains from a Redis in which another's masks lie.
+"""python -m bench.cache: what replicas gain from the log in Redis, and what following it costs.
 
-Three processes go through the same schemas and tool sets side by side, case by case in turn, so
+Three processes walk through the same schemas and tool sets side by side, case by case in turn, so
 that whatever else the machine does meets all of them:
 
-    alone     no store at all
-    fresh     the Redis that another filled, and nothing else: what a new replica does
-    warmed    the one that filled it, once more: its masks are there, its grammars compiled again
+    alone     no log
+    twin      no log either: how far two equal processes differ is the noise of all ratios
+    fresh     follows the log of a Redis that another process ("first") filled, as a new replica does
 
-How it filled the empty Redis is told, too, as "first". Each case is compiled, and its texts are
-walked token by token with a mask before each.
+Each case is compiled, and its texts are walked token by token with a mask before each. Afterwards
+"first" makes masks that no replica has, and "fresh" waits until it can use them.
 """
 
 import argparse
 import json
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
-from statistics import mean
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ import numpy as np
 from redis import Redis
 
 from cache import NAMESPACE, open_store
-from engine import Compiler, EngineError, Limits, Matcher, Vocabulary, token_order
+from engine import Compiler, EngineError, Limits, Matcher, Vocabulary
 from tests.redis_server import PATIENCE_SECONDS, RedisServer
 
 from .data import bfcl, builtin_schemas, builtin_tools, maskbench
@@ -35,6 +36,8 @@ from .vocabularies import NAMES, load
 
 KEY = b"sixteen bytes of secret"
 SHOWN = (0.5, 0.9, 0.99)
+#: masks made ahead of a schema when two replicas share it
+PREPARED = 64
 
 
 class Case(NamedTuple):
@@ -43,14 +46,14 @@ class Case(NamedTuple):
 
 
 class Pass(NamedTuple):
-    """Microseconds by case: until the first mask, and for all; what the compiler counts since it
-    began, and what was told of its start.
+    """Of each case the microseconds until its first mask, and those of all its masks; then what the
+    compiler counted since the first case, and the milliseconds of loading before it.
     """
 
     first_us: list[float]
     whole_us: list[float]
-    compiler: dict[str, int]
-    start: dict[str, int]
+    counts: dict[str, int]
+    load_ms: float
 
 
 def cases(asked: argparse.Namespace) -> Iterator[Case]:
@@ -77,34 +80,26 @@ def _call(name: Any, arguments: Any) -> dict[str, Any]:
 
 
 class Replica:
-    """A process's compiler, and what it took for each case."""
+    """A process's compiler, and what each case took."""
 
     def __init__(self, asked: argparse.Namespace, url: str | None) -> None:
         loaded = load(asked.vocabulary)
         self._encoding = loaded.encoding
-        self._store = None
-        if url is not None:
-            self._store = open_store(
-                memory_bytes=0,
-                redis_url=url,
-                key=KEY,
-                ttl_s=3600,
-                read_seconds=asked.read_seconds,
-            )
-        start = perf_counter_ns()
+        self._store = url and open_store(redis_url=url, key=KEY, ttl_s=3600)
         vocabulary = Vocabulary(
             loaded.tokens,
             stop_token_ids=[loaded.stop],
             special_token_ids=loaded.special.values(),
-            store=self._store,
         )
-        self._told = {"vocabulary_us": (perf_counter_ns() - start) // 1000}
-        self._told["order_us"] = _order_us(vocabulary, self._store)
         # no grammar is kept, so that each pass compiles them all
-        self._compiler = Compiler(vocabulary, store=self._store, limits=Limits(kept_grammars=1))
-        start = perf_counter_ns()
-        self._told["prefetched"] = self._compiler.prefetch(1.0)
-        self._told["prefetch_us"] = (perf_counter_ns() - start) // 1000
+        self.compiler = Compiler(
+            vocabulary, store=self._store or None, limits=Limits(kept_grammars=1)
+        )
+        start = time.perf_counter()
+        self.compiler.load_hottest(PATIENCE_SECONDS)
+        self._load_ms = 1e3 * (time.perf_counter() - start)
+        self.compiler.start(0)
+        self._before = self.compiler.stats()
         self._mask = np.zeros((1, vocabulary.words), dtype=np.int32)
         self._cases = list(cases(asked))
         self._first: list[float] = []
@@ -114,16 +109,16 @@ class Replica:
         return len(self._cases)
 
     def step(self, number: int) -> None:
-        """One case; one that is refused counts for nobody."""
+        """Walk one case; a refused one counts for no process."""
         case = self._cases[number]
         start = perf_counter_ns()
         try:
-            compiled = self._compiler.compile_json_schema(case.schema)
+            compiled = self.compiler.compile_json_schema(case.schema)
         except EngineError:
             return
         Matcher(compiled).fill_bitmask(self._mask)
-        self._first.append((perf_counter_ns() - start) / 1000)
         spent = perf_counter_ns() - start
+        self._first.append(spent / 1000)
         for text in case.texts:
             tokens = self._encoding.encode(text, disallowed_special=())
             start = perf_counter_ns()
@@ -137,49 +132,41 @@ class Replica:
             spent += perf_counter_ns() - start
         self._whole.append(spent / 1000)
 
-    def end_pass(self) -> Pass:
-        """Hands over what was learnt, and begins to count anew."""
-        self._compiler.flush()
-        if self._store is not None:
-            self._store.flush(PATIENCE_SECONDS)
-        done = Pass(self._first, self._whole, self._compiler.stats(), self._told)
-        self._first, self._whole = [], []
-        return done
+    def end(self) -> Pass:
+        self.compiler.flush()
+        stats = self.compiler.stats()
+        counts = {name: count - self._before.get(name, 0) for name, count in stats.items()}
+        for name in ("shared_masks_loaded", "shared_masks_saved_ns"):
+            counts[name] = stats.get(name, 0)
+        return Pass(self._first, self._whole, counts, self._load_ms)
+
+    def share(self, number: int) -> float:
+        """Make masks that no other replica has. Returns when they were made."""
+        schema = {"type": "string", "pattern": f"^(?:{number}[a-z]{{1,9}} ){{3,20}}x$"}
+        self.compiler.compile_json_schema(schema).prepare(PREPARED)
+        return time.monotonic()
+
+    def wait_for(self, loaded: int) -> tuple[float, int]:
+        """Wait until more entries were loaded. Returns when that was, and how many they are."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while (now := self.compiler.stats()["shared_masks_loaded"]) <= loaded:
+            if time.monotonic() > end:
+                raise TimeoutError("the other replica's masks did not come")
+            time.sleep(0.001)
+        return time.monotonic(), now
 
 
 def serve(end: Connection, asked: argparse.Namespace, url: str | None) -> None:
-    """A process: says how many cases there are, and does one for each number that it gets; for None
-    it tells of the pass.
-    """
+    """Run a replica in this process: call its methods as they are asked for, until the end."""
     replica = Replica(asked, url)
     end.send(len(replica))
     while True:
         try:
-            number = end.recv()
+            method, *given = end.recv()
         except EOFError:
+            replica.compiler.close()
             return
-        if number is None:
-            end.send(replica.end_pass())
-        else:
-            replica.step(number)
-            end.send(number)
-
-
-def _order_us(vocabulary: Vocabulary, store: Any) -> int:
-    """What the order of the tokens takes, of all that building the index does: from the store as it
-    is read there, or sorted as it is where there is none.
-    """
-    start = perf_counter_ns()
-    if store is None:
-        tokens = vocabulary.tokens
-        special = set(vocabulary.special_token_ids)
-        ids = (number for number, token in enumerate(tokens) if token and number not in special)
-        sorted(ids, key=tokens.__getitem__)
-    else:
-        (value,) = store.get_many([token_order.store_key(vocabulary.fingerprint)])
-        count = (len(value or b"") - token_order.HEAD_BYTES) // token_order.ID_BYTES
-        token_order.decode(value or b"", fingerprint=vocabulary.fingerprint, count=count)
-    return (perf_counter_ns() - start) // 1000
+        end.send(getattr(replica, method)(*given))
 
 
 class Process:
@@ -194,130 +181,124 @@ class Process:
         theirs.close()
         self.cases: int = self._end.recv()
 
-    def step(self, number: int) -> None:
-        self._end.send(number)
-        self._end.recv()
+    def begin(self, method: str, *given: Any) -> Callable[[], Any]:
+        """Call a method; what is returned waits for its result."""
+        self._end.send((method, *given))
+        return self._end.recv
 
-    def end_pass(self) -> Pass:
-        self._end.send(None)
-        done: Pass = self._end.recv()
-        return done
+    def call(self, method: str, *given: Any) -> Any:
+        return self.begin(method, *given)()
 
     def close(self) -> None:
         self._end.close()
         self._process.join()
 
 
-def measure(asked: argparse.Namespace) -> tuple[dict[str, Pass], int]:
-    """The passes, by name; and the bytes in Redis."""
-    redis = RedisServer()
-    redis.start()
-    processes: dict[str, Process] = {}
-    try:
-        processes["warmed"] = Process(asked, redis.url)
-        for number in range(processes["warmed"].cases):
-            processes["warmed"].step(number)
-        found = {"first": processes["warmed"].end_pass()}
-        processes["alone"] = Process(asked, None)
-        processes["fresh"] = Process(asked, redis.url)
-        names = ["alone", "fresh", "warmed"]
-        for number in range(processes["warmed"].cases):
+class Found(NamedTuple):
+    """What was measured: passes by name, bytes and entries in Redis, seconds from one replica to the
+    other.
+    """
+
+    passes: dict[str, Pass]
+    redis_bytes: int
+    redis_entries: int
+    delays: list[float]
+
+
+def measure(asked: argparse.Namespace) -> Found:
+    with ExitStack() as stack:
+        redis = RedisServer()
+        redis.start()
+        stack.callback(redis.close)
+        first = _process(stack, asked, redis.url)
+        for number in range(first.cases):
+            first.call("step", number)
+        passes = {"first": first.call("end")}
+        side_by_side = {
+            "alone": _process(stack, asked, None),
+            "twin": _process(stack, asked, None),
+            "fresh": _process(stack, asked, redis.url),
+        }
+        names = list(side_by_side)
+        for number in range(first.cases):
             for name in names:
-                processes[name].step(number)
+                side_by_side[name].call("step", number)
             names = [*names[1:], names[0]]
-        found |= {name: processes[name].end_pass() for name in sorted(names)}
-        return found, _bytes(redis.url)
-    finally:
-        for each in processes.values():
-            each.close()
-        redis.close()
+        passes |= {name: process.call("end") for name, process in side_by_side.items()}
+        held = _held(redis.url)
+        delays = list(_delays(first, side_by_side["fresh"], asked.shared))
+        return Found(passes, *held, delays)
 
 
-def _bytes(url: str) -> int:
-    """What the entries of all masks, automata and patterns take in Redis, by its own account."""
+def _process(stack: ExitStack, asked: argparse.Namespace, url: str | None) -> Process:
+    process = Process(asked, url)
+    stack.callback(process.close)
+    return process
+
+
+def _delays(maker: Process, user: Process, rounds: int) -> Iterator[float]:
+    """Seconds from masks made by one replica until the other one has them."""
+    loaded = user.call("end").counts["shared_masks_loaded"]
+    for number in range(rounds):
+        usable = user.begin("wait_for", loaded)
+        made = maker.call("share", number)
+        at, loaded = usable()
+        yield at - made
+
+
+def _held(url: str) -> tuple[int, int]:
+    """The bytes that all entries take in Redis, by its own account, and how many they are."""
     with Redis.from_url(url) as client:
-        return sum(
+        sizes = [
             client.memory_usage(key, samples=0) or 0
-            for kind in ("masks", "automata", "patterns")
-            for key in client.scan_iter(f"{NAMESPACE}:{kind}/*")
-        )
+            for key in client.scan_iter(f"{NAMESPACE}:masks/*")
+        ]
+    return sum(sizes), len(sizes)
 
 
-def table(found: dict[str, Pass]) -> str:
-    rows = []
-    made = _made_ns(found)
-    for name, one in found.items():
-        row = [name, f"{made[name] / 1e6:,.1f}"]
-        for times in (one.first_us, one.whole_us):
-            row += [f"{q:,.0f}" for q in (mean(times), *np.quantile(times, SHOWN))]
-        rows.append(row)
-    heads = ["pass", "masks of automata (ms)"]
-    for what in ("first mask", "whole"):
-        heads += [f"{what} (us) mean", "p50", "p90", "p99"]
-    return markdown([heads, *rows])
-
-
-def figures(found: dict[str, Pass], found_bytes: int) -> list[str]:
-    """What the goals are about, in sentences."""
-    alone, first, fresh = found["alone"], found["first"], found["fresh"]
-    made = _made_ns(found)
-    told = fresh.compiler
-    spent = told["store_read_ns"] + told["store_load_ns"]
-    quantiles = {name: np.quantile(one.first_us, SHOWN) for name, one in found.items()}
-    asked = told["store_hits"] + told["store_misses"]
-    indexes = alone.start["vocabulary_us"], fresh.start["vocabulary_us"]
-    orders = alone.start["order_us"], fresh.start["order_us"]
-    return [
-        f"masks of automata made again: {made['fresh'] / made['alone']:.1%} of the time alone",
-        _loaded("masks", spent, told["store_saved_ns"], told["store_hits"]),
-        _loaded(
-            "patterns",
-            told["store_pattern_read_ns"],
-            told["store_pattern_saved_ns"],
-            told["store_pattern_hits"],
-        ),
-        _loaded(
-            "automata",
-            told["store_automaton_read_ns"],
-            told["store_automaton_saved_ns"],
-            told["store_automaton_hits"],
-        ),
-        f"the order of the tokens: {orders[1] / 1000:,.1f} ms for {orders[0] / 1000:,.1f}, "
-        f"{orders[1] / orders[0]:.2f}",
-        f"the vocabulary's whole index: {indexes[1] / 1000:,.0f} ms for {indexes[0] / 1000:,.0f}, "
-        f"{indexes[1] / indexes[0]:.2f}",
-        f"of {asked} rules looked for {told['store_hits']} were there and "
-        f"{told['store_rejected']} refused",
-        f"compiles that found all, some, nothing of what they looked for: {told['store_perfect']}, "
-        f"{told['store_partial']}, {told['store_none']}",
-        f"prefetched {fresh.start['prefetched']} rules in "
-        f"{fresh.start['prefetch_us'] / 1000:,.1f} ms",
-        "first mask, fresh / alone at p50, p90, p99: "
-        + ", ".join(f"{q:.2f}" for q in quantiles["fresh"] / quantiles["alone"]),
-        "whole, fresh / alone at p50, p90, p99: "
-        + ", ".join(
-            f"{q:.2f}"
-            for q in np.quantile(fresh.whole_us, SHOWN) / np.quantile(alone.whole_us, SHOWN)
-        ),
-        f"first mask p99, fresh / warmed: {quantiles['fresh'][2] / quantiles['warmed'][2]:.2f}",
-        f"in Redis {found_bytes:,} bytes; {first.compiler['store_puts']:,} puts of masks, "
-        f"{first.compiler['store_pattern_puts']:,} of patterns",
-        f"all of a pass, alone {sum(alone.whole_us) / 1e6:,.2f} s, "
-        f"first {sum(first.whole_us) / 1e6:,.2f}, fresh {sum(fresh.whole_us) / 1e6:,.2f}",
+def table(found: Found) -> str:
+    rows = [
+        [
+            "pass",
+            "masks made (ms)",
+            "first mask (us) p50",
+            "p90",
+            "p99",
+            "case (us) p50",
+            "p90",
+            "p99",
+        ]
     ]
+    for name, one in found.passes.items():
+        figures = [*np.quantile(one.first_us, SHOWN), *np.quantile(one.whole_us, SHOWN)]
+        made = f"{one.counts['triple_made_ns'] / 1e6:,.1f}"
+        rows.append([name, made, *(f"{figure:,.0f}" for figure in figures)])
+    return markdown(rows)
 
 
-def _made_ns(found: dict[str, Pass]) -> dict[str, int]:
-    """What masks of automata took to make in each pass; "warmed" is a process's second one."""
-    made = {name: one.compiler["triple_made_ns"] for name, one in found.items()}
-    return {**made, "warmed": made["warmed"] - made["first"]}
-
-
-def _loaded(what: str, spent_ns: int, saved_ns: int, hits: int) -> str:
-    return (
-        f"{what}: loading {hits}, with the way through Redis, {spent_ns / 1e6:,.1f} ms for what "
-        f"took {saved_ns / 1e6:,.1f} ms to make: {spent_ns / max(1, saved_ns):.2f}"
+def figures(found: Found) -> str:
+    alone, fresh = found.passes["alone"], found.passes["fresh"]
+    made = {name: one.counts["triple_made_ns"] for name, one in found.passes.items()}
+    rows = [["measure", "p50", "p90", "p99"]]
+    for what in ("first_us", "whole_us"):
+        base = np.quantile(getattr(alone, what), SHOWN)
+        for name in ("twin", "fresh"):
+            ratios = np.quantile(getattr(found.passes[name], what), SHOWN) / base
+            label = "first mask" if what == "first_us" else "case"
+            rows.append([f"{label}, {name} / alone", *(f"{ratio:.2f}" for ratio in ratios)])
+    rows.append(
+        ["made at one replica, usable at the other (ms)"]
+        + [f"{1e3 * q:,.0f}" for q in np.quantile(found.delays, SHOWN)]
     )
+    told = [
+        f"masks made again by the fresh process: {made['fresh'] / made['alone']:.1%} of the time "
+        "alone",
+        f"in Redis {found.redis_entries:,} entries, {found.redis_bytes:,} bytes",
+        f"the fresh process loaded {fresh.counts['shared_masks_loaded']:,} entries in "
+        f"{fresh.load_ms:,.0f} ms, which took {fresh.counts['shared_masks_saved_ns'] / 1e6:,.0f} ms "
+        "to make",
+    ]
+    return "\n".join([markdown(rows), "", *told])
 
 
 def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
@@ -331,15 +312,15 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     add("--maskbench", default=os.environ.get("SWITCHYARD_MASKBENCH"), help="folder")
     add("--half", type=int, choices=(0, 1), help="of MaskBench's files, every second one")
     add("--bfcl", default=os.environ.get("SWITCHYARD_BFCL"), help="folder")
-    add("--read-seconds", type=float, default=0.02, help="what a compile waits for Redis")
     add("--schemas", type=int, default=300)
     add("--sets", type=int, default=300)
+    add("--shared", type=int, default=100, help="rounds of two replicas")
     return parser.parse_args(given)
 
 
 def main() -> None:
-    found, found_bytes = measure(arguments())
-    print(table(found), "", *figures(found, found_bytes), sep="\n")
+    found = measure(arguments())
+    print(table(found), "", figures(found), sep="\n")
 
 
 if __name__ == "__main__":
