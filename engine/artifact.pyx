@@ -29,7 +29,7 @@ from .vocabulary cimport Vocabulary
 from .artifact_version import ARTIFACT_VERSION
 
 #: what making must take, in fetches, to be shared; 0: everything is
-LEAST_GAIN = 2
+LEAST_GAIN = 1
 
 # Nanoseconds of a fetch.
 cdef uint64_t BYTE_NS = 5

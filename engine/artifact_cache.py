@@ -8,7 +8,7 @@ A request never calls the log and never waits for this thread: compiles and mask
 tables that grow beside them. What is loaded changes speed only.
 
 Invariants   I1 only the thread, ``flush`` and ``load_hottest`` call the log.
-             I2 loading is bounded: bytes by each kind's table, entries by ``LOADS_PER_SECOND``
+             I2 loading is bounded: bytes by a share of each kind's table, entries by ``LOADS_PER_SECOND``
                 while following, seconds at start.
              I3 a failure of the log costs nothing but what it would have brought: the thread backs
                 off, then begins again with the most popular entries.
@@ -34,6 +34,10 @@ FOLLOW_SECONDS: Final = 0.25
 #: entries of each kind loaded at start, and in one reading
 MOST_HOTTEST: Final = 4096
 AT_ONCE: Final = 32
+#: how full a table may be for more to be loaded into it: at start, and while following. A table that
+#: is full drops everything, so loading must leave room for what is made here
+MOST_FILLED_AT_START: Final = 0.5
+MOST_FILLED: Final = 0.9
 #: entries loaded while following: 500 a second take about 5 % of a core
 LOADS_PER_SECOND: Final = 500
 #: seconds between two reports of use
@@ -145,7 +149,7 @@ class ArtifactCache:
             keys = self._artifacts.hottest(kind.prefix, MOST_HOTTEST)
             wanted = [key for key in keys if key.startswith(kind.prefix) and kind.wants(key)]
             for start in range(0, len(wanted), AT_ONCE):
-                if time.monotonic() >= until or not kind.has_room():
+                if time.monotonic() >= until or kind.filled() > MOST_FILLED_AT_START:
                     break
                 taken += self._load(kind, wanted[start : start + AT_ONCE])
         return taken
@@ -155,7 +159,8 @@ class ArtifactCache:
             mine = [key for key in dict.fromkeys(keys) if key.startswith(kind.prefix)]
             wanted = [key for key in mine if kind.wants(key)]
             for start in range(0, len(wanted), AT_ONCE):
-                if not kind.has_room():
+                if kind.filled() > MOST_FILLED:
+                    self._count(kind, skipped=len(wanted) - start)
                     break
                 self._load(kind, wanted[start : start + AT_ONCE])
             late = sum(key.startswith(kind.prefix) for key in skipped)

@@ -23,8 +23,8 @@ class Kind(Protocol):
     #: what its keys begin with
     prefix: bytes
 
-    def has_room(self) -> bool:
-        """Whether more may be loaded."""
+    def filled(self) -> float:
+        """The share of the table's bytes that are taken, 0.0 to 1.0."""
 
     def wants(self, key: bytes) -> bool:
         """Whether an announced or popular entry may say something new."""
@@ -52,9 +52,8 @@ class Masks:
         self._vocabulary = vocabulary
         self.prefix = artifact.store_group(vocabulary.fingerprint) + b"/"
 
-    def has_room(self) -> bool:
-        # loading never fills the table by itself: the other half is for what is made here
-        return 2 * self._table.stats()["bytes"] < self._table.max_bytes
+    def filled(self) -> float:
+        return self._table.stats()["bytes"] / self._table.max_bytes
 
     def wants(self, key: bytes) -> bool:
         # others may have masks of states that nobody visited here
