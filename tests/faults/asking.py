@@ -68,7 +68,7 @@ async def _ask(client: httpx.AsyncClient, gate: asyncio.Semaphore, number: int) 
         return f"error {reply.status_code}: {reply.text[:300]}"
     if not body_of(number)["stream"]:
         return json.dumps(_told(reply.json()))
-    events = [line[6:] for line in reply.text.splitlines() if line.startswith("data: ")]
+    events = [line[6:] for line in reply.text.split("\n") if line.startswith("data: ")]
     if events[-1:] != ["[DONE]"]:
         return f"error: the stream ends with {events[-1:]}"
     return json.dumps([_told(json.loads(event)) for event in events[:-1]])
