@@ -2,8 +2,8 @@
 
     python -m tests.faults [--requests 1000] [--fault NAME]...
 
-Leaves with 1 if a client got an error, an answer was wrong, a fault was not met, or the cache did
-not come back.
+Leaves with 1 if a client got an error, an answer was wrong, a fault was not met, the gateway took
+too much memory, or the log was not followed again.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from .campaign import Outcome, run, yardstick
 from .faults import FAULTS
 
 #: counters that are shown, of the time of the fault
-SHOWN = ("hits", "skipped", "invalid", "failures", "opened", "writes", "write_failures")
+SHOWN = ("read", "missing", "invalid", "written", "refused", "failures")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,9 +24,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--fault", action="append", choices=FAULTS, help="this one; all without")
     options = parser.parse_args(arguments)
     right = yardstick(options.requests)
-    print(f"{len(right.answers)} right answers, {len(right.stock)} entries in the stock")
-    print("| fault | requests | errors | wrong |", *(f"{name} |" for name in SHOWN), "back in |")
-    print("|---|---:|---:|---:|" + "---:|" * (len(SHOWN) + 1))
+    print(f"{len(right.answers)} right answers, {len(right.during)} entries of another replica")
+    head = ("requests", "errors", "wrong", *SHOWN, "peak MB", "back in")
+    print(f"| fault | {' | '.join(head)} |")
+    print("|---|" + "---:|" * len(head))
     outcomes = []
     for name in options.fault or FAULTS:
         outcomes.append(run(name, options.requests, right))
@@ -38,8 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _row(one: Outcome) -> str:
-    shown = (one.name, one.requests, one.errors, one.wrong, *(one.during[name] for name in SHOWN))
-    return f"| {' | '.join(map(str, shown))} | {one.seconds_to_come_back:.1f} s |"
+    counts = (one.requests, one.errors, one.wrong, *(one.rise[name] for name in SHOWN))
+    shown = " | ".join(map(str, (one.name, *counts, one.peak_bytes >> 20)))
+    return f"| {shown} | {one.seconds_to_come_back:.1f} s |"
 
 
 if __name__ == "__main__":

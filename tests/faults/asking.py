@@ -1,12 +1,16 @@
 """Requests that nobody sent before, and what came back without what differs by chance.
 
-Every request has rules of its own, which a gateway can know only from the store or by making them.
-They come as twins: two requests whose rules have the same shape and allow other letters, so that
-one's masks, put in the other's place, would be taken for well-formed.
+Every request has rules of its own, which a gateway can know only from the log or by making them.
+They take long enough to make to be shared: an email address with a pattern (patterns), and a string
+that is searched for a pattern (automata, masks). They come as twins: two requests whose rules have
+the same shape and allow other letters, so that one's masks, put in the other's place, would be
+taken for well-formed.
 """
 
 import asyncio
 import json
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,21 +22,21 @@ AT_ONCE = 4
 MOST_TOKENS = 120
 LETTERS = ("abc", "xyz")
 
+_COUNTER = re.compile(r'switchyard_(?:cache\{what="|compiler\{what="(?=shared_))(\w+)"\} (.+)')
+
 
 def parameters_of(number: int) -> dict[str, Any]:
     """A schema whose rules no other number has."""
     pair, twin = divmod(number, 2)
     letters = LETTERS[twin]
-    pattern = f"^[{letters}]{{{pair % 5 + 2},{pair % 7 + 9}}}-{pair:05d}(-[{letters}0-9]{{3}})*$"
-    low = 1000 * number + 17
+    start = f"^[{letters}]{pair:05d}"
     return {
         "type": "object",
         "properties": {
-            "code": {"type": "string", "pattern": pattern},
-            "count": {"type": "integer", "minimum": low, "maximum": low + 861},
-            "note": {"type": "string", "maxLength": 3 + number},
+            "mail": {"type": "string", "format": "email", "pattern": start, "maxLength": 24},
+            "code": {"type": "string", "pattern": f"(?:[{letters}]{{2,9}}-){{3}}{pair:05d}"},
         },
-        "required": ["code", "count"],
+        "required": ["mail", "code"],
         "additionalProperties": False,
     }
 
@@ -64,7 +68,7 @@ async def _ask(client: httpx.AsyncClient, gate: asyncio.Semaphore, number: int) 
         return f"error {reply.status_code}: {reply.text[:300]}"
     if not body_of(number)["stream"]:
         return json.dumps(_told(reply.json()))
-    events = [line[6:] for line in reply.text.splitlines() if line.startswith("data: ")]
+    events = [line[6:] for line in reply.text.split("\n") if line.startswith("data: ")]
     if events[-1:] != ["[DONE]"]:
         return f"error: the stream ends with {events[-1:]}"
     return json.dumps([_told(json.loads(event)) for event in events[:-1]])
@@ -96,9 +100,8 @@ def ask_all(
     return dict(zip(numbers, asyncio.run(together()), strict=True))
 
 
-def counters(url: str) -> dict[str, int]:
-    """``switchyard_cache`` of the gateway's metrics: the store's own numbers."""
-    head = 'switchyard_cache{what="'
+def counters(url: str) -> Counter[str]:
+    """``switchyard_cache`` of the gateway's metrics, and ``shared_*`` of its compiler's."""
     lines = httpx.get(f"{url}/metrics", timeout=60).text.splitlines()
-    found = (line.removeprefix(head).split('"} ') for line in lines if line.startswith(head))
-    return {name: int(float(number)) for name, number in found}
+    found = (_COUNTER.fullmatch(line) for line in lines)
+    return Counter({each[1]: int(float(each[2])) for each in found if each})

@@ -1,40 +1,46 @@
-"""One fault while requests come: nobody hears of it, no mask is wrong, and the cache comes back.
+"""One fault while requests come: no client hears of it, no mask is wrong, the log comes back.
 
-Three runs of requests, all with other rules: some before, the many during, and at last so many as
-it takes until the store is read and written again. What a gateway without a store answers to them
-is the yardstick: the noise worker draws by seed among what is allowed, so that a wrong mask shows.
+Three runs of requests, all with other rules: some before, the many during, some after. Another
+replica publishes entries for half of each. What a gateway without a log answers to them is the
+yardstick: the noise worker draws by seed among what is allowed, so that a wrong mask shows.
 """
 
+import os
 import time
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import NamedTuple
 
+from cache.entries import Entry
 from tests.real_input.served import metric, served_gateway
 from tests.redis_server import RedisServer
 
 from .asking import ask_all, counters
 from .faults import FAULTS, Rise
-from .world import KEY, Stock, take_stock, world_of
+from .world import KEY, World, replica_of, world_of
 
 #: requests of the runs before and after; those of the run between follow
-BEFORE, AFTER = range(8), range(8, 72)
-DURING_FROM = AFTER.stop
-#: of so many in a row the first half lies in the stock: two pairs of twins
+BEFORE, AFTER = range(8), range(8, 24)
+#: of so many in a row the other replica made the first half: two pairs of twins
 STOCKED = 8
-#: seconds until a cache is used again: as long as it is left alone at most, and what a slow machine
-#: needs
+#: seconds until a fault shows or is over: the longest pause of the background thread, the time-out
+#: of a reply, and what a slow machine needs
 PATIENCE_SECONDS = 90.0
+#: that the gateway may take, Python and its modules included
+MOST_BYTES = 384 << 20
 #: what a gateway must never count
 NEVER = ("switchyard_parse_divergence_total", "switchyard_internal_errors_total")
 
 
 class Yardstick(NamedTuple):
-    """Right answers by number, and what a Redis holds that a gateway filled with half of them."""
+    """Right answers by number, and what a gateway published that got half of these requests."""
 
     answers: dict[int, str]
-    stock: Stock
+    before: list[Entry]
+    during: list[Entry]
+    after: list[Entry]
 
 
 class Outcome(NamedTuple):
@@ -44,129 +50,136 @@ class Outcome(NamedTuple):
     requests: int
     errors: int
     wrong: int
-    during: Rise
-    after: Rise
+    rise: Rise
+    peak_bytes: int
     seconds_to_come_back: float
     complaints: list[str]
 
 
 @contextmanager
 def gateway(redis_url: str | None) -> Iterator[str]:
-    """Its URL. It shares all it learns; ``redis_url`` None: with nobody."""
-    settings = {
-        "REDIS_URL": redis_url or "",
-        "CACHE_KEY": KEY,
-        # a healthy Redis of a busy machine is no fault, and every entry is asked for by a compile
-        "CACHE_READ_SECONDS": "0.4",
-        "CACHE_PREFETCH_SECONDS": "0",
-    }
-    with served_gateway(settings, module="tests.faults.sharing_gateway") as url:
+    """Its URL. ``redis_url`` None: it shares with nobody."""
+    # a busy machine loads all that is popular, too
+    settings = {"REDIS_URL": redis_url or "", "CACHE_KEY": KEY, "CACHE_PREFETCH_SECONDS": "60"}
+    with served_gateway(settings) as url:
         yield url
+
+
+def during(requests: int) -> range:
+    return range(AFTER.stop, AFTER.stop + requests)
 
 
 def yardstick(requests: int) -> Yardstick:
     """For campaigns of so many requests."""
-    numbers = range(DURING_FROM + requests)
     with gateway(None) as url:
-        answers = ask_all(url, numbers)
+        answers = ask_all(url, range(during(requests).stop))
     server = RedisServer()
     server.start()
     try:
-        with gateway(server.url) as url:
-            ask_all(url, [number for number in numbers if number % STOCKED < STOCKED // 2])
-        return Yardstick(answers, take_stock(server))
+        stocks = [learned(server, numbers) for numbers in (BEFORE, during(requests), AFTER)]
+        return Yardstick(answers, *stocks)
     finally:
         server.close()
+
+
+def learned(server: RedisServer, numbers: Sequence[int]) -> list[Entry]:
+    """What a gateway publishes that gets half of the requests."""
+    with gateway(server.url) as url:
+        ask_all(url, [number for number in numbers if number % STOCKED < STOCKED // 2])
+    with replica_of(server) as log:
+        namespace = log.namespace()
+        entries, _ = namespace.read(list(namespace.keys(PATIENCE_SECONDS)))
+    server.kill()
+    server.start()
+    return entries
 
 
 def run(name: str, requests: int, right: Yardstick) -> Outcome:
     """One campaign."""
     fault = FAULTS[name]
-    with world_of(right.stock) as world:
+    with world_of(right.before, right.during) as world:
         course = fault.course(world)
         next(course)
         if fault.from_start:
             next(course)
-        with gateway(fault.url_of(world)) as url:
-            return _watched(name, url, course, requests, right.answers)
+        with gateway(world.url) as url:
+            return _watched(name, url, world, course, during(requests), right)
 
 
 def _watched(
-    name: str,
-    url: str,
-    course: Generator[None, None, None],
-    requests: int,
-    answers: dict[int, str],
+    name: str, url: str, world: World, course: Iterator[None], numbers: range, right: Yardstick
 ) -> Outcome:
     fault = FAULTS[name]
     given = ask_all(url, BEFORE)
+    checks = {"used before": fault.from_start or comes(lambda: _is_used(counters(url)))}
     start = Counter() if fault.from_start else counters(url)
-    numbers = range(DURING_FROM, DURING_FROM + requests)
     given |= ask_all(url, numbers, None if fault.from_start else lambda: next(course))
-    during = _rise(url, start)
+    checks["the fault"] = comes(lambda: fault.shows(counters(url) - start))
+    rise = counters(url) - start
     next(course, None)  # mends it
-    mended, start = time.monotonic(), counters(url)
-    given |= _ask_until_used(url, start)
-    after = _rise(url, start)
-    next(course, None)  # looks back
-    complaints = _complaints(given, answers)
-    errors = sum(answer.startswith("error") for answer in given.values())
-    wrong = len(complaints)
-    complaints += [
-        f"{text}: during {dict(during)}, after {dict(after)}"
-        for text, holds in (
-            ("nothing was read before", fault.from_start or start["l2_hits"] > 0),
-            ("the fault was not met", fault.shows(during)),
-            ("it is not read again", after["hits"] > 0),
-            ("it is not written again", after["writes"] > 0),
-        )
-        if not holds
-    ]
+    mended = time.monotonic()
+    checks["followed again"] = _is_followed(url, world, right.after)
+    seconds = time.monotonic() - mended
+    checks["written again"] = _is_written(url, world, given)
+    complaints = [f"not seen: {what}, of {dict(rise)}" for what, seen in checks.items() if not seen]
     complaints += [f"{counted} is not 0" for counted in NEVER if metric(url, counted)]
-    return Outcome(
-        name,
-        len(given),
-        errors,
-        wrong - errors,
-        during,
-        after,
-        time.monotonic() - mended,
-        complaints,
-    )
-
-
-def _complaints(given: dict[int, str], answers: dict[int, str]) -> list[str]:
-    return [
-        f"request {number}: {answer[:300]} instead of {answers[number][:300]}"
-        for number, answer in given.items()
-        if answer != answers[number] or answer.startswith("error")
+    if (peak := peak_bytes()) > MOST_BYTES:
+        complaints.append(f"the gateway took {peak:,} bytes")
+    errors = {number for number, answer in given.items() if answer.startswith("error")}
+    wrong = {number for number in given if given[number] != right.answers[number]} - errors
+    complaints += [
+        f"request {number}: {given[number][:300]} instead of {right.answers[number][:300]}"
+        for number in sorted(errors | wrong)
     ]
+    return Outcome(name, len(given), len(errors), len(wrong), rise, peak, seconds, complaints)
 
 
-def _rise(url: str, start: Mapping[str, int]) -> Rise:
-    """How the far store's counters rose."""
-    now = counters(url)
-    return Counter(
-        {
-            key[3:]: now[key] - start.get(key, 0)
-            for key in now
-            if key.startswith("l2_") and now[key] != start.get(key, 0)
-        }
-    )
+def _is_used(rise: Rise) -> bool:
+    return rise["shared_automata_loaded"] > 0 and rise["shared_automata_published"] > 0
 
 
-def _ask_until_used(url: str, start: dict[str, int]) -> dict[int, str]:
-    """New requests, some at a time, until the store is both read and written as it was before."""
+def _is_followed(url: str, world: World, entries: Sequence[Entry]) -> bool:
+    """Whether the gateway loads what another replica publishes now."""
+    start = counters(url)
+
+    def followed() -> bool:
+        world.publish(entries)
+        rise = counters(url) - start
+        return rise["announced"] > 0 and rise["shared_automata_loaded"] > 0
+
+    return comes(followed)
+
+
+def _is_written(url: str, world: World, given: dict[int, str]) -> bool:
+    """Whether another replica gets what the gateway learns from the last run of requests."""
+    with replica_of(world.server) as other:
+        other.position()
+        given |= ask_all(url, AFTER)
+        keys: list[bytes] = []
+
+        def written() -> bool:
+            keys.extend(other.follow(0.1))
+            return bool(keys)
+
+        return comes(written) and None not in other.read(keys)
+
+
+def comes(happened: Callable[[], object]) -> bool:
+    """Whether it happens; waits for it."""
     until = time.monotonic() + PATIENCE_SECONDS
-    while counters(url)["l2_open"] and time.monotonic() < until:
+    while not happened():
+        if time.monotonic() > until:
+            return False
         time.sleep(0.1)
-    given: dict[int, str] = {}
-    for first in range(AFTER.start, AFTER.stop, STOCKED):
-        given |= ask_all(url, range(first, first + STOCKED))
-        while counters(url)["l2_queued"] and time.monotonic() < until:
-            time.sleep(0.1)
-        rise = _rise(url, start)
-        if (rise["hits"] > 0 and rise["writes"] > 0) or time.monotonic() > until:
-            break
-        time.sleep(1)  # a map of keys is believed for some seconds; all rounds take longer
-    return given
+    return True
+
+
+def peak_bytes() -> int:
+    """The most memory that the gateway, a child of this process, had at once."""
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with suppress(OSError):
+            text = status.read_text()
+            command = status.with_name("cmdline").read_bytes().split(b"\0")
+            if f"\nPPid:\t{os.getpid()}\n" in text and b"app" in command:
+                return 1024 * int(text.partition("VmHWM:")[2].split()[0])
+    raise AssertionError("there is no gateway")

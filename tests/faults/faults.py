@@ -1,115 +1,90 @@
-"""The faults: each a course that breaks something, waits, and mends it again.
+"""The faults, each a course that prepares, breaks and mends, with a ``yield`` between these.
 
-Representation   a course is a generator of up to four parts, between them ``yield``: it prepares,
-                 it breaks, it mends, and when the cache is used again it looks back.
-                 ``shows`` tells by how the store's counters rose whether the fault was met at all.
+``shows`` tells by how the gateway's counters rose whether it met the fault, and, where the log can
+be read all the same, whether it was.
 """
 
 import time
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from redis import Redis
 
 from tests.redis_server import PATIENCE_SECONDS, RedisServer, SentinelServer
 
-from .proxy import Harm, cut_replies, delay_replies, flip_bits
-from .world import NAME, PASSWORD, USER, World, admin_of
+from .proxy import CHUNK, NONSENSE, Harm, cut_replies, delay_replies, flip_bits, talk_nonsense
+from .spoiling import FALSE_KEYS, POPULAR, announce, false_names, groups, spoil
+from .world import LOG, World, admin_of
 
-Course = Callable[[World], Generator[None, None, None]]
+Course = Callable[[World], Iterator[None]]
 #: counters as far as they rose
 Rise = Counter[str]
 
+#: the user that gateways are, where a fault is about rights; and what a Sentinel calls its primary
+USER, PASSWORD, NAME = "cache", "secret", "ours"
+
 
 class Fault(NamedTuple):
-    """``from_start``: it is there before the gateway is. ``url_of``: where that finds its Redis."""
+    """``from_start``: it is there before the gateway is."""
 
     course: Course
     shows: Callable[[Rise], bool]
     from_start: bool = False
-    url_of: Callable[[World], str] = lambda world: world.url
 
 
 # -- the server goes ------------------------------------------------------------------------------
 
 
-def killed(world: World) -> Generator[None, None, None]:
+def killed(world: World) -> Iterator[None]:
+    """When it comes back it is empty."""
     yield
     world.server.kill()
     yield
     world.server.start()
-    world.fill(world.server)
 
 
-def paused(world: World) -> Generator[None, None, None]:
+def paused(world: World) -> Iterator[None]:
     yield
     world.server.pause()
     yield
     world.server.resume()
 
 
-def restarted_empty(world: World) -> Generator[None, None, None]:
+def emptied(world: World) -> Iterator[None]:
+    """The log is gone, and nobody is disconnected."""
     yield
-    world.server.kill()
-    world.server.start()
-    assert size_of(world.server) < len(world.stock)  # whatever was written since
+    with admin_of(world.server) as admin:
+        admin.flushall()
+    world.publish(world.fresh)
     yield
-    until(lambda: size_of(world.server))  # the gateway fills it again
-    world.fill(world.server)
 
 
-def failover(world: World) -> Generator[None, None, None]:
-    """The primary dies; its replica gets the address, which is the proxy's."""
-    replica = replica_of(world.server, world)
-    yield
-    world.server.kill()
-    yield
-    promote(replica)
-    world.proxy.target = replica.port
-
-
-def failover_by_sentinel(world: World) -> Generator[None, None, None]:
-    """Nobody does anything but the Sentinel."""
-    replica = replica_of(world.server, world)
-    world.sentinel = SentinelServer(NAME, world.server)
-    world.others.callback(world.sentinel.close)
-    world.sentinel.start()
-    until(lambda: sentinel_knows("num-slaves", world))
-    yield
-    world.server.kill()
-    yield
-    until(lambda: sentinel_knows("port", world) == replica.port)
-
-
-def sentinel_knows(what: str, world: World) -> int:
-    assert world.sentinel is not None
-    with admin_of(world.sentinel) as admin:
-        return int(admin.sentinel_masters()[NAME][what])
-
-
-def demoted(world: World) -> Generator[None, None, None]:
-    """The address goes to another primary; who is still connected finds a replica there."""
-    primary = replica_of(world.server, world)
-    yield
-    promote(primary)
-    world.proxy.target = primary.port
-    replicate(world.server, primary)
-    found = size_of(primary)
-    yield
-    yield
-    assert size_of(primary) > found, "nobody found the new primary"
-
-
-def replica_of(primary: RedisServer, world: World) -> RedisServer:
+def failover(world: World) -> Iterator[None]:
+    """The primary dies, and nobody does anything but the Sentinel."""
     replica = world.other_server()
-    replicate(replica, primary)
-    return replica
+    replicate(replica, world.server)
+    sentinel = SentinelServer(NAME, world.server)
+    world.others.callback(sentinel.close)
+    sentinel.start()
+    until(lambda: primary_by(sentinel)["num-slaves"])
+    world.url = f"redis+sentinel://127.0.0.1:{sentinel.port}/{NAME}"
+    yield
+    world.server.kill()
+    yield
+    until(lambda: primary_by(sentinel)["port"] == replica.port)
+    world.server = replica
 
 
-def size_of(server: RedisServer) -> int:
-    with admin_of(server) as admin:
-        return int(admin.dbsize())
+def demoted(world: World) -> Iterator[None]:
+    """The address goes to another primary; who is still connected finds a replica there."""
+    yield
+    old, world.server = world.server, world.other_server()
+    replicate(world.server, old)
+    promote(world.server)
+    world.proxy.target = world.server.port
+    replicate(old, world.server)
+    yield
 
 
 def replicate(replica: RedisServer, primary: RedisServer) -> None:
@@ -120,6 +95,17 @@ def replicate(replica: RedisServer, primary: RedisServer) -> None:
         until(lambda: admin.info("replication")["master_link_status"] == "up")
 
 
+def promote(replica: RedisServer) -> None:
+    with admin_of(replica) as admin:
+        admin.replicaof("NO", "ONE")
+
+
+def primary_by(sentinel: SentinelServer) -> dict[str, int]:
+    with admin_of(sentinel) as admin:
+        (found,) = admin.sentinel_masters().values()  # type: ignore[union-attr]
+        return dict(found)
+
+
 def until(happened: Callable[[], object]) -> None:
     end = time.monotonic() + 2 * PATIENCE_SECONDS
     while not happened():
@@ -127,79 +113,69 @@ def until(happened: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
-def promote(replica: RedisServer) -> None:
-    with admin_of(replica) as admin:
-        admin.replicaof("NO", "ONE")
-
-
 # -- the server refuses ---------------------------------------------------------------------------
 
 
-def full(world: World) -> Generator[None, None, None]:
+def full(world: World) -> Iterator[None]:
+    yield
+    world.publish(world.fresh)
     with admin_of(world.server) as admin:
-        admin.config_set("maxmemory-policy", "noeviction")
-        yield
         admin.config_set("maxmemory", "1")
         yield
         admin.config_set("maxmemory", "0")
 
 
-def read_only(world: World) -> Generator[None, None, None]:
-    primary = world.other_server()
-    world.fill(primary)
+def read_only(world: World) -> Iterator[None]:
+    """The server becomes a replica of one that others write to."""
     yield
-    replicate(world.server, primary)
+    server, world.server = world.server, world.other_server()
+    replicate(server, world.server)
+    world.publish(world.fresh)
     yield
-    promote(world.server)
+    promote(server)
+    world.server = server
 
 
-def password_wrong(world: World) -> Generator[None, None, None]:
+def password_changed(world: World) -> Iterator[None]:
     with admin_of(world.server) as admin:
+        be_user(world, admin)
         yield
-        set_password(admin, "another")
-        yield
-        set_password(admin, PASSWORD)
-
-
-def password_changed(world: World) -> Generator[None, None, None]:
-    with admin_of(world.server) as admin:
-        set_password(admin, PASSWORD)
-        yield
-        set_password(admin, "another")
+        admin.execute_command(f"ACL SETUSER {USER} resetpass >another")
         for client in admin.client_list():
             if client["user"] == USER:
                 admin.client_kill_filter(_id=client["id"])
         yield
-        set_password(admin, PASSWORD)
+        admin.execute_command(f"ACL SETUSER {USER} resetpass >{PASSWORD}")
 
 
-def set_password(admin: Redis, password: str) -> None:
-    commands = ["+@all"]
-    admin.acl_setuser(
-        USER, enabled=True, reset=True, passwords=f"+{password}", keys="*", commands=commands
-    )
-
-
-def rights_taken(world: World) -> Generator[None, None, None]:
-    """It may still ask whether the server lives."""
+def rights_taken(world: World) -> Iterator[None]:
+    """The user may still ask whether the server lives."""
     with admin_of(world.server) as admin:
+        be_user(world, admin)
         yield
-        admin.execute_command("ACL SETUSER default -@all +ping +acl")
+        admin.execute_command(f"ACL SETUSER {USER} -@all +ping")
         yield
-        admin.execute_command("ACL SETUSER default +@all")
+        admin.execute_command(f"ACL SETUSER {USER} +@all")
+
+
+def be_user(world: World, admin: Redis) -> None:
+    admin.execute_command(f"ACL SETUSER {USER} on >{PASSWORD} ~* +@all")
+    world.url = world.url.replace("//", f"//{USER}:{PASSWORD}@")
 
 
 # -- the network ----------------------------------------------------------------------------------
 
 
-def harmed(harm_of: Callable[[World], Harm]) -> Course:
+def harmed(harm_of: Callable[[World], Harm], chunk: int = CHUNK) -> Course:
     """The proxy does harm, and then no more."""
 
-    def course(world: World) -> Generator[None, None, None]:
+    def course(world: World) -> Iterator[None]:
         yield
+        world.proxy.chunk = chunk
         world.proxy.harm = harm_of(world)
+        world.publish(world.fresh)
         yield
-        world.proxy.harm = None
+        world.proxy.harm, world.proxy.chunk = None, CHUNK
         assert world.proxy.harmed, "no harm was done"
 
     return course
@@ -208,88 +184,86 @@ def harmed(harm_of: Callable[[World], Harm]) -> Course:
 # -- what lies in it ------------------------------------------------------------------------------
 
 
-def damaged(spoil: Callable[[Redis, list[bytes]], None]) -> Course:
-    """The entries are no longer what they were; what is written from then on is."""
+def spoiled(world: World) -> Iterator[None]:
+    """Others announce entries that are not what they were."""
+    yield
+    with admin_of(world.server) as admin:
+        spoil(admin, world.fresh)
+        announce(admin, [entry.key for entry in world.fresh])
+    yield
 
-    def course(world: World) -> Generator[None, None, None]:
+
+def lied_to(world: World) -> Iterator[None]:
+    """Popular names and announcements are false, and at last there is a message of another shape,
+    after which the gateway asks for popular names again.
+    """
+    yield
+    with admin_of(world.server) as admin:
+        for group in groups(world.fresh):
+            admin.zadd(POPULAR + group, dict.fromkeys(false_names(world.chance), float("inf")))
+            keys = [group + b"/" + name for name in false_names(world.chance)]
+            announce(admin, [*keys, *false_names(world.chance)])
+        admin.xadd(LOG, {b"x": b"y"})
+    yield
+
+
+def mistyped(world: World) -> Iterator[None]:
+    """Log and popular names are of another type."""
+    yield
+    with admin_of(world.server) as admin:
+        names = [LOG, *(POPULAR + group for group in groups(world.fresh))]
+        for name in names:
+            admin.set(name, b"x")
         yield
-        with admin_of(world.server) as admin:
-            spoil(admin, sorted(admin.scan_iter("*:masks/*")))
-        yield
-        world.fill(world.server)
-
-    return course
-
-
-def flip(admin: Redis, keys: list[bytes]) -> None:
-    """One bit of each value, in turn in its header, its MAC and its body."""
-    for number, key in enumerate(keys):
-        value = bytearray(_read(admin, key))
-        value[number * 7 % len(value)] ^= 1 << number % 8
-        admin.set(key, bytes(value))
-
-
-def swap(admin: Redis, keys: list[bytes]) -> None:
-    """Each value lies at another key, wherever there is one at one of the same length."""
-    values = {key: _read(admin, key) for key in keys}
-    ordered = sorted(keys, key=lambda key: (len(values[key]), key))
-    for key, other in zip(ordered, ordered[1:] + ordered[:1], strict=True):
-        admin.set(key, values[other])
-
-
-def mistype(admin: Redis, keys: list[bytes]) -> None:
-    """Nothing is a string any more, and the map of keys is a list."""
-    for key in [*keys, *admin.scan_iter("*:map")]:
-        # at once: gateways go on writing
-        admin.pipeline(transaction=True).delete(key).rpush(key, b"x").execute()
-
-
-def _read(admin: Redis, key: bytes) -> bytes:
-    value = admin.get(key)
-    assert isinstance(value, bytes)
-    return value
+        admin.delete(*names)
 
 
 # -- the table ------------------------------------------------------------------------------------
 
 
-def left_alone(rise: Rise) -> bool:
-    return rise["failures"] > 0 and rise["opened"] > 0 and rise["skipped"] > 0
+def fails(rise: Rise) -> bool:
+    return rise["failures"] > 0
 
 
-def refused_writes(rise: Rise) -> bool:
-    return rise["write_failures"] > 0 and rise["hits"] > 0 and not rise["opened"]
+def fails_often(rise: Rise) -> bool:
+    return rise["failures"] >= len(NONSENSE)
 
 
-def not_believed(rise: Rise) -> bool:
-    return rise["invalid"] > 0 and not rise["opened"]
+def is_read(rise: Rise) -> bool:
+    return rise["announced"] > 0 and rise["read"] > 0
 
 
-def user_url(world: World) -> str:
-    return world.user_url
+def is_refused(rise: Rise) -> bool:
+    return is_read(rise) and rise["refused"] > 0
+
+
+def is_not_believed(rise: Rise) -> bool:
+    """A value of another type is none; an automaton is only loaded as another replica made it."""
+    counts = ("invalid", "missing", "shared_masks_refused", "shared_automata_refused")
+    return all(rise[name] for name in counts) and not rise["shared_automata_loaded"]
+
+
+def is_in_vain(rise: Rise) -> bool:
+    return fails(rise) and rise["missing"] > FALSE_KEYS / 100 and rise["shared_masks_skipped"] > 0
 
 
 FAULTS = {
-    "absent at start": Fault(killed, left_alone, from_start=True),
-    "killed": Fault(killed, left_alone),
-    "paused": Fault(paused, left_alone),
-    "restarted empty": Fault(restarted_empty, lambda rise: rise["absent"] > 0),
-    "failover": Fault(failover, left_alone),
-    "failover by a Sentinel": Fault(
-        failover_by_sentinel, left_alone, url_of=lambda world: world.sentinel_url
-    ),
-    "demoted": Fault(demoted, lambda rise: rise["writes"] > 0),
-    "full": Fault(full, refused_writes),
-    "read-only": Fault(read_only, refused_writes),
-    "wrong password": Fault(password_wrong, left_alone, from_start=True, url_of=user_url),
-    "changed password": Fault(password_changed, left_alone, url_of=user_url),
-    "rights taken": Fault(rights_taken, left_alone),
-    "cut mid-reply": Fault(harmed(lambda world: cut_replies(world.chance)), left_alone),
-    "late": Fault(harmed(lambda world: delay_replies(1.0)), left_alone),
-    "bits flipped on the way": Fault(
-        harmed(lambda world: flip_bits(world.chance)), lambda rise: rise["misses"] > 0
-    ),
-    "bits flipped at rest": Fault(damaged(flip), not_believed),
-    "values swapped": Fault(damaged(swap), not_believed),
-    "values of another type": Fault(damaged(mistype), not_believed),
+    "absent at start": Fault(killed, fails, from_start=True),
+    "killed": Fault(killed, fails),
+    "paused": Fault(paused, fails),
+    "emptied": Fault(emptied, is_read),
+    "failover by a Sentinel": Fault(failover, fails),
+    "demoted": Fault(demoted, lambda rise: rise["written"] > 0),
+    "full": Fault(full, is_refused),
+    "read-only": Fault(read_only, is_refused),
+    "changed password": Fault(password_changed, fails),
+    "rights taken": Fault(rights_taken, fails),
+    "replies cut off": Fault(harmed(lambda world: cut_replies(world.chance)), fails),
+    "late replies": Fault(harmed(lambda world: delay_replies(1.0)), is_read),
+    "dripping replies": Fault(harmed(lambda world: delay_replies(0.05), chunk=1), fails),
+    "nonsense for replies": Fault(harmed(lambda world: talk_nonsense()), fails_often),
+    "bits flipped on the way": Fault(harmed(lambda world: flip_bits(world.chance)), fails),
+    "spoiled values": Fault(spoiled, is_not_believed),
+    "false names": Fault(lied_to, is_in_vain),
+    "names of another type": Fault(mistyped, fails),
 }

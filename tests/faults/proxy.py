@@ -1,6 +1,7 @@
 """A TCP proxy on a local port that delays, cuts and damages what passes through it.
 
-``target`` and ``harm`` may be changed at any time; a connection keeps the target it was made to.
+``target``, ``harm`` and ``chunk`` (the bytes that pass at once) may be changed at any time; a
+connection keeps the target it was made to.
 
 Threads   two for each connection, one for each direction.
 """
@@ -10,11 +11,21 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import cycle
 from threading import Lock, Thread
 
 #: what is done to some bytes on their way: those that go on, and whether the connection does.
 #: ``reply`` says that they come from the server
 Harm = Callable[[bytes, bool], tuple[bytes, bool]]
+CHUNK = 1 << 16
+#: what no Redis answers: another protocol, and replies that are long, deep or endless
+NONSENSE = (
+    b"HTTP/1.1 400 Bad Request\r\n\r\n",
+    b":5\r\n" * 100,
+    b"*1\r\n" * 5_000 + b":1\r\n",
+    b"*1000000000\r\n" + b":1\r\n" * 100_000,
+    b"$500000000\r\n" + b"x" * (20 << 20),
+)
 
 
 class Proxy:
@@ -23,6 +34,7 @@ class Proxy:
     def __init__(self, target: int) -> None:
         self.target = target
         self.harm: Harm | None = None
+        self.chunk = CHUNK
         self.harmed = 0
         self._lock = Lock()
         self._open: set[socket.socket] = set()
@@ -50,7 +62,7 @@ class Proxy:
 
     def _pass_on(self, source: socket.socket, sink: socket.socket, reply: bool) -> None:
         try:
-            while data := source.recv(1 << 16):
+            while data := source.recv(self.chunk):
                 harm = self.harm
                 self.harmed += harm is not None and reply
                 changed, goes_on = harm(data, reply) if harm else (data, True)
@@ -106,6 +118,16 @@ def delay_replies(seconds: float) -> Harm:
     def harm(data: bytes, reply: bool) -> tuple[bytes, bool]:
         time.sleep(seconds if reply else 0)
         return data, True
+
+    return harm
+
+
+def talk_nonsense() -> Harm:
+    """Other replies, by turns."""
+    replies = cycle(NONSENSE)
+
+    def harm(data: bytes, reply: bool) -> tuple[bytes, bool]:
+        return (next(replies) if reply else data), True
 
     return harm
 

@@ -1,51 +1,37 @@
-"""What stands behind the gateway of a campaign: a Redis, a proxy before it, and what lies in it."""
+"""What stands behind the gateway of a campaign: a Redis, a proxy before it, and another replica."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from redis import Redis
 
-from tests.redis_server import RedisServer, SentinelServer
+from cache import NAMESPACE, RedisLog, open_store
+from cache.entries import Entry
+from tests.redis_server import RedisServer
 
 from .proxy import Proxy, proxy_to
 
 #: the key of the gateways' MACs
 KEY = "a key of the campaigns"
-#: the user that gateways are, where a fault is about rights
-USER, PASSWORD = "cache", "the password of the user"
-#: what a Sentinel calls its primary
-NAME = "ours"
-#: the entries of a Redis: keys, and values as DUMP writes them
-Stock = list[tuple[bytes, bytes]]
+PREFIX = f"{NAMESPACE}:".encode()
+LOG = PREFIX + b"log"
 
 
 @dataclass
 class World:
-    """``server`` is what ``proxy`` leads to, until a fault says otherwise."""
+    """``server`` is the primary, and ``url`` where the gateway finds it.
+
+    ``fresh`` are entries that the gateway knows nothing of when the fault begins.
+    """
 
     server: RedisServer
     proxy: Proxy
-    stock: Stock
+    fresh: Sequence[Entry]
+    url: str
+    others: ExitStack
     chance: random.Random = field(default_factory=lambda: random.Random(0))
-    others: ExitStack = field(default_factory=ExitStack)
-    sentinel: SentinelServer | None = None
-
-    @property
-    def url(self) -> str:
-        """Of the proxy."""
-        return f"redis://127.0.0.1:{self.proxy.port}/0"
-
-    @property
-    def user_url(self) -> str:
-        """Of the proxy, for a user with a password."""
-        return self.url.replace("//", f"//{USER}:{PASSWORD.replace(' ', '%20')}@")
-
-    @property
-    def sentinel_url(self) -> str:
-        assert self.sentinel is not None
-        return f"redis+sentinel://127.0.0.1:{self.sentinel.port}/{NAME}"
 
     def other_server(self) -> RedisServer:
         """One more Redis, which ends with this world."""
@@ -54,11 +40,10 @@ class World:
         server.start()
         return server
 
-    def fill(self, server: RedisServer) -> None:
-        """The stock is in this Redis again, whatever it holds."""
-        with admin_of(server) as admin:
-            for key, value in self.stock:
-                admin.restore(key, 0, value, replace=True)
+    def publish(self, entries: Sequence[Entry]) -> None:
+        """As another replica does."""
+        with replica_of(self.server) as log:
+            assert log.publish([(entry.key, entry.value) for entry in entries]) == len(entries)
 
 
 @contextmanager
@@ -68,20 +53,25 @@ def admin_of(server: RedisServer) -> Iterator[Redis]:
         yield client
 
 
-def take_stock(server: RedisServer) -> Stock:
-    """All that lies in a Redis."""
-    with admin_of(server) as admin:
-        return [(key, admin.dump(key)) for key in sorted(admin.scan_iter())]
+@contextmanager
+def replica_of(server: RedisServer) -> Iterator[RedisLog]:
+    """Another replica's view of the log."""
+    log = open_store(redis_url=server.url, key=KEY.encode(), ttl_s=1000)
+    assert log is not None
+    try:
+        yield log
+    finally:
+        log.close()
 
 
 @contextmanager
-def world_of(stock: Stock) -> Iterator[World]:
+def world_of(stock: Sequence[Entry], fresh: Sequence[Entry]) -> Iterator[World]:
     """A world whose Redis has the stock, for the length of a with block."""
     server = RedisServer()
     with ExitStack() as stack:
         stack.callback(server.close)
         server.start()
-        world = World(server, stack.enter_context(proxy_to(server.port)), stock)
-        stack.push(world.others)
-        world.fill(server)
+        proxy = stack.enter_context(proxy_to(server.port))
+        world = World(server, proxy, fresh, f"redis://127.0.0.1:{proxy.port}/0", stack)
+        world.publish(stock)
         yield world

@@ -1,17 +1,17 @@
-"""A worker takes from Redis what a gateway learnt, and serves alike when the Redis is gone."""
+"""A worker loads what a gateway learned, publishes what it learns, and outlives its Redis."""
 
 import json
-import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
-from cache import RedisBounds, open_store
-from engine import Compiler, Matcher, Vocabulary, artifact
-from tests.engine.harness import new_mask
+from cache import RedisLog, open_store
+from engine import Compiler, Matcher, Vocabulary
+from tests.engine.harness import new_mask, wait_for
 from tests.redis_server import RedisServer
 
 from .server import SGLangServer
@@ -20,13 +20,13 @@ from .servers import Servers
 KEY = "sixteen bytes of secret"
 
 
-def schema_of(name: str, **more: Any) -> dict[str, Any]:
-    """Has one rule whose masks cost more to make than to fetch, the same in all."""
-    mail = {"type": "string", "format": "email", "maxLength": 40}
+def schema_of(word: str) -> dict[str, Any]:
+    """Has one rule of its own, whose automaton and masks are worth sharing."""
+    pattern = f"(?:[abc]{{2,9}}-){{3}}{word}"
     return {
         "type": "object",
-        "properties": {name: mail, **more},
-        "required": [name],
+        "properties": {"code": {"type": "string", "pattern": pattern, "maxLength": 60}},
+        "required": ["code"],
         "additionalProperties": False,
     }
 
@@ -41,37 +41,34 @@ def redis() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def worker(sglang_server: Servers, padded_model_folder: Path, redis: RedisServer) -> SGLangServer:
-    environment = {
-        "SWITCHYARD_REDIS_URL": redis.url,
-        "SWITCHYARD_CACHE_KEY": KEY,
-        # a busy machine fails no test
-        "SWITCHYARD_CACHE_READ_SECONDS": "20",
-    }
+    """It starts when a gateway has learned something."""
+    learn(padded_model_folder, redis, "popular")
+    environment = {"SWITCHYARD_REDIS_URL": redis.url, "SWITCHYARD_CACHE_KEY": KEY}
     return sglang_server("switchyard", model=padded_model_folder, **environment)
 
 
-def learn(folder: Path, url: str) -> None:
-    """What a gateway does: compiles, walks a text, and hands over what it learnt."""
+@contextmanager
+def log_of(redis: RedisServer) -> Iterator[RedisLog]:
+    log = open_store(redis_url=redis.url, key=KEY.encode(), ttl_s=1000)
+    assert log is not None
+    yield log
+    log.close()
+
+
+def learn(folder: Path, redis: RedisServer, word: str) -> None:
+    """What a gateway does: compiles, walks a text, and publishes what it learned."""
     from transformers import AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     vocabulary = Vocabulary.from_huggingface(tokenizer)
-    store = open_store(
-        memory_bytes=1 << 24,
-        redis_url=url,
-        key=KEY.encode(),
-        ttl_s=1000,
-        # a busy machine fails no test
-        read_seconds=20,
-    )
-    compiler = Compiler(vocabulary, store=store)
-    matcher = Matcher(compiler.compile_json_schema(schema_of("gateway")))
-    mask = new_mask(vocabulary)
-    for byte in b'{"gateway": "somebody@example.org"}':
-        matcher.fill_bitmask(mask)
-        assert matcher.accept_bytes(bytes([byte]))
-    compiler.flush()
-    store.close()
+    with log_of(redis) as log:
+        compiler = Compiler(vocabulary, store=log)
+        matcher = Matcher(compiler.compile_json_schema(schema_of(word)))
+        mask = new_mask(vocabulary)
+        for byte in f'{{"code": "abc-ab-bc-{word}"}}'.encode():
+            matcher.fill_bitmask(mask)
+            assert matcher.accept_bytes(bytes([byte]))
+        compiler.flush()
 
 
 def said(worker: SGLangServer) -> dict[str, Any]:
@@ -80,27 +77,42 @@ def said(worker: SGLangServer) -> dict[str, Any]:
     return found
 
 
-def test_a_worker_takes_what_a_gateway_learnt_and_serves_without_it(
-    worker: SGLangServer,
-    padded_model_folder: Path,
-    redis: RedisServer,
-    monkeypatch: pytest.MonkeyPatch,
+def count(worker: SGLangServer, name: str) -> int:
+    return int(said(worker)["compiler"][name])
+
+
+def ask(worker: SGLangServer, word: str) -> None:
+    options = {"max_new_tokens": 300, "temperature": 1, "json_schema": json.dumps(schema_of(word))}
+    answer = worker.generate("x = ", **options)
+    if answer["meta_info"]["finish_reason"]["type"] == "stop":
+        jsonschema.validate(json.loads(answer["text"]), schema_of(word))
+
+
+def loads_what_others_learn(worker: SGLangServer, folder: Path, redis: RedisServer) -> None:
+    for kind in ("masks", "automata"):
+        before = count(worker, f"shared_{kind}_loaded")
+        learn(folder, redis, f"{kind}{before}")
+        wait_for(lambda: count(worker, f"shared_{kind}_loaded") > before)  # noqa: B023
+
+
+def test_a_worker_and_a_gateway_follow_each_other_and_serve_without_redis(
+    worker: SGLangServer, padded_model_folder: Path, redis: RedisServer
 ) -> None:
-    # the masks of a small vocabulary are cheap
-    monkeypatch.setattr(artifact, "LEAST_GAIN", 0)
-    learn(padded_model_folder, redis.url)
-    # until then the worker believes what it read of the keys when it started
-    time.sleep(RedisBounds().map_seconds)
-    before = said(worker)["compiler"]["store_hits"]
-    for name in ("first", "second"):
-        if name == "second":
-            assert said(worker)["compiler"]["store_hits"] > before
-            redis.kill()
-        schema = schema_of(name, more={"type": "boolean"})
-        options = {"max_new_tokens": 300, "temperature": 1, "json_schema": json.dumps(schema)}
-        answer = worker.generate("x = ", **options)
-        if answer["meta_info"]["finish_reason"]["type"] == "stop":
-            jsonschema.validate(json.loads(answer["text"]), schema)
+    wait_for(lambda: count(worker, "shared_automata_loaded") > 0)
+    ask(worker, "popular")
+    loads_what_others_learn(worker, padded_model_folder, redis)
+    with log_of(redis) as gateway:
+        gateway.position()
+        ask(worker, "its own")
+        while not (keys := gateway.follow(1.0)):
+            assert worker.alive
+        assert None not in gateway.read(keys)
+    redis.kill()
+    wait_for(lambda: count(worker, "shared_following") == 0)
+    ask(worker, "without")
+    redis.start()
+    wait_for(lambda: count(worker, "shared_following") == 1)
+    loads_what_others_learn(worker, padded_model_folder, redis)
     assert worker.alive
     counters = said(worker)["counters"]
     assert counters["errors"] == counters["refused_tokens"] == counters["mask_failures"] == 0

@@ -52,30 +52,6 @@ def test_what_was_compiled_is_known_afterwards(compilations: Compilations) -> No
     assert compilations.known(GOOD) is None
 
 
-@pytest.mark.parametrize("when", ["before", "while it is compiled"])
-def test_what_the_compiler_disowns_is_not_handed_out(
-    compilations: Compilations, monkeypatch: pytest.MonkeyPatch, when: str
-) -> None:
-    """It has something of a store that proved false; those who have it use it to their end."""
-    compiler = compilations._compiler
-    if when != "before":
-
-        def disown(compiler: Compiler, wanted: Wanted, budget: WorkBudget) -> Compiled:
-            made = compile_wanted(compiler, wanted, budget)
-            compiler._forget_grammars()
-            return made
-
-        monkeypatch.setattr(compiling, "compile_wanted", disown)
-    (held,) = start(compilations, GOOD).result(60)
-    if when == "before":
-        assert compilations.known(GOOD) is held
-        compiler._forget_grammars()
-    assert compilations.known(GOOD) is None
-    monkeypatch.undo()
-    (again,) = start(compilations, GOOD).result(60)
-    assert again is not held and compilations.known(GOOD) is again
-
-
 def test_those_who_wait_for_one_grammar_share_it(
     compilations: Compilations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,7 +223,7 @@ def test_a_grammar_lives_as_long_as_the_compiler_keeps_it(compilations: Compilat
     start(compilations, GOOD).result(60)
     # the thread that compiled may still hold it
     start(compilations, Wanted("regex", "b")).result(60)
-    compilations._compiler._compiled.clear()
+    compilations._compiler.clear()
     compilations._pool.shutdown()
     compilations.ahead.wait()
     gc.collect()

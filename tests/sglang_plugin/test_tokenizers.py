@@ -49,21 +49,21 @@ class Tiktoken:
 
 
 def test_byte_level_tokens_are_their_bytes() -> None:
-    made = read_vocabulary(byte_level(), size=300, stop_token_ids=(), store=None)
+    made = read_vocabulary(byte_level(), size=300, stop_token_ids=())
     assert {made.tokens[n] for n in range(256)} == {bytes([b]) for b in range(256)}
     assert made.tokens[256:] == [b"<eos>", b"<tool>"] + [b""] * 42
     assert made.stop_token_ids == (256,) and made.special_token_ids == (256,)
 
 
 def test_pieces_are_text_or_single_bytes() -> None:
-    made = read_vocabulary(sentencepiece(), size=261, stop_token_ids=(), store=None)
+    made = read_vocabulary(sentencepiece(), size=261, stop_token_ids=())
     assert [made.tokens[n] for n in (1, 11, 256, 257, 258, 259, 260)] == [
         b"\x00", b"\n", b"\xff", b" ", b" a", "é".encode(), b"<eos>",
     ]  # fmt: skip
 
 
 def test_tiktoken_is_read_by_its_encoding() -> None:
-    made = read_vocabulary(Tiktoken(), size=310, stop_token_ids=(302,), store=None)
+    made = read_vocabulary(Tiktoken(), size=310, stop_token_ids=(302,))
     assert made.tokens[97] == b"a" and made.tokens[256] == b"ab" and made.tokens[257] == b""
     assert made.tokens[300] == b"<eos>" and made.special_token_ids == (300, 301, 302)
     assert made.stop_token_ids == (300, 301, 302)
@@ -71,7 +71,7 @@ def test_tiktoken_is_read_by_its_encoding() -> None:
 
 
 def test_the_models_stop_tokens_count_beside_the_tokenizers() -> None:
-    made = read_vocabulary(byte_level(), size=300, stop_token_ids={257}, store=None)
+    made = read_vocabulary(byte_level(), size=300, stop_token_ids={257})
     assert made.stop_token_ids == (256, 257)
 
 
@@ -102,4 +102,4 @@ def word_piece() -> Any:
 )
 def test_another_tokenizer_is_refused_by_name(tokenizer: Any, size: int, words: str) -> None:
     with pytest.raises(UnsupportedTokenizer, match=words):
-        read_vocabulary(tokenizer, size=size, stop_token_ids=(), store=None)
+        read_vocabulary(tokenizer, size=size, stop_token_ids=())
