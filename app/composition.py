@@ -61,6 +61,7 @@ class Parts:
     offload: Offload
     compiler: Compiler
     load_seconds: float
+    loads_per_second: int
 
     async def start(self) -> None:
         """Raises SettingError: a worker in this process can't load its model."""
@@ -68,7 +69,7 @@ class Parts:
             await self.pool.start()
         except WorkerError as error:
             raise SettingError("MODEL", error.message) from error
-        self.compiler.start(self.load_seconds)
+        self.compiler.start(self.load_seconds, loads_per_second=self.loads_per_second)
 
     async def aclose(self) -> None:
         """In the reverse order of making; a failure of one does not keep the others open."""
@@ -188,6 +189,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         offload,
         compiler,
         settings.cache_prefetch_seconds,
+        settings.cache_loads_per_second,
     )
 
 

@@ -212,6 +212,11 @@ class Settings(BaseSettings):
         description="seconds in which the most popular entries are loaded at start, in the "
         "background; 0: none are",
     )
+    cache_loads_per_second: int = Field(
+        default=500,
+        ge=0,
+        description="entries announced by other replicas that are loaded, a second; 0: none are",
+    )
 
     @field_validator("workers", "api_keys", "admin_keys", mode="before")
     @classmethod

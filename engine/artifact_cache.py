@@ -8,8 +8,8 @@ A request never calls the log and never waits for this thread: compiles and mask
 tables that grow beside them. What is loaded changes speed only.
 
 Invariants   I1 only the thread, ``flush`` and ``load_hottest`` call the log.
-             I2 loading is bounded: bytes by a share of each kind's table, entries by ``LOADS_PER_SECOND``
-                while following, seconds at start.
+             I2 loading is bounded: bytes by a share of each kind's table, entries a second while
+                following, seconds at start.
              I3 a failure of the log costs nothing but what it would have brought: the thread backs
                 off, then begins again with the most popular entries.
 Threads      any; ``_writing`` and ``_loading`` are held by those who call the log.
@@ -38,7 +38,8 @@ AT_ONCE: Final = 32
 #: is full drops everything, so loading must leave room for what is made here
 MOST_FILLED_AT_START: Final = 0.5
 MOST_FILLED: Final = 0.9
-#: entries loaded while following: 500 a second take about 5 % of a core
+#: entries that a replica loads while following, unless it is told otherwise: 500 a second take about
+#: 5 % of a core
 LOADS_PER_SECOND: Final = 500
 #: seconds between two reports of use
 REPORT_SECONDS: Final = 60.0
@@ -60,6 +61,7 @@ class ArtifactCache:
         self._artifacts = log
         self._kinds = kinds
         self._load_seconds = 0.0
+        self._loads_per_second = LOADS_PER_SECOND
         self._counts = {f"{kind.name}_{name}": 0 for kind in kinds for name in _COUNTERS}
         self._counts |= {"failures": 0, "read_ns": 0, "load_ns": 0, "following": 0}
         self._guard = threading.Lock()
@@ -70,15 +72,16 @@ class ArtifactCache:
         self._pid = 0
 
     # -- the thread --------------------------------------------------------------------------------
-    def start(self, load_seconds: float) -> None:
+    def start(self, load_seconds: float, loads_per_second: int) -> None:
         """Follow the log from now on; again in a fork, which has no thread of its parent's.
 
         Args:
             load_seconds: that loading the most popular entries may take; 0: none are loaded.
+            loads_per_second: announced entries loaded at most; 0: none are.
         """
         if self._thread is not None and self._pid == os.getpid():
             return
-        self._load_seconds = load_seconds
+        self._load_seconds, self._loads_per_second = load_seconds, loads_per_second
         self._pid = os.getpid()
         self._thread = threading.Thread(target=self._run, name="artifact-cache", daemon=True)
         self._thread.start()
@@ -109,11 +112,12 @@ class ArtifactCache:
         self._artifacts.position()
         self._set(following=1)
         self.load_hottest(self._load_seconds)
-        allowance, then, reported = float(LOADS_PER_SECOND), time.monotonic(), time.monotonic()
+        rate = self._loads_per_second
+        allowance, then, reported = float(rate), time.monotonic(), time.monotonic()
         while not self._closing.is_set():
             announced = self._artifacts.follow(FOLLOW_SECONDS)
             now = time.monotonic()
-            allowance = min(LOADS_PER_SECOND, allowance + LOADS_PER_SECOND * (now - then))
+            allowance = min(rate, allowance + rate * (now - then))
             then = now
             taken = announced[: int(allowance)]
             allowance -= len(taken)

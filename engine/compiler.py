@@ -19,7 +19,7 @@ from itertools import product
 from typing import Any
 
 from . import pool
-from .artifact_cache import ArtifactCache
+from .artifact_cache import LOADS_PER_SECOND, ArtifactCache
 from .artifact_kinds import Masks
 from .budget import WorkBudget
 from .compiled import Compiled
@@ -269,12 +269,15 @@ class Compiler:
         return compiled
 
     # -- replicas ----------------------------------------------------------------------------------
-    def start(self, load_seconds: float = 1.0) -> None:
-        """Follow the log in a background thread: load its most popular entries, at most so many
-        seconds, then what others announce, and publish what is made here. Without a log: nothing.
+    def start(
+        self, load_seconds: float = 1.0, *, loads_per_second: int = LOADS_PER_SECOND
+    ) -> None:
+        """Follow the log in a background thread: load its most popular entries, for at most
+        ``load_seconds``, then announced ones, at most so many a second, and publish what is made
+        here. Without a log: nothing.
         """
         if self._cache is not None:
-            self._cache.start(load_seconds)
+            self._cache.start(load_seconds, loads_per_second)
 
     def load_hottest(self, seconds: float) -> int:
         """Load the log's most popular entries now, in this thread. Returns how many were taken.

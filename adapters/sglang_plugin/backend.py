@@ -220,7 +220,9 @@ def create(
         most_thinking=api.most_thinking(),
         most_whitespace=most_whitespace,
     )
-    backend.compiler.start(settings.cache_prefetch_seconds)
+    backend.compiler.start(
+        settings.cache_prefetch_seconds, loads_per_second=settings.cache_loads_per_second
+    )
     api.add_tree_walk(walk_tree)
     if settings.drafts and api.speculates_by_ngrams(server_args):
         api.add_drafts(offer)

@@ -17,13 +17,9 @@ _KNOWN = frozenset(
         "CACHE_KEY",
         "CACHE_KEY_FILE",
         "CACHE_TRUST",
-        "CACHE_MEMORY_BYTES",
-        "CACHE_HOST_FILE",
-        "CACHE_HOST_BYTES",
         "CACHE_TTL_SECONDS",
-        "CACHE_READ_SECONDS",
-        "CACHE_AUDIT",
         "CACHE_PREFETCH_SECONDS",
+        "CACHE_LOADS_PER_SECOND",
         "SGLANG_COMPILE_THREADS",
         "SGLANG_PREFILL_US_PER_TOKEN",
         "SGLANG_PREFILL_MOST_MS",
@@ -50,6 +46,7 @@ class Settings:
     cache_trust: Literal["key", "network"] = "key"
     cache_ttl_seconds: int = 7 * 24 * 3600
     cache_prefetch_seconds: float = 1.0
+    cache_loads_per_second: int = 500
     #: about what the compiler's own caches may hold: grammars, and what they share
     compiler_memory_bytes: int = 832 << 20
     #: threads that compile; they share the scheduler's process
@@ -88,6 +85,9 @@ def load(environment: Mapping[str, str] = os.environ) -> Settings:
         cache_ttl_seconds=_count(environment, "CACHE_TTL_SECONDS", default.cache_ttl_seconds),
         cache_prefetch_seconds=_number(
             environment, "CACHE_PREFETCH_SECONDS", default.cache_prefetch_seconds
+        ),
+        cache_loads_per_second=_count(
+            environment, "CACHE_LOADS_PER_SECOND", default.cache_loads_per_second, least=0
         ),
         compiler_memory_bytes=_count(
             environment, "COMPILER_MEMORY_BYTES", default.compiler_memory_bytes

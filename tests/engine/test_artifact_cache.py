@@ -203,15 +203,17 @@ def test_loading_ends_with_half_the_table() -> None:
     assert shared(small, "masks_loaded") == 0
 
 
-def test_announcements_beyond_the_rate_are_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(artifact_cache, "LOADS_PER_SECOND", 1)
+@pytest.mark.parametrize("rate", [0, 1])
+def test_announcements_beyond_the_rate_are_skipped(rate: int) -> None:
     redis = Redis()
-    second = replica(redis)
+    second = engine.Compiler(small_vocabulary(), store=MemoryLog(redis))
+    second.start(loads_per_second=rate)
     wait_for(lambda: shared(second, "following") == 1)
     first = replica(redis)
     masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     first.flush()
     wait_for(lambda: shared(second, "masks_skipped") > 0)
+    assert (shared(second, "masks_loaded") > 0) == (rate > 0)
     first.close(PATIENCE_SECONDS)
     second.close(PATIENCE_SECONDS)
 
