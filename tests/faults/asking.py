@@ -1,8 +1,8 @@
 """Requests that nobody sent before, and what came back without what differs by chance.
 
 Every request has rules of its own, which a gateway can know only from the log or by making them.
-They take long enough to make to be shared: an email address with a pattern (patterns), and a string
-that is searched for a pattern (automata, masks). They come as twins: two requests whose rules have
+They take long enough to make to be shared: an email address with a pattern, and a string that is
+searched for a pattern. They come as twins: two requests whose rules have
 the same shape and allow other letters, so that one's masks, put in the other's place, would be
 taken for well-formed.
 """

@@ -135,7 +135,7 @@ def _watched(
 
 
 def _is_used(rise: Rise) -> bool:
-    return rise["shared_automata_loaded"] > 0 and rise["shared_automata_published"] > 0
+    return rise["shared_masks_loaded"] > 0 and rise["shared_masks_published"] > 0
 
 
 def _is_followed(url: str, world: World, entries: Sequence[Entry]) -> bool:
@@ -145,7 +145,7 @@ def _is_followed(url: str, world: World, entries: Sequence[Entry]) -> bool:
     def followed() -> bool:
         world.publish(entries)
         rise = counters(url) - start
-        return rise["announced"] > 0 and rise["shared_automata_loaded"] > 0
+        return rise["announced"] > 0 and rise["shared_masks_loaded"] > 0
 
     return comes(followed)
 

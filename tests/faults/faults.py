@@ -238,9 +238,8 @@ def is_refused(rise: Rise) -> bool:
 
 
 def is_not_believed(rise: Rise) -> bool:
-    """A value of another type is none; an automaton is only loaded as another replica made it."""
-    counts = ("invalid", "missing", "shared_masks_refused", "shared_automata_refused")
-    return all(rise[name] for name in counts) and not rise["shared_automata_loaded"]
+    """A value of another type counts as missing."""
+    return all(rise[name] for name in ("invalid", "missing", "shared_masks_refused"))
 
 
 def is_in_vain(rise: Rise) -> bool:

@@ -20,7 +20,7 @@ _OURS, _OTHER = Seal(KEY.encode()), Seal(b"the key of somebody else")
 
 
 def spoil(admin: Redis, entries: Sequence[Entry]) -> None:
-    """Write each entry in one of the ways of ``SPOILED``, by turns for each kind."""
+    """Write each entry in one of the ways of ``SPOILED``, by turns."""
     for group in groups(entries):
         mine = [entry for entry in entries if entry.key.startswith(group)]
         for number, entry in enumerate(mine):
