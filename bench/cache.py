@@ -5,7 +5,7 @@ that whatever else the machine does meets all of them:
 
     alone     no log
     twin      no log either: how far two equal processes differ is the noise of all ratios
-    fresh     follows the log of a Redis that another process ("first") filled, as a new replica does
+    fresh     follows the log of a Redis that another process, "first", filled: a new replica
 
 Each case is compiled, and its texts are walked token by token with a mask before each. Afterwards
 "first" makes masks that no replica has, and "fresh" waits until it can use them.
@@ -195,9 +195,7 @@ class Process:
 
 
 class Found(NamedTuple):
-    """What was measured: passes by name, bytes and entries in Redis, seconds from one replica to the
-    other.
-    """
+    """Passes by name, bytes and entries in Redis, seconds from one replica to the other."""
 
     passes: dict[str, Pass]
     redis_bytes: int
@@ -294,9 +292,9 @@ def figures(found: Found) -> str:
         f"masks made again by the fresh process: {made['fresh'] / made['alone']:.1%} of the time "
         "alone",
         f"in Redis {found.redis_entries:,} entries, {found.redis_bytes:,} bytes",
-        f"the fresh process loaded {fresh.counts['shared_masks_loaded']:,} entries in "
-        f"{fresh.load_ms:,.0f} ms, which took {fresh.counts['shared_masks_saved_ns'] / 1e6:,.0f} ms "
-        "to make",
+        f"the fresh process loaded {fresh.counts['shared_masks_loaded']:,} entries, at start in "
+        f"{fresh.load_ms:,.0f} ms; to make them took "
+        f"{fresh.counts['shared_masks_saved_ns'] / 1e6:,.0f} ms",
     ]
     return "\n".join([markdown(rows), "", *told])
 
