@@ -22,7 +22,7 @@ from .digests cimport DigestC, bytes_of, digest_from
 from .hashing cimport MISSING, U64MapC, hash_words, map_get, map_put, mix
 from .pool cimport vector
 from .triplebytes cimport put_body, put_head, put_same, take_entry
-from .triples cimport EntryC, TripleKeyC, TriplePtr, TripleTable
+from .triples cimport EntryC, TripleKeyC, TripleTable
 from .varint cimport ReaderC
 from .vocabulary cimport Vocabulary
 

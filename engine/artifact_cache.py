@@ -34,12 +34,11 @@ FOLLOW_SECONDS: Final = 0.25
 #: entries of each kind loaded at start, and in one reading
 MOST_HOTTEST: Final = 4096
 AT_ONCE: Final = 32
-#: how full a table may be for more to be loaded into it: at start, and while following. A table that
-#: is full drops everything, so loading must leave room for what is made here
+#: how full a table may be for more to be loaded into it: at start, and while following. A full
+#: table drops everything, so loading must leave room for what is made here
 MOST_FILLED_AT_START: Final = 0.5
 MOST_FILLED: Final = 0.9
-#: entries that a replica loads while following, unless it is told otherwise: 500 a second take about
-#: 5 % of a core
+#: entries that a replica loads while following, by default: 500 a second take about 5 % of a core
 LOADS_PER_SECOND: Final = 500
 #: seconds between two reports of use
 REPORT_SECONDS: Final = 60.0

@@ -1,6 +1,6 @@
 """Automata: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared

@@ -6,7 +6,6 @@ from .automata cimport BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROW_ITEMS_
 from .digests cimport Digests
 from .distinct cimport new_suspects
 from .ir cimport Grammar
-from .pool cimport vector
 from .prefill cimport Prefill
 
 from sys import getsizeof

@@ -269,9 +269,7 @@ class Compiler:
         return compiled
 
     # -- replicas ----------------------------------------------------------------------------------
-    def start(
-        self, load_seconds: float = 1.0, *, loads_per_second: int = LOADS_PER_SECOND
-    ) -> None:
+    def start(self, load_seconds: float = 1.0, *, loads_per_second: int = LOADS_PER_SECOND) -> None:
         """Follow the log in a background thread: load its most popular entries, for at most
         ``load_seconds``, then announced ones, at most so many a second, and publish what is made
         here. Without a log: nothing.

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
-from libcpp.algorithm cimport binary_search, sort
+from libcpp.algorithm cimport binary_search
 
 from .budget cimport spend
 from .hashing cimport MISSING, map_bytes, map_get, map_put
