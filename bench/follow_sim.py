@@ -1,199 +1,286 @@
-"""A shared cache in a large fleet, simulated without Redis: `python -m bench.follow_sim`.
+"""python -m bench.follow_sim: what a shared cache costs a large fleet, simulated without Redis.
 
-Replicas publish the entries of each tool set that they compile first, follow the log, and read what
-others announce, at most so many bytes a second (the load budget).
+Each replica draws tool sets, makes the entries that it does not hold, publishes and announces them,
+and loads what others announce, as engine/artifact_cache.py and cache/redis_log.py do, with their
+constants. Several load budgets and tables are compared.
 
 Assumed, and to be replaced by figures of your own:
-- tool sets are drawn by Zipf's law (--exponent): the k-th is drawn in proportion to 1/k^exponent;
-- each replica draws --draws sets a second, each time anew: a router that keeps clients on one
-  replica makes hits more frequent than this;
-- a set has ENTRIES entries of ENTRY_BYTES each, shared with no other set. Real sets share many;
-- a replica drops the sets used longest ago beyond its memory, and forgets announcements beyond
-  QUEUE_SECONDS of its budget, oldest first;
-- an announcement arrives within a second, reading takes no time, and Redis never fails;
-- a replica that misses a set makes it, then reads it from Redis and publishes it only if it was not
-  there; --blind: publishes it anyhow;
-- a replica reads any set that is announced; --choosy: only those that fit into half of its memory,
-  most popular first, as if all knew how popular each will be;
-- SAMPLE replicas stand for all: traffic is theirs, scaled."""
+- tool sets are drawn by Zipf's law, the k-th in proportion to 1/k^exponent, by each replica anew. A
+  router that keeps clients on one replica makes hits more frequent;
+- a replica draws --draws sets a second that its compiled grammars do not answer;
+- a set has one entry of ENTRY_BYTES that no other set has. Real sets share most of theirs, and few
+  have any of their own: a namespace of this size belongs to very many of them. Real entries grow,
+  too, as replicas visit more states, and are published again each time: here they do not;
+- an entry takes TABLE_FACTOR times its bytes in a table, and a full table drops all it holds;
+- all is read and written in steps of FOLLOW_SECONDS; Redis never fails and is never late;
+- SAMPLE replicas are simulated. The others announce: a draw elsewhere is a miss if a replica of the
+  sample, chosen by chance, does not hold the set.
+"""
 
 import argparse
 import random
-from collections import OrderedDict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
-ENTRIES: Final = 4
-ENTRY_BYTES: Final = 20_000
-SET_BYTES: Final = ENTRIES * ENTRY_BYTES
-#: bytes of one announced key and of one message around its keys, as Redis sends them
-KEY_BYTES: Final = 120
-MESSAGE_BYTES: Final = 80
-QUEUE_SECONDS: Final = 60
-SAMPLE: Final = 10
-LOG_MESSAGES: Final = 10_000
-#: bytes a second of the network before Redis, 10 Gbit/s
+from cache.redis_log import LOG_MESSAGES
+from engine import Limits
+from engine.artifact_cache import (
+    AT_ONCE,
+    FOLLOW_SECONDS,
+    LOADS_PER_SECOND,
+    MOST_HOTTEST,
+    REPORT_SECONDS,
+)
+
+from .report import markdown
+
+#: measured with llama3, 300 schemas and 300 tool sets: masks, nearly all that lies in Redis
+ENTRY_BYTES: Final = 25_000
+TABLE_FACTOR: Final = 2.3
+#: entries that a start loads in a second from a Redis that has time
+LOADED_PER_SECOND: Final = 2_000
+#: measured with 1,000 followers: bytes of a reply with an announcement of one entry, and replies a
+#: second that fill the one processor of a Redis
+MESSAGE_BYTES: Final = 215
+REPLIES_PER_SECOND: Final = 50_000
+#: of the network before Redis: 10 Gbit/s
 LINK_BYTES: Final = 1_250_000_000
-BUDGETS: Final = (0, 10_000, 100_000, 1_000_000, 10_000_000)
-MEMORIES: Final = (16 << 20, 64 << 20, 256 << 20, 1 << 30)
+SAMPLE: Final = 10
+BUDGETS: Final = (0, 5, 50, LOADS_PER_SECOND)
+TABLES: Final = (64 << 20, Limits().triple_bytes, 1 << 30)
+LOAD_SECONDS: Final = (0.0, 1.0, 5.0)
+#: of a replica's life after a restart, in which hits are counted
+FIRST_SECONDS: Final = 60
 
 
 class Replica:
-    """The sets that one replica holds, most recently used last, and those it will read."""
+    """The sets that one replica holds, at most ``room`` of them; ``budget`` in entries a second."""
 
-    def __init__(self, memory: int, budget: int, is_choosy: bool = False) -> None:
-        self._is_choosy = is_choosy
-        self._most_sets = memory // SET_BYTES
-        self._budget = budget
-        self._left = 0.0
-        self.held: OrderedDict[int, None] = OrderedDict()
-        self._queue: deque[int] = deque(maxlen=max(1, budget * QUEUE_SECONDS // SET_BYTES))
-        self.hits = self.draws = self.read_sets = 0
+    def __init__(self, room: int, budget: float) -> None:
+        self._room = room
+        self._budget = self._allowance = budget
+        self.held: set[int] = set()
+        self.hits = self.draws = self.reads = self.drops = self.most_held = 0
 
     def draw(self, number: int) -> bool:
-        """Use a set; True if it was held."""
+        """Use a set. False: its entry was made here."""
         self.draws += 1
         is_hit = number in self.held
         self.hits += is_hit
         self._hold(number)
         return is_hit
 
-    def hear(self, number: int) -> None:
-        """Another replica announced a set. A choosy one reads those of the popular half alone."""
-        is_wanted = not self._is_choosy or number < self._most_sets // 2
-        if self._budget and is_wanted and number not in self.held:
-            self._queue.append(number)
+    def hear(self, announced: Sequence[int]) -> None:
+        """One step of following. Also held entries are read: they may have grown."""
+        self._allowance = min(self._budget, self._allowance + self._budget * FOLLOW_SECONDS)
+        taken = announced[: int(self._allowance)]
+        self._allowance -= len(taken)
+        self.load([*dict.fromkeys(taken)])
 
-    def load(self, seconds: float) -> None:
-        """Read what was announced, as the budget allows."""
-        self._left = min(self._left + self._budget * seconds, max(self._budget, SET_BYTES))
-        while self._queue and self._left >= SET_BYTES:
-            number = self._queue.popleft()
-            if number not in self.held:
-                self._left -= SET_BYTES
-                self.read_sets += 1
+    def load(self, numbers: Sequence[int]) -> None:
+        """Into half of the table at most."""
+        for start in range(0, len(numbers), AT_ONCE):
+            if len(self.held) >= self._room // 2:
+                break
+            some = numbers[start : start + AT_ONCE]
+            self.reads += len(some)
+            for number in some:
                 self._hold(number)
 
-    def start_with(self, most_popular: Sequence[int]) -> None:
-        """Read the most popular sets, into half of the memory at most."""
-        for number in reversed(most_popular[: self._most_sets // 2]):
-            self.read_sets += 1
-            self._hold(number)
-
     def _hold(self, number: int) -> None:
-        self.held[number] = None
-        self.held.move_to_end(number)
-        while len(self.held) > self._most_sets:
-            self.held.popitem(last=False)
+        if number not in self.held and len(self.held) >= self._room:
+            self.held.clear()
+            self.drops += 1
+        self.held.add(number)
+        self.most_held = max(self.most_held, len(self.held))
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """``weights`` are cumulated."""
+    """``weights`` of the sets are cumulated. ``is_quiet``: as if replicas published only what Redis
+    lacks, which they do not.
+    """
 
     replicas: int
     draws: float
     seconds: int
-    is_blind: bool
-    is_choosy: bool
     weights: Sequence[float]
+    is_quiet: bool = False
 
     def drawn(self, chance: random.Random, count: float) -> list[int]:
-        return chance.choices(range(len(self.weights)), cum_weights=self.weights, k=round(count))
+        whole = int(count) + (chance.random() < count % 1)
+        return chance.choices(range(len(self.weights)), cum_weights=self.weights, k=whole)
 
 
-def cold_fleet(fleet: Fleet, memory: int, budget: int) -> list[str]:
-    """All replicas start with an empty Redis."""
-    chance = random.Random(1)
-    sample = [Replica(memory, budget, fleet.is_choosy) for _ in range(SAMPLE)]
+class Told(NamedTuple):
+    """Of a fleet: shares of draws that hit; bytes and messages a second, means of the whole time
+    and the peak of one step; processors that replies to followers would take with one message each,
+    of which Redis has one: beyond that, messages come together and later; most bytes of a table.
+    """
+
+    hits: float
+    late_hits: float
+    values_out: float
+    peak_out: float
+    values_in: float
+    announced_out: float
+    messages: float
+    processors: float
+    table_bytes: float
+    drops: float
+
+
+def cold_fleet(fleet: Fleet, table_bytes: int, budget: float, seed: int = 1) -> Told:
+    """All replicas start with an empty Redis; late hits are those of the last sixth."""
+    chance = random.Random(seed)
+    sample = [Replica(_room(table_bytes), budget) for _ in range(SAMPLE)]
     known: set[int] = set()
-    late_hits = late_draws = published = joined = 0
-    for second in range(fleet.seconds):
-        elsewhere = set(fleet.drawn(chance, (fleet.replicas - SAMPLE) * fleet.draws)) - known
-        announced = list(elsewhere)
-        published += len(elsewhere)
-        is_late = second >= fleet.seconds * 5 // 6
+    steps = round(fleet.seconds / FOLLOW_SECONDS)
+    early, announced_keys, read_before_publishing, peak = (0, 0), 0, 0, 0
+    for step in range(steps):
+        if step == steps * 5 // 6:
+            early = _hits(sample)
+        elsewhere = (fleet.replicas - SAMPLE) * fleet.draws * FOLLOW_SECONDS
+        missed = [n for n in fleet.drawn(chance, elsewhere) if n not in chance.choice(sample).held]
         for replica in sample:
-            for number in fleet.drawn(chance, fleet.draws):
-                is_hit = replica.draw(number)
-                late_hits += is_late and is_hit
-                late_draws += is_late
-                joined += not is_hit
-                if not is_hit and number not in known:
-                    published += 1
-                    announced.append(number)
-        known.update(announced)
+            drawn = fleet.drawn(chance, fleet.draws * FOLLOW_SECONDS)
+            missed += [number for number in drawn if not replica.draw(number)]
+        # others may have made another part: a miss reads the entry before it is published
+        read_before_publishing += sum(number in known for number in missed)
+        announced = [n for n in missed if n not in known] if fleet.is_quiet else missed
+        known.update(missed)
+        chance.shuffle(announced)
+        announced_keys += len(announced)
+        before = _reads(sample)
         for replica in sample:
-            for number in announced:
-                replica.hear(number)
-            replica.load(1)
-    scale = fleet.replicas / SAMPLE / fleet.seconds
-    joins = joined * scale
-    messages = joins if fleet.is_blind else published / fleet.seconds
-    read = sum(each.read_sets for each in sample) * scale + (0 if fleet.is_blind else joins)
-    heard = messages * fleet.replicas * (MESSAGE_BYTES + ENTRIES * KEY_BYTES)  # by each replica
-    held = sum(len(each.held) for each in sample) * SET_BYTES / 1e6 / SAMPLE
-    found = [budget / 1e3, memory >> 20, 100 * hit_rate(sample), 100 * late_hits / late_draws]
-    found += [read * SET_BYTES / 1e6, messages * SET_BYTES / 1e6, heard / 1e6]
-    return [
-        f"{number:,.1f}".removesuffix(".0") for number in (*found, LOG_MESSAGES / messages, held)
-    ]
+            replica.hear(announced)
+        peak = max(peak, _reads(sample) - before)
+    hits, late = _hits(sample), [now - then for now, then in zip(_hits(sample), early, strict=True)]
+    scale = fleet.replicas / SAMPLE * ENTRY_BYTES
+    values_out = _reads(sample) * scale + read_before_publishing * ENTRY_BYTES
+    messages = announced_keys / fleet.seconds  # a replica rarely misses two sets in one step
+    return Told(
+        hits=hits[0] / hits[1],
+        late_hits=late[0] / late[1],
+        values_out=values_out / fleet.seconds,
+        peak_out=peak * scale / FOLLOW_SECONDS,
+        values_in=messages * ENTRY_BYTES,
+        announced_out=messages * fleet.replicas * MESSAGE_BYTES,
+        messages=messages,
+        processors=messages * fleet.replicas / REPLIES_PER_SECOND,
+        table_bytes=max(each.most_held for each in sample) * ENTRY_BYTES * TABLE_FACTOR,
+        drops=sum(each.drops for each in sample) / SAMPLE,
+    )
 
 
-def hit_rate(replicas: Sequence[Replica]) -> float:
-    return sum(each.hits for each in replicas) / sum(each.draws for each in replicas)
+def _room(table_bytes: int) -> int:
+    return int(table_bytes / TABLE_FACTOR / ENTRY_BYTES)
 
 
-def rollout(fleet: Fleet, memory: int) -> list[str]:
-    """Replicas restart one after the other; Redis is full."""
-    chance = random.Random(2)
-    sample, cold = ([Replica(memory, 0) for _ in range(SAMPLE)] for _ in range(2))
+def _reads(replicas: Sequence[Replica]) -> int:
+    return sum(each.reads for each in replicas)
+
+
+def _hits(replicas: Sequence[Replica]) -> tuple[int, int]:
+    return sum(each.hits for each in replicas), sum(each.draws for each in replicas)
+
+
+class Start(NamedTuple):
+    """Of a replica that starts with a full Redis: bytes loaded, hits of its first minute."""
+
+    loaded_bytes: float
+    hits: float
+
+
+def start(fleet: Fleet, table_bytes: int, load_seconds: float, seed: int = 2) -> Start:
+    """Popular entries alone: what is announced meanwhile is left out."""
+    chance = random.Random(seed)
+    sample = [Replica(_room(table_bytes), 0) for _ in range(SAMPLE)]
     for replica in sample:
-        replica.start_with(range(len(fleet.weights)))
-    for replica in (*sample, *cold):
-        for number in fleet.drawn(chance, fleet.draws * 60):
+        replica.load(range(min(MOST_HOTTEST, int(load_seconds * LOADED_PER_SECOND))))
+        for number in fleet.drawn(chance, fleet.draws * FIRST_SECONDS):
             replica.draw(number)
-    at_start = sum(each.read_sets for each in sample) / SAMPLE * SET_BYTES
-    cold_rate, warm_rate = 100 * hit_rate(cold), 100 * hit_rate(sample)
-    out = at_start * fleet.replicas / fleet.seconds
-    found = (memory >> 20, at_start / 1e6, out / 1e6, cold_rate, warm_rate)
-    return [f"{number:,.0f}" for number in found]
+    hits, draws = _hits(sample)
+    return Start(sample[0].reads * ENTRY_BYTES, hits / draws)
 
 
-def show(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    for row in (head, *rows):
-        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+# -- tables ----------------------------------------------------------------------------------------
+def cold_table(fleet: Fleet) -> str:
+    default = Limits().triple_bytes
+    cases = [(fleet, default, budget) for budget in BUDGETS]
+    cases += [(fleet, table, LOADS_PER_SECOND) for table in TABLES if table != default]
+    cases += [(replace(fleet, is_quiet=True), default, LOADS_PER_SECOND)]
+    rows = [["loads a second, table (MiB)", "hits %", "at the end", "values out MB/s", "at most",
+             "in MB/s", "announced MB/s", "messages a second", "processors", "table MB",
+             "drops"]]  # fmt: skip
+    for of, table, budget in cases:
+        told = cold_fleet(of, table, budget)
+        traffic = (told.values_out, told.peak_out, told.values_in, told.announced_out)
+        rows.append(
+            [
+                f"{budget}, {table >> 20}{', only what Redis lacks' if of.is_quiet else ''}",
+                *(f"{100 * each:.0f}" for each in (told.hits, told.late_hits)),
+                *(f"{each / 1e6:,.0f}" for each in traffic),
+                f"{told.messages:,.0f}",
+                f"{told.processors:.1f}",
+                f"{told.table_bytes / 1e6:,.0f}",
+                f"{told.drops:.1f}",
+            ]
+        )
+    return markdown(rows)
+
+
+def start_table(fleet: Fleet) -> str:
+    rows = [["seconds of loading, table (MiB)", "read MB", "hits %", f"over {fleet.seconds} s MB/s",
+             "at once, seconds of 10 Gbit/s"]]  # fmt: skip
+    for table in TABLES:
+        for seconds in LOAD_SECONDS:
+            found = start(fleet, table, seconds)
+            every = found.loaded_bytes * fleet.replicas
+            figures = [found.loaded_bytes / 1e6, 100 * found.hits, every / fleet.seconds / 1e6]
+            cells = [f"{each:,.0f}" for each in (*figures, every / LINK_BYTES)]
+            rows.append([f"{seconds:g}, {table >> 20}", *cells])
+    return markdown(rows)
+
+
+def fleet_of(asked: argparse.Namespace) -> Fleet:
+    sets = int(asked.namespace_mb * 1e6 / ENTRY_BYTES)
+    weights = [*accumulate(rank**-asked.exponent for rank in range(1, sets + 1))]
+    return Fleet(asked.replicas, asked.draws, asked.seconds, weights)
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.follow_sim",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("--replicas", type=int, default=1_000)
+    add("--namespace-mb", type=float, default=1_000)
+    add("--draws", type=float, default=1.0, help="tool sets a second and replica")
+    add("--seconds", type=int, default=1_800, help="simulated; of a rolling restart, too")
+    add("--exponent", type=float, default=1.0)
+    asked = parser.parse_args(given)
+    if asked.replicas < SAMPLE:
+        parser.error(f"--replicas must be at least {SAMPLE}, got {asked.replicas}")
+    return asked
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench.follow_sim")
-    parser.add_argument("--replicas", type=int, default=1_000)
-    parser.add_argument("--namespace-mb", type=int, default=1_000)
-    parser.add_argument("--draws", type=float, default=1.0, help="tool sets a second and replica")
-    parser.add_argument("--seconds", type=int, default=600)
-    parser.add_argument("--exponent", type=float, default=1.0)
-    parser.add_argument("--blind", action="store_true", help="publish without reading before")
-    parser.add_argument("--choosy", action="store_true", help="read popular sets alone")
-    asked = parser.parse_args()
-    sets = asked.namespace_mb * 1_000_000 // SET_BYTES
-    weights = list(accumulate(1 / rank**asked.exponent for rank in range(1, sets + 1)))
-    fleet = Fleet(asked.replicas, asked.draws, asked.seconds, asked.blind, asked.choosy, weights)
-    print(f"{fleet.replicas:,} replicas, {sets:,} tool sets, Zipf {asked.exponent:g}")
-    print("\nA cold fleet; traffic of Redis in MB/s, mean of the whole time:")
-    head = ("budget KB/s", "memory MiB", "hits %", "hits % at end", "values out", "values in",
-            "log out", "log lasts s", "held MB")  # fmt: skip
-    cases = [(MEMORIES[2], budget) for budget in BUDGETS] + [(m, BUDGETS[2]) for m in MEMORIES[:2]]
-    show(head, [cold_fleet(fleet, memory, budget) for memory, budget in cases])
-    print("\nA rollout; hits of a replica's first minute, without and with reading the hottest:")
-    head = ("memory MiB", "read MB", "Redis out MB/s", "hits % without", "hits % with")
-    show(head, [rollout(fleet, memory) for memory in MEMORIES])
-    share = LINK_BYTES // 4 // fleet.replicas
-    print(f"\nA quarter of 10 Gbit/s is {share / 1e3:,.0f} KB/s per replica, and in a rollout of "
-          f"{fleet.seconds} s {share * fleet.seconds / 1e6:,.0f} MB.")  # fmt: skip
-    print(f"Redis: maxmemory {asked.namespace_mb * 1.3:,.0f} MB, allkeys-lfu.")
+    asked = arguments()
+    fleet = fleet_of(asked)
+    print(f"{fleet.replicas:,} replicas, {len(fleet.weights):,} tool sets, Zipf {asked.exponent:g}")
+    print("\nA cold fleet:\n", cold_table(fleet), sep="\n", flush=True)
+    print("\nRestarts, hits of the first minute:\n", start_table(fleet), sep="\n")
+    asking, reporting = fleet.replicas / FOLLOW_SECONDS, 3 * fleet.replicas * fleet.draws
+    print(
+        f"\nCommands a second: an idle fleet asks {asking:,.0f} times; reports of use, each "
+        f"{REPORT_SECONDS:g} s, come to {reporting:,.0f} at most. The log keeps {LOG_MESSAGES:,} "
+        "messages."
+    )
 
 
 if __name__ == "__main__":

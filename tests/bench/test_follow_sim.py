@@ -1,35 +1,84 @@
-"""The simulation of a fleet: what must hold whatever its figures are."""
+"""The simulation of a fleet: small fleets, and what must hold of any."""
 
-from itertools import accumulate
+from dataclasses import replace
 
-from bench.follow_sim import SAMPLE, Fleet, Replica, cold_fleet, hit_rate, rollout
+import pytest
 
-WEIGHTS = list(accumulate(1 / rank for rank in range(1, 201)))
-FLEET = Fleet(2 * SAMPLE, 1.0, 60, is_blind=False, is_choosy=False, weights=WEIGHTS)
+from bench.follow_sim import (
+    ENTRY_BYTES,
+    MOST_HOTTEST,
+    SAMPLE,
+    TABLE_FACTOR,
+    Fleet,
+    Replica,
+    arguments,
+    cold_fleet,
+    cold_table,
+    fleet_of,
+    start,
+    start_table,
+)
+from engine.artifact_cache import AT_ONCE, FOLLOW_SECONDS
 
-
-def number(cell: str) -> float:
-    return float(cell.replace(",", ""))
-
-
-def test_a_replica_keeps_what_was_used_last_within_its_memory() -> None:
-    replica = Replica(memory=3 * 80_000, budget=0)
-    hits = [replica.draw(each) for each in (1, 2, 3, 1, 4, 2)]
-    assert hits == [False, False, False, True, False, False]
-    assert list(replica.held) == [1, 4, 2]
-    assert hit_rate([replica]) == 1 / 6
-
-
-def test_following_raises_hits_and_traffic() -> None:
-    without, following = (cold_fleet(FLEET, 1 << 30, budget) for budget in (0, 10_000_000))
-    assert number(following[2]) > number(without[2])
-    assert number(following[4]) > number(without[4])
+TABLE = 1 << 24
 
 
-def test_loading_the_hottest_helps_a_replica_that_starts() -> None:
-    *_, cold, warm = rollout(FLEET, 64 << 20)
-    assert number(warm) > number(cold)
+@pytest.fixture
+def fleet() -> Fleet:
+    given = ["--replicas=30", "--namespace-mb=5", "--draws=2", "--seconds=40"]
+    return fleet_of(arguments(given))
 
 
-def test_equal_fleets_give_equal_figures() -> None:
-    assert cold_fleet(FLEET, 1 << 24, 1_000) == cold_fleet(FLEET, 1 << 24, 1_000)
+def test_a_seed_gives_the_same_figures(fleet: Fleet) -> None:
+    assert cold_fleet(fleet, TABLE, 50, seed=3) == cold_fleet(fleet, TABLE, 50, seed=3)
+    assert start(fleet, TABLE, 1, seed=3) == start(fleet, TABLE, 1, seed=3)
+
+
+def test_replicas_that_load_hit_more_and_publish_less(fleet: Fleet) -> None:
+    alone, following = (cold_fleet(fleet, TABLE, budget) for budget in (0, 500))
+    assert alone.hits < following.hits and alone.messages > following.messages
+    # alone, a miss is read before it is published, and nothing else
+    assert alone.values_out < alone.values_in < following.values_out + following.values_in
+
+
+def test_publishing_only_what_redis_lacks_announces_each_entry_once(fleet: Fleet) -> None:
+    quiet = cold_fleet(replace(fleet, is_quiet=True), TABLE, 0)
+    # those that several miss in one step are published by each
+    assert quiet.messages < cold_fleet(fleet, TABLE, 0).messages
+    assert quiet.values_in >= len(fleet.weights) / 2 * ENTRY_BYTES / fleet.seconds
+
+
+def test_a_table_is_filled_to_half_by_loading_and_dropped_when_full() -> None:
+    replica = Replica(4 * AT_ONCE, budget=1_000)
+    replica.load(range(10 * AT_ONCE))
+    assert len(replica.held) == replica.reads == 2 * AT_ONCE
+    for number in range(4 * AT_ONCE):
+        replica.draw(number)
+    assert (len(replica.held), replica.drops, replica.hits) == (4 * AT_ONCE, 0, 2 * AT_ONCE)
+    assert not replica.draw(-1) and replica.held == {-1} and replica.drops == 1
+
+
+def test_a_budget_bounds_what_a_step_reads() -> None:
+    replica = Replica(1_000, budget=8)
+    replica.hear(range(100))
+    assert replica.reads == 8
+    replica.hear(range(100, 200))
+    assert replica.reads == 8 + 8 * FOLLOW_SECONDS
+
+
+def test_a_start_loads_what_its_seconds_the_table_and_the_engine_allow(fleet: Fleet) -> None:
+    many = fleet_of(arguments(["--namespace-mb=200"]))
+    half = TABLE / TABLE_FACTOR / 2
+    assert start(many, TABLE, 0).loaded_bytes == 0
+    assert start(many, TABLE, 5).loaded_bytes <= half + AT_ONCE * ENTRY_BYTES
+    assert start(many, 1 << 30, 60).loaded_bytes == MOST_HOTTEST * ENTRY_BYTES
+    assert start(fleet, TABLE, 0).hits < start(fleet, TABLE, 1).hits
+
+
+def test_tables_are_printed_and_too_small_a_fleet_is_refused(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cold_table(fleet).count("\n") == 8 and start_table(fleet).count("\n") == 10
+    with pytest.raises(SystemExit):
+        arguments([f"--replicas={SAMPLE - 1}"])
+    assert f"at least {SAMPLE}" in capsys.readouterr().err
