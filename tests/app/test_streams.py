@@ -193,7 +193,7 @@ def test_a_client_that_leaves_ends_the_workers_generations(gateway: Gateway, str
     with gateway.raw_request(asked):
         gateway.eventually(lambda: running(gateway) == 8)
     gateway.eventually(lambda: gateway.metric("switchyard_client_disconnects_total") == before + 1)
-    assert running(gateway) == 0
+    gateway.eventually(lambda: running(gateway) == 0)
 
 
 def running(gateway: Gateway) -> float:

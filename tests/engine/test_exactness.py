@@ -28,7 +28,12 @@ BY_NAME = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 #: (vocabulary, case): every case with every vocabulary that has the special tokens it names
 APPLICABLE = [
-    pytest.param(name, case, id=f"{name}-{case.name}")
+    pytest.param(
+        name,
+        case,
+        id=f"{name}-{case.name}",
+        marks=[pytest.mark.exact] if name in REAL_NAMES else [],
+    )
     for name in VOCABULARIES
     for case in CASES
     if set(case.needs) <= special_texts(name)

@@ -252,6 +252,7 @@ def test_every_path_gives_the_same_masks(small: Paths, case: Case, path: str) ->
     assert small.follow(path, case, expected.walks) == expected.masks
 
 
+@pytest.mark.exact
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "case", [case for case in CASES if not case.needs][1::4], ids=lambda case: case.name
