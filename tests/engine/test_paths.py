@@ -18,10 +18,18 @@ import pytest
 import engine
 from engine.frontends.tag_styles import STYLES
 from tests.engine.cases import CASES, Case
-from tests.engine.harness import compile_case, new_mask, walk_randomly, walk_samples
+from tests.engine.harness import (
+    THREADS,
+    compile_case,
+    in_threads,
+    new_mask,
+    walk_randomly,
+    walk_samples,
+)
 from tests.engine.memory_log import MemoryLog, Redis, loaded
-from tests.engine.test_threads import THREADS, in_threads
 from tests.vocabularies import real_vocabulary, small_vocabulary
+
+pytestmark = pytest.mark.usefixtures("every_mask_shared")
 
 #: every format of the structural-tag language
 FORMATS = {
