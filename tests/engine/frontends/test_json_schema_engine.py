@@ -4,12 +4,12 @@ import json
 from functools import cache
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import engine
+from tests.engine.frontends.oracle import oracle
 from tests.engine.frontends.random_schemas import (
     NAMES,
     byte_vocabulary,
@@ -27,11 +27,6 @@ from tests.reference import Recogniser
 @cache
 def compiler() -> engine.Compiler:
     return engine.Compiler(byte_vocabulary())
-
-
-def oracle(schema: Any) -> jsonschema.Draft202012Validator:
-    made = jsonschema.Draft202012Validator
-    return made(schema, format_checker=made.FORMAT_CHECKER)
 
 
 @pytest.mark.parametrize(("name", "schema", "instances"), CASES, ids=[case[0] for case in CASES])
