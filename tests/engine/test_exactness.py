@@ -74,6 +74,7 @@ def test_mask_equals_brute_force(
     assert check.seen
 
 
+@pytest.mark.exact
 @BY_NAME
 def test_reference_agrees_byte_by_byte(case: Case) -> None:
     """On random walks, the same bytes and tokens may follow, and the text may end alike."""
@@ -120,6 +121,7 @@ def test_reference_agrees_byte_by_byte(case: Case) -> None:
                 break
 
 
+@pytest.mark.exact
 @BY_NAME
 def test_reference_agrees_token_by_token(case: Case) -> None:
     """On random walks over whole tokens, which is what bounds on tokens count."""
@@ -147,6 +149,7 @@ def test_reference_agrees_token_by_token(case: Case) -> None:
             assert matcher.can_stop() == any(state.accepts() for state in states)
 
 
+@pytest.mark.exact
 @BY_NAME
 def test_every_text_can_go_on_and_can_stop(case: Case) -> None:
     """From wherever a walk leads, some finite continuation ends the text."""

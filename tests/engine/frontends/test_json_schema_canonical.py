@@ -94,6 +94,7 @@ def compiler() -> engine.Compiler:
     return engine.Compiler(byte_vocabulary())
 
 
+@pytest.mark.campaign
 @given(schemas, st.integers(0, 1 << 30), st.sampled_from(["flexible", "compact"]))
 @settings(max_examples=200, derandomize=True)
 def test_what_is_canonical_is_valid_in_any_spelling(

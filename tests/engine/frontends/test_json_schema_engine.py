@@ -49,6 +49,7 @@ def compiled_or_none(schema: Any, **options: Any) -> engine.Compiled | None:
         return None
 
 
+@pytest.mark.campaign
 @given(
     schemas,
     st.integers(0, 1 << 30),
@@ -82,6 +83,7 @@ def changed(value: Any, at: int) -> Any:
     return [value, None, -1, 0.5, "x", {}][at % 6]
 
 
+@pytest.mark.campaign
 @given(schemas, st.integers(0, 1 << 30), values | scalars)
 @settings(max_examples=400, derandomize=True)
 def test_values_close_to_valid_ones_are_not_taken_unless_they_are_valid(

@@ -72,6 +72,7 @@ def test_every_valid_value_is_taken_as_json_dumps_writes_it_and_not_otherwise(
         assert taken == [], text
 
 
+@pytest.mark.campaign
 @given(
     schemas,
     st.integers(0, 1 << 30),
