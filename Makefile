@@ -1,6 +1,6 @@
 # Every command of the project. Each target sets up what it needs, so any of them may be the first in a fresh clone.
 #
-#   PYTHON=python3.12 make setup     another interpreter        make test ARGS="-k cache -x"   arguments for pytest
+#   PYTHON=python3.12 make setup     another interpreter        make test ARGS="-k cache -n 0"   arguments for pytest
 #   make fuzz SECONDS=3600           a longer campaign          make campaign CAMPAIGNS=schemas   one campaign
 #   ENGINE_DEBUG=1 make test         with the engine's checks   BUILD_JOBS=1 make build        fewer compilers at once
 
@@ -8,7 +8,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build debug test test-clients test-sglang test-peers check format fuzz walks campaign conformance real-input bench bench-peers bench-all pictures serve data clean distclean
+.PHONY: help setup build debug test test-unit test-clients test-sglang test-peers check format fuzz walks campaign conformance real-input bench bench-peers bench-all pictures serve data clean distclean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -60,10 +60,16 @@ debug: $(VENV)/.dev data ## look for races, then compile the engine with its own
 	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1 exitcode=66" \
 	    $(UNSPREAD) $(PY) -m pytest -p no:cacheprovider $(RACES) -k "not real"
 	ENGINE_DEBUG=1 $(PY) setup.py --quiet build_ext --inplace
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest $(PARALLEL) $(ARGS)
+
+# One process for each processor. The tests of a file stay together: they share fixtures, and some rely on order.
+PARALLEL := --numprocesses logical --dist loadfile --durations 30
 
 test: setup build check data ## check, then all tests
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest $(PARALLEL) $(ARGS)
+
+test-unit: setup build data ## unit tests only, in three minutes; the other layers are marks in pyproject.toml
+	$(PY) -m pytest $(PARALLEL) -m "not exact and not campaign and not server" $(ARGS)
 
 # Every framework is asked from where its packages are: two venvs, which no gateway needs, and a folder of Node's.
 CLIENTS ?= .data/clients

@@ -18,6 +18,7 @@ _PIECES = (
     '", "arguments": ', "2024-", ":00", "T12:", ".com", "://", "x1", "_id", "-", "--",
 )  # fmt: skip
 _SPECIALS = ("<|start|>", "<|message|>", "<tool_call>", "</tool_call>", "<|call|>", "<|end|>")
+_STOP = "<eos>"
 
 
 def _entries(path: str, head: str, tail: str) -> dict[bytes, int]:
@@ -37,18 +38,33 @@ def _entries(path: str, head: str, tail: str) -> dict[bytes, int]:
     return found
 
 
+def _folder() -> str:
+    import quicktok
+
+    return os.path.join(os.path.dirname(quicktok.__file__), "data")
+
+
+def _special(name: str) -> dict[bytes, int]:
+    return _entries(f"{_folder()}/{name}.special", "<IH", "")
+
+
 @cache
 def real_tokens(name: str) -> tuple[list[bytes], dict[str, int]]:
     """Token bytes by id, and the special tokens' ids by text."""
-    import quicktok
-
-    folder = os.path.join(os.path.dirname(quicktok.__file__), "data")
-    ordinary = _entries(f"{folder}/{_REAL[name][0]}.vocab", "<H", "<I")
-    special = _entries(f"{folder}/{name}.special", "<IH", "")
+    ordinary = _entries(f"{_folder()}/{_REAL[name][0]}.vocab", "<H", "<I")
+    special = _special(name)
     tokens = [b""] * (max([*ordinary.values(), *special.values()]) + 1)
     for text, number in [*ordinary.items(), *special.items()]:
         tokens[number] = text
     return tokens, {text.decode(): number for text, number in special.items()}
+
+
+@cache
+def special_texts(name: str) -> frozenset[str]:
+    """Return the texts of the special tokens of ``VOCABULARIES[name]``; builds no vocabulary."""
+    if name not in _REAL:
+        return frozenset((*_SPECIALS, _STOP))
+    return frozenset(text.decode() for text in _special(name))
 
 
 @cache
@@ -75,7 +91,7 @@ def small_vocabulary() -> Vocabulary:
         "字".encode()[2:] + b'"',
     ]
     specials = len(tokens)
-    tokens += [text.encode() for text in _SPECIALS] + [b"<eos>", b""]
+    tokens += [text.encode() for text in (*_SPECIALS, _STOP)] + [b""]
     return Vocabulary(
         tokens,
         stop_token_ids=[specials + len(_SPECIALS), specials + _SPECIALS.index("<|call|>")],

@@ -14,6 +14,17 @@ from app.tokenizer import HuggingFaceTokenizer
 #: where ``make data`` puts them
 FOLDER = Path(__file__).parents[2] / ".data" / "chat_templates"
 TEMPLATES = sorted(path.stem for path in FOLDER.glob("*.jinja"))
+FETCH = "`make data` fetches the chat templates"
+#: a template that wants variables of its own can show nothing
+BROKEN = {"fireworks-ai-llama-3-firefunction-v2"}
+#: tools that loops through a template offer
+PARAMETERS = {
+    "type": "object",
+    "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 99}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+TOOLS = [{"type": "function", "function": {"name": "look_up", "parameters": PARAMETERS}}]
 #: what looks like a special token
 _SPECIAL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|\[/?[A-Z_]{3,20}\]")
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import json
 from collections.abc import Iterator
 from threading import Event
 from typing import Any
@@ -19,31 +18,14 @@ from app.settings import Settings
 from app.warmup import MOST_NAMED, MOST_REQUESTS, GrammarRequest
 from tests.app.examples import ALARM, LIGHT, TOOLS, body, json_schema, tool
 from tests.app.gateway import PATIENCE, Gateway
+from tests.app.operators import BACK, BEARER, KEY, MAIL, warm
 from tests.redis_server import RedisServer
-
-KEY = "an operator's key"
-BEARER = {"authorization": f"Bearer {KEY}"}
-#: has a rule whose masks cost more to make than to fetch
-MAIL = {
-    "type": "object",
-    "properties": {"to": {"type": "string", "format": "email", "maxLength": 40}},
-    "required": ["to"],
-    "additionalProperties": False,
-}
-#: means something that can't be enforced
-BACK = {"type": "object", "properties": {"a": {"type": "string", "pattern": r"(a)\1"}}}
 
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Gateway]:
     with Gateway(admin_keys=KEY, strict_profile="openai") as running:
         yield running
-
-
-def warm(gateway: Gateway, value: Any, headers: dict[str, str] = BEARER) -> httpx.Response:
-    content = value if isinstance(value, bytes) else json.dumps(value).encode()
-    address = f"{gateway.url}/v1/grammars"
-    return httpx.post(address, content=content, headers=headers, timeout=PATIENCE)
 
 
 def report(gateway: Gateway, headers: dict[str, str] = BEARER) -> httpx.Response:

@@ -20,7 +20,7 @@ from tests.app.command import PATIENCE as LONG
 from tests.app.command import arguments, environment, switchyard
 from tests.app.examples import LIGHT, tool
 from tests.app.gateway import Gateway
-from tests.app.test_admin import BEARER, KEY, MAIL, warm
+from tests.app.operators import BEARER, KEY, MAIL, warm
 from tests.cache.hostile_server import hostile_server
 from tests.redis_server import RedisServer
 

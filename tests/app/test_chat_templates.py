@@ -13,9 +13,8 @@ from app.conversation import Messages, TemplateError, fitted, profile_of, though
 from app.errors import ApiError
 from app.service.conversation import check_order, plain_messages
 
-from .chat_templates import TEMPLATES, tokenizer_of
+from .chat_templates import BROKEN, FETCH, TEMPLATES, tokenizer_of
 
-FETCH = "`make data` fetches the chat templates"
 TOOL = Tool("wordtool", {"type": "object", "properties": {"city": {"type": "string"}}}, "described")
 WITH_TOOL = Ask((TOOL,))
 USER = {"role": "user", "content": "worduser"}
@@ -111,8 +110,6 @@ def prompt_of(
     return b"".join(tokenizer.vocabulary.tokens[n] for n in rendered.prompt).decode()
 
 
-#: a template that wants variables of its own can show nothing
-BROKEN = {"fireworks-ai-llama-3-firefunction-v2"}
 #: conversations that some templates refuse: a user must speak first, or at all, or not now
 REFUSED = {
     "a greeting first",

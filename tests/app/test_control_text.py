@@ -13,8 +13,7 @@ from app.conversation import ControlText, UnwritableText
 from app.errors import ApiError
 from app.tokenizer import HuggingFaceTokenizer
 
-from .chat_templates import TEMPLATES, folder_of, tokenizer_of
-from .test_chat_templates import BROKEN, FETCH
+from .chat_templates import BROKEN, FETCH, TEMPLATES, folder_of, tokenizer_of
 
 USABLE = [name for name in TEMPLATES if name not in BROKEN]
 

@@ -16,7 +16,7 @@ from app.tokenizer import BuiltinTokenizer
 from engine import Compiler
 from tests.app.examples import TOOLS, body, tool
 from tests.app.gateway import OPERATOR, Gateway
-from tests.app.test_admin import MAIL, warm
+from tests.app.operators import MAIL, warm
 from tests.redis_server import RedisServer
 
 CALL = body(tools=TOOLS, tool_choice="required", parallel_tool_calls=False)

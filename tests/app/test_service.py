@@ -10,8 +10,8 @@ import pytest
 from adapters.workers import Chunk
 from app.errors import ApiError
 from tests.app.examples import LIGHT, TOOLS, json_schema
+from tests.app.messages import added_up, whole
 from tests.app.scripted import Service, Step, error, request, script, tokens
-from tests.app.test_streams import added_up, whole
 
 END = "<|im_end|>"
 CALL = '<tool_call>\n{"name": "set_light", "arguments": {"on": true}}\n</tool_call>'

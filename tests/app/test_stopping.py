@@ -17,6 +17,7 @@ from adapters.workers.noise import BATCH
 
 from .examples import body
 from .gateway import Gateway
+from .messages import added_up, events, whole
 from .stopping import (
     ANSWER,
     PARAMETERS,
@@ -28,7 +29,6 @@ from .stopping import (
     shown,
     without_empty,
 )
-from .test_streams import added_up, events, whole
 
 FORMATS = ("plain", "hermes", "llama3_json", "llama3_function", "harmony")
 PAIRS = 2000 if os.environ.get("EVERY_TEMPLATE") else 200

@@ -8,63 +8,7 @@ import pytest
 
 from tests.app.examples import ALARM, LIGHT, MESSAGES, TOOLS, body, json_schema, tool
 from tests.app.gateway import Gateway
-
-
-def events(text: str) -> list[Any]:
-    """The stream's events as JSON; checks that nothing else is in it."""
-    assert text.endswith("data: [DONE]\n\n")
-    parts = text.split("\n\n")
-    assert parts.pop() == ""
-    assert parts.pop() == "data: [DONE]"
-    assert all(part.startswith("data: ") and "\n" not in part for part in parts)
-    return [json.loads(part.removeprefix("data: ")) for part in parts]
-
-
-def added_up(chunks: list[Any], choices: int = 1) -> list[dict[str, Any]]:
-    """The messages that the deltas make, ids of calls left out."""
-    messages: list[dict[str, Any]] = [{} for _ in range(choices)]
-    for chunk in chunks:
-        for choice in chunk["choices"]:
-            message, delta = messages[choice["index"]], choice["delta"]
-            for key in ("content", "reasoning_content", "reasoning"):
-                if isinstance(delta.get(key), str):
-                    message[key] = message.get(key, "") + delta[key]
-            for call in delta.get("tool_calls", []):
-                add_call(message.setdefault("tool_calls", []), call)
-            if choice["finish_reason"]:
-                message["finish_reason"] = choice["finish_reason"]
-    return messages
-
-
-def add_call(calls: list[dict[str, str]], call: dict[str, Any]) -> None:
-    function = call["function"]
-    if "id" in call:
-        assert call["index"] == len(calls)
-        assert (call["type"], function["arguments"]) == ("function", "")
-        calls.append({"name": function["name"], "arguments": ""})
-    else:
-        assert set(call) == {"index", "function"}
-        assert set(function) == {"arguments"}
-        calls[call["index"]]["arguments"] += function["arguments"]
-
-
-def whole(answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """The same form from an answer that was not streamed."""
-    messages = []
-    for choice in answer["choices"]:
-        kept = {
-            k: v for k, v in choice["message"].items() if v and k not in ("role", "annotations")
-        }
-        if "tool_calls" in kept:
-            kept["tool_calls"] = [
-                {"name": call["function"]["name"], "arguments": call["function"]["arguments"]}
-                for call in kept["tool_calls"]
-            ]
-        if choice["message"]["content"] == "":
-            kept["content"] = ""
-        messages.append({**kept, "finish_reason": choice["finish_reason"]})
-    return messages
-
+from tests.app.messages import added_up, events, whole
 
 ASKED: dict[str, dict[str, Any]] = {
     "text": {"max_completion_tokens": 300},
@@ -193,7 +137,7 @@ def test_a_client_that_leaves_ends_the_workers_generations(gateway: Gateway, str
     with gateway.raw_request(asked):
         gateway.eventually(lambda: running(gateway) == 8)
     gateway.eventually(lambda: gateway.metric("switchyard_client_disconnects_total") == before + 1)
-    assert running(gateway) == 0
+    gateway.eventually(lambda: running(gateway) == 0)
 
 
 def running(gateway: Gateway) -> float:

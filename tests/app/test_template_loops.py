@@ -13,18 +13,16 @@ import pytest
 
 from adapters.formats import Ask
 
-from .chat_templates import TEMPLATES, folder_of, tokenizer_of
+from .chat_templates import (
+    BROKEN,
+    FETCH,
+    PARAMETERS,
+    TEMPLATES,
+    TOOLS,
+    folder_of,
+    tokenizer_of,
+)
 from .gateway import Gateway
-from .test_chat_templates import BROKEN, FETCH
-
-PARAMETERS = {
-    "type": "object",
-    "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 99}},
-    "required": ["n"],
-    "additionalProperties": False,
-}
-TOOLS = [{"type": "function", "function": {"name": "look_up", "parameters": PARAMETERS}}]
-
 
 SOME = (
     "Apertus-8B-Instruct",

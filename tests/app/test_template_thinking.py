@@ -13,10 +13,16 @@ import pytest
 
 from adapters.formats import Ask
 
-from .chat_templates import TEMPLATES, folder_of, tokenizer_of
+from .chat_templates import (
+    BROKEN,
+    FETCH,
+    PARAMETERS,
+    TEMPLATES,
+    TOOLS,
+    folder_of,
+    tokenizer_of,
+)
 from .gateway import Gateway
-from .test_chat_templates import BROKEN, FETCH
-from .test_template_loops import PARAMETERS, TOOLS
 
 #: one for each way in which a prompt ends
 SOME = (

@@ -22,8 +22,8 @@ from app.warmup import GrammarRequest
 from tests.app.command import PATIENCE, arguments, environment, numbers, switchyard
 from tests.app.examples import ALARM, LIGHT, TOOLS, body, json_schema, tool
 from tests.app.gateway import Gateway
-from tests.app.test_admin import BACK, MAIL
-from tests.app.test_tokenizer import TEMPLATE, folder
+from tests.app.operators import BACK, MAIL
+from tests.app.small_tokenizer import TEMPLATE, folder
 from tests.redis_server import RedisServer
 
 KEY = "a key of sixteen bytes or more"

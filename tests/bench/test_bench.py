@@ -7,6 +7,8 @@ from bench.measure import Result
 from bench.parts import PARTS, STANDARD
 from bench.report import Summary, markdown, table
 
+pytestmark = pytest.mark.campaign
+
 TINY = ["--vocabulary", "bytes", "--schemas", "3", "--sets", "2", "--bfcl", "nowhere"]
 TINY += ["--tools", "10", "--rows", "1,2", "--held", "4", "--churn", "20", "--largest", "10"]
 

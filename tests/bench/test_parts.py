@@ -10,6 +10,8 @@ from bench.made import tool_cases
 from bench.worker import Bounds, Here, Outcome, Setup
 from engine import Features, Limits
 
+pytestmark = pytest.mark.campaign
+
 SETUP = Setup("ours", "bytes")
 
 

@@ -9,6 +9,8 @@ from engine import Compiler, pool
 from tests.campaigns.memory import MEBIBYTE, SLACK, TAKEN_SLACK, Point, complaints
 from tests.vocabularies import small_vocabulary
 
+pytestmark = pytest.mark.campaign
+
 
 def test_a_process_takes_what_its_compiler_counts_and_gives_it_back() -> None:
     """REGRESSION: 64 sets of 1,000 tools counted as 39 MB and took 669, and memory stayed at its

@@ -5,6 +5,9 @@
 SWITCHYARD_JSTS        the JSON-Schema-Test-Suite's folder of one draft, such as tests/draft2020-12
 SWITCHYARD_MASKBENCH   a folder of {"schema": ..., "tests": [{"valid": ..., "data": ...}]}
 
+The repository has no copy of either. Unset variables mean the folders in ../shared/data, beside the
+repository; a suite without a folder is not run.
+
 A test of the suite, and a file of MaskBench, comes out in one of four ways:
 
     right        the verdict on its instance, or on all of them
@@ -37,6 +40,18 @@ from .oracle import checker
 from .walking import takes
 
 RATCHET = Path(__file__).with_name("ratchet.json")
+DATA = Path(__file__).parents[3] / "shared" / "data"
+#: by variable, the folder that is used where the variable is unset
+DEFAULTS = {
+    "SWITCHYARD_JSTS": DATA / "json-schema-test-suite" / "draft2020-12",
+    "SWITCHYARD_MASKBENCH": DATA / "maskbench",
+}
+#: by suite, the variable that names its folder
+VARIABLES = {
+    "test suite": "SWITCHYARD_JSTS",
+    "maskbench 0": "SWITCHYARD_MASKBENCH",
+    "maskbench 1": "SWITCHYARD_MASKBENCH",
+}
 OUTCOMES = ("right", "refused", "unsound", "incomplete")
 #: files of the suite whose schemas need other documents, or take formats for annotations
 OTHER = frozenset(("refRemote.json", "vocabulary.json", "dynamicRef.json", "format.json"))
@@ -72,6 +87,15 @@ class Tally:
 
 
 # -- the suites -----------------------------------------------------------------------------------
+def folder_of(variable: str) -> Path | None:
+    """Return the folder that the variable names, else its default, or None if there is none."""
+    given = os.environ.get(variable)
+    if given:
+        return Path(given)
+    default = DEFAULTS[variable]
+    return default if default.is_dir() else None
+
+
 def of_test_suite(folder: Path) -> Iterator[Case]:
     for path in sorted(folder.glob("*.json")):
         for group in json.loads(path.read_text()) if path.name not in OTHER else ():
@@ -92,16 +116,18 @@ def of_maskbench(folder: Path, half: int, disputed: dict[str, list[int]]) -> Ite
         yield Case(path.name, case["schema"], tests, is_one=True)
 
 
-def suites(pinned: dict[str, Any]) -> dict[str, Iterator[Case]]:
-    """Those whose folders are given."""
-    found: dict[str, Iterator[Case]] = {}
-    if folder := os.environ.get("SWITCHYARD_JSTS"):
-        found["test suite"] = of_test_suite(Path(folder))
-    if folder := os.environ.get("SWITCHYARD_MASKBENCH"):
-        disputed = pinned.get("disputed", {})
-        for half in range(2):
-            found[f"maskbench {half}"] = of_maskbench(Path(folder), half, disputed)
-    return found
+def available() -> list[str]:
+    """Return the names of the suites whose folders are there."""
+    return [name for name, variable in VARIABLES.items() if folder_of(variable)]
+
+
+def cases_of(name: str, pinned: dict[str, Any]) -> Iterator[Case]:
+    """Yield the cases of an available suite. The number in a name of MaskBench is its half."""
+    folder = folder_of(VARIABLES[name])
+    assert folder is not None
+    if name == "test suite":
+        return of_test_suite(folder)
+    return of_maskbench(folder, int(name.split()[1]), pinned.get("disputed", {}))
 
 
 # -- verdicts -------------------------------------------------------------------------------------
@@ -177,7 +203,9 @@ def worse(pinned: dict[str, int], found: dict[str, int]) -> list[str]:
 
 
 def measured(pinned: dict[str, Any], name: str) -> dict[str, Any]:
-    return {order: run(suites(pinned)[name], options).pinned() for order, options in ORDERS.items()}
+    return {
+        order: run(cases_of(name, pinned), options).pinned() for order, options in ORDERS.items()
+    }
 
 
 def compared(name: str, pinned: dict[str, Any], found: dict[str, Any]) -> list[str]:
@@ -195,11 +223,11 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="pin the numbers if none is worse")
     options = parser.parse_args()
     pinned = json.loads(RATCHET.read_text()) if RATCHET.exists() else {}
-    folder = os.environ.get("SWITCHYARD_MASKBENCH")
+    folder = folder_of("SWITCHYARD_MASKBENCH")
     if options.update and folder:
-        pinned["disputed"] = disputes(Path(folder))
+        pinned["disputed"] = disputes(folder)
     bad: list[str] = []
-    for name in suites(pinned):
+    for name in available():
         found = measured(pinned, name)
         bad += compared(name, pinned, found)
         for order in ORDERS:

@@ -16,6 +16,8 @@ from .mutants import check_mutants, keywords, without
 from .schemas import documents
 from .walking import vocabulary
 
+pytestmark = pytest.mark.campaign
+
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 A = {"properties": {"a": INTEGER}}
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

@@ -1,32 +1,40 @@
 """What the public suites say of the engine gets no worse; ``suites`` tells where they lie."""
 
 import json
-import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .suites import ORDERS, OUTCOMES, RATCHET, compared, measured, worse
-
-FOLDERS = {
-    "test suite": "SWITCHYARD_JSTS",
-    "maskbench 0": "SWITCHYARD_MASKBENCH",
-    "maskbench 1": "SWITCHYARD_MASKBENCH",
-}
+from .suites import (
+    DEFAULTS,
+    ORDERS,
+    OUTCOMES,
+    RATCHET,
+    VARIABLES,
+    compared,
+    folder_of,
+    measured,
+    worse,
+)
 
 
 def pins() -> dict[str, Any]:
     return dict(json.loads(RATCHET.read_text()))
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.skipif(not folder_of(variable), reason=variable))
+        for name, variable in VARIABLES.items()
+    ],
+)
 def test_a_suite_says_nothing_worse_than_what_is_pinned(name: str) -> None:
-    if not os.environ.get(FOLDERS[name]):
-        pytest.skip(f"{FOLDERS[name]} names no folder")
     assert compared(name, pins(), measured(pins(), name)) == []
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("name", VARIABLES)
 def test_no_invalid_instance_is_known_to_be_taken(name: str) -> None:
     for order in ORDERS:
         assert pins()[name][order]["unsound"] == 0
@@ -46,3 +54,16 @@ def test_no_invalid_instance_is_known_to_be_taken(name: str) -> None:
 def test_a_number_that_got_worse_is_told(found: dict[str, int], words: list[str]) -> None:
     pinned = dict(zip(OUTCOMES, (9, 1, 0, 1), strict=True))
     assert worse(pinned, found) == words
+
+
+def test_a_variable_overrides_the_folder_beside_the_repository(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    variable = "SWITCHYARD_JSTS"
+    monkeypatch.setitem(DEFAULTS, variable, tmp_path / "default")
+    monkeypatch.delenv(variable, raising=False)
+    assert folder_of(variable) is None
+    (tmp_path / "default").mkdir()
+    assert folder_of(variable) == tmp_path / "default"
+    monkeypatch.setenv(variable, str(tmp_path / "given"))
+    assert folder_of(variable) == tmp_path / "given"

@@ -14,6 +14,8 @@ from .schemas import documents
 from .walking import vocabulary
 from .walks import Campaign
 
+pytestmark = pytest.mark.campaign
+
 SEEDS, GROUPS = 800, 8
 SLOW = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 

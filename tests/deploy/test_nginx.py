@@ -20,7 +20,10 @@ CONFIGURATION = Path(__file__).parents[2] / "deploy" / "nginx" / "nginx.conf"
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
 KEY = {"authorization": "Bearer k"}
 
-pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
+pytestmark = [
+    pytest.mark.server,
+    pytest.mark.skipif(NGINX is None, reason="nginx is not installed"),
+]
 
 
 class Proxy:

@@ -1,4 +1,4 @@
-"""What all tests of the engine have: logs that get everything."""
+"""Fixtures of the engine's tests."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,12 @@ import pytest
 from engine import artifact
 
 
-@pytest.fixture(scope="session", autouse=True)
-def all_is_worth_it() -> Iterator[None]:
-    """Masks of a small vocabulary are cheap; here they are shared all the same."""
+@pytest.fixture(scope="module")
+def every_mask_shared() -> Iterator[None]:
+    """Publish every mask, also those of a small vocabulary, which cost less than a fetch.
+
+    For modules about what the log carries; all others run with the gain that ships.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(artifact, "LEAST_GAIN", 0)
         yield

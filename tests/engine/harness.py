@@ -1,6 +1,7 @@
 """Walks through grammars for the exactness tests, with one check for each new place."""
 
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
@@ -10,6 +11,9 @@ import engine
 from tests.engine.cases import Case
 from tests.engine.memory_log import PATIENCE_SECONDS
 from tests.reference import Column, Recogniser
+
+#: how many threads ``in_threads`` begins
+THREADS = 8
 
 
 def compile_case(compiler: engine.Compiler, case: Case) -> engine.Compiled:
@@ -43,6 +47,26 @@ def masks_along(compiled: engine.Compiled, texts: Sequence[bytes]) -> list[bytes
     return found
 
 
+def in_threads(work) -> list:  # type: ignore[no-untyped-def, type-arg]
+    """What every thread gets out of ``work``, all begun together."""
+    found: list[object] = [None] * THREADS
+    ready = threading.Barrier(THREADS)
+
+    def run(number: int) -> None:
+        ready.wait()
+        try:
+            found[number] = work(number)
+        except BaseException as error:
+            found[number] = error
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(THREADS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
 def bits(mask: np.ndarray) -> np.ndarray:
     """The ids allowed by a mask."""
     return np.unpackbits(mask.view(np.uint8), bitorder="little").nonzero()[0]
@@ -65,6 +89,20 @@ def tokenise(vocabulary: engine.Vocabulary, text: bytes, longest: int) -> Iterat
         )
         yield known[text[at : at + size]]
         at += size
+
+
+def masks_of(compiled: engine.Compiled, case: Case) -> list[bytes]:
+    """The masks on the way through every sample."""
+    found, mask = [], new_mask(compiled.vocabulary)
+    for sample in case.samples:
+        matcher = engine.Matcher(compiled)
+        for token in tokenise(compiled.vocabulary, sample.encode(), 16):
+            matcher.fill_bitmask(mask)
+            found.append(mask.tobytes())
+            assert matcher.accept_token(token)
+        matcher.fill_bitmask(mask)
+        found.append(mask.tobytes())
+    return found
 
 
 Visit = Callable[[engine.Matcher, list[int]], None]

@@ -10,8 +10,7 @@ import pytest
 
 import engine
 from tests.engine.cases import CASES, Case
-from tests.engine.harness import bits, compile_case, new_mask, tokenise
-from tests.engine.test_threads import masks_of
+from tests.engine.harness import bits, compile_case, masks_of, new_mask, tokenise
 from tests.vocabularies import real_vocabulary, small_vocabulary
 
 FLAT = {

@@ -12,6 +12,8 @@ from tests.engine.harness import masks_along, new_mask
 from tests.engine.memory_log import MemoryLog, loaded
 from tests.vocabularies import small_vocabulary
 
+pytestmark = pytest.mark.usefixtures("every_mask_shared")
+
 #: a rule whose masks are costly, the same whatever the property's name
 MAIL = {"type": "string", "format": "email", "maxLength": 40}
 HEAD = struct.Struct("<4sIIII")

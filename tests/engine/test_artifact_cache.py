@@ -13,6 +13,8 @@ from tests.engine.harness import masks_along, wait_for
 from tests.engine.memory_log import PATIENCE_SECONDS, MemoryLog, OffTheRequestPath, Redis
 from tests.vocabularies import small_vocabulary
 
+pytestmark = pytest.mark.usefixtures("every_mask_shared")
+
 #: rules whose masks are shared
 SCHEMA = {
     "type": "object",

@@ -116,6 +116,7 @@ def test_words_are_counted_by_tables() -> None:
     assert rule.automaton == "tabled"
 
 
+@pytest.mark.exact
 @pytest.mark.parametrize("seed", range(30))
 def test_bytes_allowed_are_those_of_the_reference(seed: int) -> None:
     """In every spelling of a character, on walks of noise."""

@@ -9,8 +9,7 @@ import pytest
 
 import engine
 from tests.engine.cases import CASES, Case
-from tests.engine.harness import compile_case, new_mask
-from tests.engine.test_threads import masks_of
+from tests.engine.harness import compile_case, masks_of, new_mask
 from tests.vocabularies import real_vocabulary, small_vocabulary
 
 

@@ -10,7 +10,7 @@ import engine
 from engine import flights
 from engine.flights import Flights
 from engine.frontends import fragment, regex
-from tests.engine.test_threads import THREADS, in_threads
+from tests.engine.harness import THREADS, in_threads
 from tests.vocabularies import small_vocabulary
 
 #: takes long enough for all to come

@@ -14,6 +14,8 @@ from tests.engine.harness import bits, new_mask
 from tests.engine.memory_log import MemoryLog, Redis, loaded
 from tests.vocabularies import small_vocabulary
 
+pytestmark = pytest.mark.usefixtures("every_mask_shared")
+
 Build = Callable[[engine.Compiler], engine.Compiled]
 VOCABULARY = small_vocabulary()
 

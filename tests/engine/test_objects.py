@@ -49,6 +49,7 @@ def compiled(grammar: Grammar) -> engine.Compiled:
     return engine.Compiler(byte_vocabulary())._finish(grammar)
 
 
+@pytest.mark.exact
 @pytest.mark.parametrize("seed", range(30))
 def test_bytes_allowed_are_those_of_the_reference(seed: int) -> None:
     """On walks of noise, which ends objects seldom and takes escapes often."""

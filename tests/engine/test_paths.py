@@ -18,10 +18,18 @@ import pytest
 import engine
 from engine.frontends.tag_styles import STYLES
 from tests.engine.cases import CASES, Case
-from tests.engine.harness import compile_case, new_mask, walk_randomly, walk_samples
+from tests.engine.harness import (
+    THREADS,
+    compile_case,
+    in_threads,
+    new_mask,
+    walk_randomly,
+    walk_samples,
+)
 from tests.engine.memory_log import MemoryLog, Redis, loaded
-from tests.engine.test_threads import THREADS, in_threads
 from tests.vocabularies import real_vocabulary, small_vocabulary
+
+pytestmark = pytest.mark.usefixtures("every_mask_shared")
 
 #: every format of the structural-tag language
 FORMATS = {
@@ -252,6 +260,7 @@ def test_every_path_gives_the_same_masks(small: Paths, case: Case, path: str) ->
     assert small.follow(path, case, expected.walks) == expected.masks
 
 
+@pytest.mark.exact
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(
     "case", [case for case in CASES if not case.needs][1::4], ids=lambda case: case.name

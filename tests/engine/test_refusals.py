@@ -7,7 +7,7 @@ import pytest
 
 import engine
 from engine import Cancelled, Compiler, LimitExceeded, Limits, SpecError, UnsupportedSchema
-from tests.engine.test_threads import THREADS, in_threads
+from tests.engine.harness import THREADS, in_threads
 from tests.vocabularies import small_vocabulary
 
 GOOD: dict[str, Any] = {"type": "string", "pattern": "^[ab]{2,9}c$", "maxLength": 5}

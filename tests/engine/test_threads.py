@@ -1,52 +1,24 @@
 """Grammars that many threads share give the masks that one thread gives."""
 
 import random
-import threading
 
 import numpy as np
 import pytest
 
 import engine
 from tests.engine.cases import CASES, Case
-from tests.engine.harness import compile_case, new_mask, tokenise
+from tests.engine.harness import (
+    THREADS,
+    compile_case,
+    in_threads,
+    masks_of,
+    new_mask,
+    tokenise,
+)
 from tests.engine.memory_log import MemoryLog
 from tests.vocabularies import small_vocabulary
 
-THREADS = 8
-
-
-def masks_of(compiled: engine.Compiled, case: Case) -> list[bytes]:
-    """The masks on the way through every sample."""
-    found, mask = [], new_mask(compiled.vocabulary)
-    for sample in case.samples:
-        matcher = engine.Matcher(compiled)
-        for token in tokenise(compiled.vocabulary, sample.encode(), 16):
-            matcher.fill_bitmask(mask)
-            found.append(mask.tobytes())
-            assert matcher.accept_token(token)
-        matcher.fill_bitmask(mask)
-        found.append(mask.tobytes())
-    return found
-
-
-def in_threads(work) -> list:  # type: ignore[no-untyped-def, type-arg]
-    """What every thread gets out of ``work``, all begun together."""
-    found: list[object] = [None] * THREADS
-    ready = threading.Barrier(THREADS)
-
-    def run(number: int) -> None:
-        ready.wait()
-        try:
-            found[number] = work(number)
-        except BaseException as error:
-            found[number] = error
-
-    threads = [threading.Thread(target=run, args=(n,)) for n in range(THREADS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return found
+pytestmark = pytest.mark.usefixtures("every_mask_shared")
 
 
 @pytest.mark.parametrize("case", CASES[::5], ids=lambda case: case.name)

@@ -5,6 +5,8 @@ import pytest
 from .campaign import Yardstick, run, yardstick
 from .faults import FAULTS
 
+pytestmark = pytest.mark.campaign
+
 #: while a fault lasts; ``python -m tests.faults`` sends a thousand
 REQUESTS = 32
 

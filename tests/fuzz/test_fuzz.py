@@ -5,6 +5,8 @@ import pytest
 from tests.fuzz.__main__ import Campaign
 from tests.vocabularies import REAL_NAMES
 
+pytestmark = pytest.mark.campaign
+
 SEEDS = 300
 GROUPS = 10
 

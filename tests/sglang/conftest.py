@@ -20,12 +20,11 @@ PADDING = 128
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if WANTED:
-        return
     reason = "needs a venv with SGLang (2 GB): run `make test-sglang`, or set SWITCHYARD_SGLANG=1"
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker(pytest.mark.skip(reason=reason))
+            item.add_marker(pytest.mark.server)
+            item.add_marker(pytest.mark.skipif(not WANTED, reason=reason))
 
 
 @pytest.fixture(scope="session")

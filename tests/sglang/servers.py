@@ -10,8 +10,10 @@ from pathlib import Path
 
 from .server import SGLangServer
 
-#: 1.4 GB each
-LIMIT = 2
+#: 1.4 GB each; the server that one file of tests starts is there for the next
+LIMIT = 4
+#: a scheduler without work takes a whole processor otherwise, from the tests and from other starts
+IDLE = "--sleep-on-idle"
 
 _Key = tuple[str, Path, tuple[str, ...], frozenset[tuple[str, str]]]
 
@@ -51,7 +53,7 @@ class Servers:
         while len(self._running) >= self._limit:
             self._stop_oldest()
         own = dict(environment)
-        server = SGLangServer(self._python, model, backend, *arguments, environment=own)
+        server = SGLangServer(self._python, model, backend, IDLE, *arguments, environment=own)
         server.start()
         return server
 

@@ -134,10 +134,9 @@ def test_a_start_that_fails_shows_why(server_python: Path, tiny_model_folder: Pa
 
 
 def test_nothing_stays_when_a_server_is_stopped(
-    server_python: Path, tiny_model_folder: Path, sglang_server: Servers
+    server_python: Path, tiny_model_folder: Path
 ) -> None:
     """Neither processes, zombies included, nor the memory that they shared under names."""
-    sglang_server.close()
     with SGLangServer(server_python, tiny_model_folder, "none") as server:
         spawned = server.processes()
         shared = {path for process in spawned for path in processes.shared_memory(process)}

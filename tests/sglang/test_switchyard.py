@@ -14,31 +14,17 @@ import pytest
 
 from engine import Vocabulary
 
+from .asked import PROMPTS, SCHEMA, THINKING
 from .conftest import PADDING
 from .server import SGLangServer
 from .servers import Servers
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "name": {"type": "string", "maxLength": 12},
-        "size": {"type": "integer", "minimum": 0, "maximum": 999},
-        "tags": {"items": {"enum": ["a", "b", "c"]}, "uniqueItems": True, "maxItems": 3},
-    },
-    "required": ["name", "size", "tags"],
-    "additionalProperties": False,
-}
-PROMPTS = ["import os\nclass", "def f(x):\n    return", "x = 1\n" * 20, "raise ValueError("]
 NGRAM = [
     *("--speculative-algorithm", "NGRAM"),
     *("--speculative-num-draft-tokens", "4"),
     *("--speculative-ngram-capacity", "10000"),
 ]
 LONG = 300
-
-
-#: what the server runs with: it thinks where a request says so
-THINKING = ("--reasoning-parser", "qwen3")
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from tests.real_input.bfcl import Case, data_folder, read_cases
 from tests.real_input.judging import Judge
 from tests.real_input.served import metric, served_gateway
 
+from .asked import PROMPTS, SCHEMA, THINKING
 from .server import SGLangServer
 from .servers import Servers
-from .test_switchyard import PROMPTS, SCHEMA, THINKING
 
 #: tool sets; every third answer is streamed
 CASES = 300
@@ -26,7 +26,7 @@ OPERATOR = "an operator's key"
 FAULTS = ("switchyard_parse_divergence_total", "switchyard_internal_errors_total")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def worker(sglang_server: Servers, padded_model_folder: Path) -> SGLangServer:
     return sglang_server("switchyard", *THINKING, model=padded_model_folder)
 
@@ -42,7 +42,7 @@ def settings(worker: SGLangServer, **more: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def gateway(worker: SGLangServer) -> Iterator[str]:
     with served_gateway(settings(worker)) as url:
         yield url

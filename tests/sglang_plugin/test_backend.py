@@ -22,11 +22,7 @@ from adapters.sglang_plugin.tokenizers import UnsupportedTokenizer
 from engine import Compiler
 from tests.engine.frontends.random_schemas import STOP, byte_vocabulary
 
-from .test_tokenizers import byte_level, word_piece
-
-
-def no_kernel() -> Any:
-    raise RuntimeError("there is no device")
+from .standins import byte_level, no_kernel, word_piece
 
 
 @pytest.fixture

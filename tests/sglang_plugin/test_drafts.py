@@ -14,7 +14,7 @@ from adapters.sglang_plugin.grammar import Shared, SwitchyardGrammar
 from adapters.sglang_plugin.masks import Masks
 from engine import Compiler, LimitExceeded, Vocabulary
 
-from .test_grammar import no_kernel
+from .standins import no_kernel
 
 TOKENS = [bytes([b]) for b in range(256)]
 WITH_ENCODE = Compiler(

@@ -14,6 +14,8 @@ from adapters.sglang_plugin.masks import Masks  # noqa: E402
 from engine import Compiler, LimitExceeded, Matcher  # noqa: E402
 from tests.engine.frontends.random_schemas import STOP, byte_vocabulary  # noqa: E402
 
+from .standins import no_kernel  # noqa: E402
+
 COMPILER = Compiler(byte_vocabulary())
 WIDTH = COMPILER.vocabulary.size
 
@@ -21,10 +23,6 @@ WIDTH = COMPILER.vocabulary.size
 class Row(NamedTuple):
     row: int
     grammar: Any
-
-
-def no_kernel() -> Any:
-    raise RuntimeError("there is no device")
 
 
 @pytest.fixture

@@ -4,21 +4,12 @@ from typing import Any
 
 import pytest
 import tiktoken
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 
 from adapters.sglang_plugin.tokenizers import UnsupportedTokenizer, read_vocabulary
 
-ALPHABET = sorted(pre_tokenizers.ByteLevel.alphabet())
-
-
-def byte_level() -> Any:
-    tokenizer = Tokenizer(models.BPE({c: n for n, c in enumerate(ALPHABET)}, []))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.add_special_tokens([AddedToken("<eos>", special=True)])
-    tokenizer.add_tokens([AddedToken("<tool>", special=False)])
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<eos>")
+from .standins import byte_level, word_piece
 
 
 def sentencepiece() -> Any:
@@ -82,12 +73,6 @@ class WordPiece:
 
     def get_vocab(self) -> dict[str, int]:
         return {"hello": 0, "##lo": 1}
-
-
-def word_piece() -> Any:
-    tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1, "##b": 2}, unk_token="[UNK]"))
-    tokenizer.decoder = decoders.WordPiece()
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="[UNK]")
 
 
 @pytest.mark.parametrize(

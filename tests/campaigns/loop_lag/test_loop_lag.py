@@ -9,6 +9,8 @@ from tests.app.gateway import Gateway
 
 from .bodies import BODIES, BYTES, VALUES, Kind
 
+pytestmark = pytest.mark.campaign
+
 #: of a prompt, which noise counts: a slice of the limit is enough for kinds that are served
 SERVED = BYTES // 16
 

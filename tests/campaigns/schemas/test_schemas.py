@@ -24,6 +24,8 @@ from .unique_items import UNIQUE_SCHEMAS
 from .walks import Stuck, Walker, hints
 from .watched import Workers
 
+pytestmark = pytest.mark.campaign
+
 #: compositions of the slice
 SLICE, SEED = 300, 0
 #: seconds of one phase: a busy machine must not fail a test

@@ -12,6 +12,8 @@ from app import member
 from .campaign import World, world
 from .faults import FAULTS
 
+pytestmark = pytest.mark.campaign
+
 #: while a fault lasts; ``python -m tests.campaigns.workers`` sends a thousand
 REQUESTS = 32
 

@@ -11,9 +11,8 @@ import engine
 from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.grammar_text.common import COMMON
 from tests.engine.frontends.grammar_cases import CASES, MISTAKES
+from tests.engine.frontends.regex_cases import ILL_FORMED, MATCHES, PEOPLE
 from tests.engine.frontends.tag_specs import SPECIALS, STOPS, letters
-from tests.engine.frontends.test_regex_looks import PEOPLE
-from tests.engine.frontends.test_regex_syntax import ILL_FORMED, MATCHES
 
 TEXT = (Path(__file__).parents[3] / "docs" / "grammars.md").read_text()
 HEADINGS = {

@@ -3,13 +3,13 @@
 import json
 from typing import Any
 
-import jsonschema
 import pytest
 
 import engine
 from engine.errors import SpecError
 from engine.frontends.json_schema import build_json_schema
 from engine.ir import Grammar
+from tests.engine.frontends.oracle import is_valid
 from tests.engine.frontends.recognise import accepts, layouts, quoted, schema_language
 from tests.engine.frontends.schema_cases import CASES
 
@@ -19,11 +19,6 @@ CLOSED = {
     "required": ["b"],
     "additionalProperties": False,
 }
-
-
-def is_valid(schema: Any, value: Any) -> bool:
-    oracle = jsonschema.Draft202012Validator
-    return oracle(schema, format_checker=oracle.FORMAT_CHECKER).is_valid(value)
 
 
 @pytest.mark.parametrize(("name", "schema", "values"), CASES, ids=[case[0] for case in CASES])

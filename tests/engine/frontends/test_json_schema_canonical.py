@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine
+from tests.engine.frontends.json_texts import written
+from tests.engine.frontends.oracle import is_valid
 from tests.engine.frontends.random_schemas import byte_vocabulary, noise, schemas, takes
 from tests.engine.frontends.recognise import accepts, schema_language
 from tests.engine.frontends.schema_cases import CASES
-from tests.engine.frontends.test_json_schema import is_valid
 
 INTEGER, NUMBER = {"type": "integer"}, {"type": "number"}
 KEYS = {
@@ -76,19 +77,6 @@ def test_another_spelling_of_a_listed_name_is_no_other_key() -> None:
     assert not accepts(found, '{"\\u0061": 1}')
 
 
-def written(value: Any, **options: Any) -> str:
-    """A value as serializers write it, whole floats as integers."""
-    if isinstance(value, dict):
-        return json.dumps(
-            {key: json.loads(written(item)) for key, item in value.items()}, **options
-        )
-    if isinstance(value, list):
-        return json.dumps([json.loads(written(item)) for item in value], **options)
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e16:
-        value = int(value)
-    return json.dumps(value, **options)
-
-
 @pytest.mark.parametrize(("name", "schema", "values"), CASES, ids=[case[0] for case in CASES])
 def test_every_valid_value_has_a_canonical_text(name: str, schema: Any, values: list[Any]) -> None:
     found = schema_language(schema, spelling="canonical")
@@ -106,6 +94,7 @@ def compiler() -> engine.Compiler:
     return engine.Compiler(byte_vocabulary())
 
 
+@pytest.mark.campaign
 @given(schemas, st.integers(0, 1 << 30), st.sampled_from(["flexible", "compact"]))
 @settings(max_examples=200, derandomize=True)
 def test_what_is_canonical_is_valid_in_any_spelling(

@@ -4,12 +4,12 @@ import json
 from functools import cache
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import engine
+from tests.engine.frontends.oracle import oracle
 from tests.engine.frontends.random_schemas import (
     NAMES,
     byte_vocabulary,
@@ -27,11 +27,6 @@ from tests.reference import Recogniser
 @cache
 def compiler() -> engine.Compiler:
     return engine.Compiler(byte_vocabulary())
-
-
-def oracle(schema: Any) -> jsonschema.Draft202012Validator:
-    made = jsonschema.Draft202012Validator
-    return made(schema, format_checker=made.FORMAT_CHECKER)
 
 
 @pytest.mark.parametrize(("name", "schema", "instances"), CASES, ids=[case[0] for case in CASES])
@@ -54,6 +49,7 @@ def compiled_or_none(schema: Any, **options: Any) -> engine.Compiled | None:
         return None
 
 
+@pytest.mark.campaign
 @given(
     schemas,
     st.integers(0, 1 << 30),
@@ -87,6 +83,7 @@ def changed(value: Any, at: int) -> Any:
     return [value, None, -1, 0.5, "x", {}][at % 6]
 
 
+@pytest.mark.campaign
 @given(schemas, st.integers(0, 1 << 30), values | scalars)
 @settings(max_examples=400, derandomize=True)
 def test_values_close_to_valid_ones_are_not_taken_unless_they_are_valid(

@@ -75,6 +75,7 @@ def test_every_format_has_its_texts() -> None:
     assert set(TEXTS) == set(PATTERNS)
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize("name", sorted(set(PATTERNS) & set(CHECKER.checkers)))
 def test_texts_close_to_valid_ones_are_judged_no_laxer_than_by_the_checker(name: str) -> None:
     rng = random.Random(name)

@@ -1,7 +1,6 @@
 """White space as ``json.dumps`` writes it: that of the layout is taken, and no other."""
 
 import json
-import re
 from functools import cache
 from typing import Any
 
@@ -10,22 +9,12 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 import engine
+from tests.engine.frontends.json_texts import LAYOUTS, TOKENS, laid_out, written
+from tests.engine.frontends.oracle import oracle
 from tests.engine.frontends.random_schemas import byte_vocabulary, noise, schemas, takes, values
 from tests.engine.frontends.recognise import accepts, schema_language
 from tests.engine.frontends.schema_cases import CASES, INTEGER, NODE
-from tests.engine.frontends.test_json_schema_canonical import written
-from tests.engine.frontends.test_json_schema_engine import oracle
 
-#: options of ``json.dumps``
-LAYOUTS: list[dict[str, Any]] = [
-    {"indent": 2},
-    {"indent": 0},
-    {"indent": "\t", "separators": [", ", ":"]},
-    {"indent": 1, "separators": (",\r\n", " : ")},
-    {"separators": (", ", ": ")},
-    {"separators": (",", ": ")},
-]
-TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{},:]|[^][{},:\s"]+')
 EXACT_LEVELS, MOST_DEPTH = 16, 128
 
 
@@ -40,24 +29,6 @@ def compiled_or_none(schema: Any, **options: Any) -> engine.Compiled | None:
     except engine.EngineError as error:
         assert not isinstance(error, engine.InternalError)
         return None
-
-
-def laid_out(text: str, indent: int | str | None = None, separators: Any = None) -> str:
-    """A JSON text with its white space replaced, everything else as it is written: keys that
-    repeat, and the spelling of numbers, would not outlive ``json.loads``.
-    """
-    item, key = separators or (", " if indent is None else ",", ": ")
-    unit = " " * indent if isinstance(indent, int) else indent
-    out, depth, before = "", 0, ""
-    for token in TOKENS.findall(text):
-        empty = before in ("{", "[") and token in ("}", "]")
-        depth -= token in ("}", "]")
-        if not empty and unit is not None and (before in ("{", "[", ",") or token in ("}", "]")):
-            out += "\n" + depth * unit
-        depth += token in ("{", "[")
-        out += {",": item, ":": key}.get(token, token)
-        before = token
-    return out
 
 
 def deepest(text: str) -> int:
@@ -101,6 +72,7 @@ def test_every_valid_value_is_taken_as_json_dumps_writes_it_and_not_otherwise(
         assert taken == [], text
 
 
+@pytest.mark.campaign
 @given(
     schemas,
     st.integers(0, 1 << 30),

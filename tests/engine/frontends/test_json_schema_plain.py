@@ -124,6 +124,7 @@ def test_a_plain_schema_means_what_a_closer_look_finds(schema: Any) -> None:
     assert outcome(under(schema)) == outcome(looked_into(under(schema)))
 
 
+@pytest.mark.campaign
 @settings(deadline=None, max_examples=300)
 @given(nested)
 def test_random_schemas_mean_what_a_closer_look_finds(schema: Any) -> None:

@@ -403,6 +403,7 @@ def keywords_of(schema: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[str,
         yield from keywords_of(child, (*place, "$defs", name))
 
 
+@pytest.mark.campaign
 @settings(
     max_examples=1500, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
 )

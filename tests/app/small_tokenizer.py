@@ -1,0 +1,31 @@
+"""A small tokenizer in a folder, as Hugging Face saves it."""
+
+from pathlib import Path
+
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+TEMPLATE = (
+    "{% if 'forbidden' in messages[0].content %}{{ raise_exception('not this') }}{% endif %}"
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content or '' }}"
+    "{% for c in m.tool_calls or [] %}<tool_call>{{ c.function.arguments | tojson }}</tool_call>"
+    "{% endfor %}<|im_end|>\n{% endfor %}"
+    "{% if tools %}{{ tools | map(attribute='function.name') | join(',') }}{% endif %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+SPECIAL = ["<|im_start|>", "<|im_end|>", "<|endoftext|>"]
+
+
+def folder(path: Path, template: str | None) -> str:
+    """A byte-level BPE of a few hundred tokens, saved as Hugging Face does."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
+    tokenizer.train_from_iterator(["the light is on and the alarm is set"], trainer)
+    tokenizer.add_special_tokens([AddedToken(text, special=True) for text in SPECIAL])
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|endoftext|>")
+    wrapped.chat_template = template
+    wrapped.save_pretrained(path)
+    return str(path)
