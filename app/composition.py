@@ -16,20 +16,20 @@ from adapters.workers import Worker, WorkerError
 from cache import RedisLog, may_use_redis, open_store
 from engine import ARTIFACT_VERSION, SPEC_VERSION, Compiler, Limits, Relaxations
 
-from .logging import Logger
-from .metrics import Metrics
-from .offload import Offload
-from .pool import Pool
-from .service.caching import cache_report
-from .service.chat import ChatService
-from .service.checking import CheckService
-from .service.compiling import Compiles
+from . import version
+from .constraints.compile_scheduler import Compiles
+from .constraints.planner import OURS, Planner
+from .conversation.tokenizer import Tokenizer, load_tokenizer
+from .observability.logs import Logger
+from .observability.metrics import Metrics
+from .pool.worker_pool import Pool
+from .server.offload import Offload
+from .service.cache_report import cache_report
+from .service.chat_service import ChatService
+from .service.check_service import CheckService
 from .service.faults import Faults
-from .service.planning import OURS, Planner
-from .service.warming import WarmService
+from .service.warm_service import WarmService
 from .settings import SettingError, Settings
-from .tokenizer import Tokenizer, load_tokenizer
-from .version import version
 
 
 @dataclass(frozen=True, slots=True)

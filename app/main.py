@@ -12,21 +12,21 @@ from typing import Any
 
 from fastapi import Depends, FastAPI, Request
 
-from .api import errors
-from .api.admin import admin_router
+from . import version
+from .api.admin_routes import admin_router
 from .api.auth import AdminKeys, Keys
 from .api.body import BodyReader
-from .api.chat import chat_router
-from .api.grammars import grammars_router
+from .api.chat_routes import chat_router
+from .api.error_responses import install_error_handlers
+from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
-from .api.operations import models_router, operations_router
-from .collector import frozen
+from .api.operations_routes import models_router, operations_router
 from .composition import Parts, build
-from .drain import Drain
-from .logging import Logger, make_logger
-from .metrics import Metrics
+from .observability.logs import Logger, make_logger
+from .observability.metrics import Metrics
+from .server.drain import Drain
+from .server.garbage_collection import frozen
 from .settings import Settings
-from .version import version
 
 
 def create_app(settings: Settings | None = None, *, logger: Logger | None = None) -> FastAPI:
@@ -58,7 +58,7 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
     # the server is made around the app: it counts what it refuses, and ends what runs
     app.state.metrics, app.state.drain = metrics, Drain()
     app.add_middleware(RequestMiddleware, metrics=metrics, logger=log, drain=app.state.drain)
-    errors.install(app)
+    install_error_handlers(app)
     return app
 
 

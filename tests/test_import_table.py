@@ -256,8 +256,8 @@ GOOD = [
     ("app/main.py", "from adapters.workers import NoiseWorker"),
     ("app/main.py", "from adapters.formats import get_format"),
     ("app/main.py", "import engine"),
-    ("app/tokenizer.py", "from adapters.workers import noise_vocabulary"),
-    ("app/api/chat.py", "from ..settings import Settings"),
+    ("app/conversation/tokenizer.py", "from adapters.workers import noise_vocabulary"),
+    ("app/api/chat_routes.py", "from ..settings import Settings"),
 ]
 
 

@@ -21,9 +21,9 @@ from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
 from ..errors import ApiError, bad_request
-from ..offload import LARGE_BYTES, Offload
-from ..request import ChatRequest
-from .errors import from_validation
+from ..protocol.chat_request import ChatRequest
+from ..server.offload import LARGE_BYTES, Offload
+from .error_responses import from_validation
 from .surrogates import lone_surrogate
 
 Parsed = TypeVar("Parsed", bound=BaseModel)

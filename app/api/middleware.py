@@ -20,12 +20,12 @@ from typing import Any
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..drain import Drain
 from ..errors import ApiError, internal_error
-from ..logging import Logger
-from ..metrics import Metrics, method_label
-from ..streaming import EVENT_STREAM, event
-from .errors import error_response
+from ..observability.logs import Logger
+from ..observability.metrics import Metrics, method_label
+from ..server.drain import Drain
+from ..server.event_stream import EVENT_STREAM, event
+from .error_responses import error_response
 
 _USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")
 #: routes whose success is not worth a line: something asks for them every few seconds

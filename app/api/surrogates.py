@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import ApiError, bad_request
-from .errors import param_of
+from .error_responses import param_of
 
 #: an escape of a surrogate, alone or one of a pair; or what its bytes in UTF-8 would be
 _SUSPICIOUS = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")

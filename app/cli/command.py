@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from ..version import version
-from .settings import Unusable, read_settings
+from .. import version
+from .environment import Unusable, read_settings
 
 #: seconds that ``warm`` waits at its end for what is not written yet
 WAIT_SECONDS = 30.0
@@ -123,7 +123,7 @@ def _version(given: argparse.Namespace) -> int:
 
 
 def _serve(given: argparse.Namespace) -> int:
-    from .serving import serve
+    from .serve import serve
 
     return serve(read_settings())
 
@@ -140,20 +140,20 @@ def _stats(given: argparse.Namespace) -> int:
         from .gateways import show_gateways
 
         return show_gateways(settings, given.url)
-    from .shared import show_shared
+    from .redis_entries import show_shared
 
     return show_shared(settings)
 
 
 def _export(given: argparse.Namespace) -> int:
-    from .shared import export_shared
+    from .redis_entries import export_shared
 
     signal.signal(signal.SIGTERM, _leave)  # whose default leaves what was begun of the file
     return export_shared(read_settings(), given.file)
 
 
 def _import(given: argparse.Namespace) -> int:
-    from .shared import import_shared
+    from .redis_entries import import_shared
 
     return import_shared(read_settings(), given.file, given.key_file)
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import httpx
 
 from ..settings import Settings
-from .settings import Unusable
-from .table import plain, table
+from .environment import Unusable
+from .terminal import plain, table
 
 #: seconds that one gateway may take for its whole answer
 ASKED_SECONDS = 10.0

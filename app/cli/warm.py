@@ -12,17 +12,15 @@ from pathlib import Path
 
 from ..composition import Core, build_core, close_store
 from ..errors import ApiError
-from ..logging import make_logger
-from ..metrics import Metrics
-from ..service.caching import shared_count
-from ..service.warming import Warmed, totals
+from ..observability.logs import make_logger
+from ..observability.metrics import Metrics
+from ..service.cache_report import shared_count
+from ..service.warm_service import Warmed, totals
 from ..settings import SettingError, Settings
-from .progress import with_progress
-from .settings import Unusable
-from .shared import open_redis
-from .specs import Spec, read_specs
-from .table import table
-from .warned import warnings_of
+from .environment import Unusable
+from .redis_entries import open_redis
+from .terminal import table, warnings_of, with_progress
+from .warmup_files import Spec, read_specs
 
 #: requests after which artifacts are published, so that a command that is ended loses few
 PUBLISHED_EVERY = 32

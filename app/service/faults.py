@@ -4,8 +4,8 @@ from adapters.workers import PromptTooLong, WorkerError
 from engine import InternalError, ParseDivergence
 
 from ..errors import ApiError, bad_request, internal_error
-from ..logging import Logger
-from ..metrics import Metrics
+from ..observability.logs import Logger
+from ..observability.metrics import Metrics
 
 #: seconds after which a client may try again when no worker could take its request
 RETRY_AFTER = 1
