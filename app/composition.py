@@ -1,8 +1,8 @@
-"""Joins the parts: from settings to a service. The one place where concrete classes are named.
+"""Composition: from settings to the components of an app.
 
-Everything is made by ``build`` and given back by ``Parts.aclose`` in reverse order. Nothing heavy
-happens at import: a gateway in front of SGLang never loads torch, one without a model never loads
-transformers.
+Only this module names concrete classes. ``build`` makes everything, ``Components.aclose`` closes it
+in reverse order. Nothing heavy is imported early: a gateway in front of SGLang never loads torch,
+and one without a model never loads transformers.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from cache import RedisLog, may_use_redis, open_store
 from engine import ARTIFACT_VERSION, SPEC_VERSION, Compiler, Limits, Relaxations
 
 from . import version
-from .constraints.compile_scheduler import Compiles
-from .constraints.planner import OURS, Planner
+from .constraints.compile_scheduler import CompileScheduler
+from .constraints.planner import OWN_BACKEND, ConstraintPlanner
 from .conversation.tokenizer import Tokenizer, load_tokenizer
 from .observability.logs import Logger
 from .observability.metrics import Metrics
@@ -39,19 +39,19 @@ class Core:
     store: RedisLog | None
     tokenizer: Tokenizer
     compiler: Compiler
-    compiles: Compiles
+    scheduler: CompileScheduler
     relaxations: Relaxations
-    planner: Planner
+    planner: ConstraintPlanner
     warming: WarmService
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What an app is made of."""
+class Components:
+    """The components of an app."""
 
     chat: ChatService
     checks: CheckService
-    compiles: Compiles
+    scheduler: CompileScheduler
     warming: WarmService
     cache_report: Callable[[], dict[str, Any]]
     pool: Pool
@@ -75,7 +75,7 @@ class Parts:
         closers: list[Callable[[], Awaitable[None]]] = [
             self.pool.aclose,
             self._close_offload,
-            self.compiles.aclose,
+            self.scheduler.aclose,
             self._close_store,
         ]
         failures = []
@@ -114,23 +114,25 @@ def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
         store=store,
         limits=limits,
     )
-    compiles = Compiles(limits, threads=settings.compile_threads, queue=settings.compile_queue)
+    scheduler = CompileScheduler(
+        limits, threads=settings.compile_threads, queue=settings.compile_queue
+    )
     relaxations = Relaxations(limits)
-    planner = Planner(
+    planner = ConstraintPlanner(
         compiler,
         tokenizer.wire,
         tokenizer.special_texts,
         metrics,
         logger,
         backend=backend_of(settings),
-        compiles=compiles,
+        scheduler=scheduler,
         relaxations=relaxations,
     )
     warming = WarmService(settings, planner, compiler)
-    return Core(store, tokenizer, compiler, compiles, relaxations, planner, warming)
+    return Core(store, tokenizer, compiler, scheduler, relaxations, planner, warming)
 
 
-def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
+def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
     """Makes everything; loads the tokenizer, and the model where it runs in this process."""
     core = build_core(settings, metrics, logger)
     store, tokenizer, compiler = core.store, core.tokenizer, core.compiler
@@ -143,7 +145,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         "The engine's compiler: counters and sizes",
         lambda: compiler.stats() | core.relaxations.stats(),
     )
-    metrics.watch("compiles", "Compiles that run, wait or were turned away", core.compiles.stats)
+    metrics.watch("compiles", "Compiles that run, wait or were turned away", core.scheduler.stats)
     metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
     metrics.watch(
         "workers_available",
@@ -167,7 +169,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         faults=Faults(metrics, logger),
         system_fingerprint=fingerprint(settings, tokenizer),
     )
-    checks = CheckService(compiler, settings.strict_profile, core.compiles, core.relaxations)
+    checks = CheckService(compiler, settings.strict_profile, core.scheduler, core.relaxations)
     report = partial(
         cache_report,
         store,
@@ -175,10 +177,10 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         wire=tokenizer.wire.name,
         vocabulary=tokenizer.vocabulary,
     )
-    return Parts(
+    return Components(
         chat,
         checks,
-        core.compiles,
+        core.scheduler,
         core.warming,
         report,
         pool,
@@ -263,7 +265,7 @@ def make_pool(settings: Settings, workers: list[Worker], metrics: Metrics, logge
 
 def backend_of(settings: Settings) -> str:
     """What enforces: our engine also where the worker runs in this process."""
-    return settings.grammar_backend if settings.worker_kind == "sglang" else OURS
+    return settings.grammar_backend if settings.worker_kind == "sglang" else OWN_BACKEND
 
 
 def running(pool: Pool) -> dict[str, int]:

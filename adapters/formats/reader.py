@@ -14,24 +14,20 @@ Cost             linear in the bytes, but for white space held back between call
 Not here         deciding what is text and what is syntax (the spec), tokens (the engine's parser).
 """
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from .base import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
+from engine import Event
+
+from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
 from .parts import SYNTAX, Kind, Role
-
-if TYPE_CHECKING:
-    from engine import Event
 
 _new_decoder = codecs.getincrementaldecoder("utf-8")
 
 
 @dataclass(frozen=True)
-class Layout:
+class TagWhitespace:
     """What a family writes around its tags where the grammar takes it as free text.
 
     ``between``          characters that may stand between two calls, or behind the last: no content
@@ -54,12 +50,12 @@ class Reader:
     goes on.
     """
 
-    def __init__(self, roles: Mapping[str, Role], layout: Layout) -> None:
+    def __init__(self, roles: Mapping[str, Role], whitespace: TagWhitespace) -> None:
         self.tool_calls_started = 0
         self.thoughts: list[tuple[int, int | None]] = []
         self._position = 0
         self._roles = dict(roles)
-        self._layout = layout
+        self._whitespace = whitespace
         self._deltas: list[Delta] = []
         self._kind = Kind.SYNTAX
         self._decoder = _new_decoder("replace")
@@ -103,7 +99,7 @@ class Reader:
             self.tool_calls_started += 1
         elif role.kind is Kind.THOUGHT:
             self.thoughts.append((start, None))
-            self._skip = self._layout.thought_newlines
+            self._skip = self._whitespace.thought_newlines
 
     def _close(self, role: Role) -> None:
         self._end_stretch()
@@ -112,7 +108,7 @@ class Reader:
         elif role.kind is Kind.THOUGHT:
             self.thoughts[-1] = (self.thoughts[-1][0], self._position)
             self._tail = ""
-            self._skip = self._layout.answer_newlines
+            self._skip = self._whitespace.answer_newlines
 
     # -- text --------------------------------------------------------------------------------------
     def _text(self, kind: Kind, data: bytes) -> None:
@@ -152,7 +148,7 @@ class Reader:
     def _content(self, text: str) -> None:
         if self._gap is not None:
             text = self._gap + text
-            self._gap = None if text.strip(self._layout.between) else text
+            self._gap = None if text.strip(self._whitespace.between) else text
             if self._gap is not None:
                 return
         self._emit(ContentDelta(text))
@@ -160,7 +156,7 @@ class Reader:
     def _reasoning(self, text: str) -> None:
         text = self._tail + text
         kept = len(text.rstrip("\n"))
-        cut = max(kept, len(text) - self._layout.thought_newlines)
+        cut = max(kept, len(text) - self._whitespace.thought_newlines)
         self._tail = text[cut:]
         self._emit(ReasoningDelta(text[:cut]))
 

@@ -15,7 +15,7 @@ from ..errors import ApiError
 from ..observability.logs import make_logger
 from ..observability.metrics import Metrics
 from ..service.cache_report import shared_count
-from ..service.warm_service import Warmed, totals
+from ..service.warm_service import WarmupResult, totals
 from ..settings import SettingError, Settings
 from .environment import Unusable
 from .redis_entries import open_redis
@@ -37,7 +37,7 @@ def warm(settings: Settings, files: Sequence[Path], *, wait_s: float) -> int:
             start = time.perf_counter()
             warmed = asyncio.run(_warm_all(core, specs))
             is_published = asyncio.run(core.warming.publish())
-            asyncio.run(core.compiles.aclose())
+            asyncio.run(core.scheduler.aclose())
             seconds = time.perf_counter() - start
             in_time = core.compiler.close(wait_s)
             stats = core.compiler.stats()
@@ -65,11 +65,11 @@ def _build(settings: Settings) -> Core:
         raise Unusable(str(error)) from None
 
 
-async def _warm_all(core: Core, specs: Sequence[Spec]) -> list[Warmed]:
+async def _warm_all(core: Core, specs: Sequence[Spec]) -> list[WarmupResult]:
     warmed = []
     for number, spec in enumerate(with_progress(specs, "warming", sys.stderr), start=1):
         if isinstance(spec.request, ApiError):
-            warmed.append(Warmed(""))
+            warmed.append(WarmupResult(""))
             warmed[-1].refuse(spec.request)
             continue
         warmed.append(await core.warming.warm_one(spec.request))
@@ -78,7 +78,7 @@ async def _warm_all(core: Core, specs: Sequence[Spec]) -> list[Warmed]:
     return warmed
 
 
-def _tell_refusals(specs: Sequence[Spec], warmed: Sequence[Warmed]) -> None:
+def _tell_refusals(specs: Sequence[Spec], warmed: Sequence[WarmupResult]) -> None:
     refused = [
         (spec.place, each.error.param, each.error.message)
         for spec, each in zip(specs, warmed, strict=True)
@@ -92,7 +92,7 @@ def _tell_refusals(specs: Sequence[Spec], warmed: Sequence[Warmed]) -> None:
 
 
 def _summary(
-    warmed: Sequence[Warmed], published: int, seconds: float
+    warmed: Sequence[WarmupResult], published: int, seconds: float
 ) -> list[tuple[str, int | float]]:
     sums = totals(warmed)
     return [

@@ -1,18 +1,22 @@
-"""What a stock grammar engine lets pass though a schema says otherwise, keyword by keyword.
+"""Backend limits: JSON Schema keywords that a foreign grammar engine does not enforce.
 
-Only xgrammar is known to: it takes these schemas and drops, or weakens, the keyword. llguidance
-refuses what it can't do. Listed are keywords, not exact cases: one of these may be enforced in a
-simple schema, but nobody can tell a client which.
+xgrammar accepts these schemas and drops or weakens the keyword; llguidance refuses what it can't
+enforce. The lists name keywords, not exact cases: one of them may be enforced in a simple schema,
+but no rule says in which.
 
 Seen with   xgrammar 0.2.8, on JSON-Schema-Test-Suite 2020-12: each file in which it accepts
             instances that the standard rejects.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-#: keywords that are dropped, or that count only where nothing else is said
+from adapters.formats import join_pointer
+
+#: SGLang's backend that accepts no structural tags
+WITHOUT_TAGS = "llguidance"
+
+#: keywords that are dropped, or that count only where the schema has no other
 DROPPED = frozenset(
     [
         "contains",
@@ -36,14 +40,14 @@ DROPPED = frozenset(
         "$recursiveRef",
     ]
 )
-#: keywords that one type's values are bound by; without that ``type`` beside them they are dropped
+#: keywords by the type that they bound; without that ``type`` beside them they are dropped
 TYPED = {
     "string": ("minLength", "maxLength", "pattern", "format"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
     "array": ("items", "prefixItems", "minItems", "maxItems"),
     "object": ("properties", "required", "additionalProperties", "minProperties", "maxProperties"),
 }
-#: of string's keywords only one group is enforced at a time
+#: groups of string keywords, of which only one is enforced at a time
 GROUPS = (("format",), ("pattern",), ("minLength", "maxLength"))
 FORMATS = frozenset(
     [
@@ -69,19 +73,11 @@ _MANY = ("allOf", "anyOf", "oneOf", "prefixItems")
 _NAMED = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """``pointer``: of the keyword, in the schema."""
-
-    pointer: str
-    keyword: str
-
-
-def gaps_of(backend: str, schema: Any) -> list[Gap]:
-    """What ``backend`` would not enforce of a schema that our engine takes."""
+def unenforced_keywords(backend: str, schema: Any) -> list[tuple[str, str]]:
+    """Return (pointer, keyword) of what ``backend`` does not enforce of an enforceable schema."""
     if backend != "xgrammar":
         return []
-    return [Gap(f"{pointer}/{keyword}", keyword) for pointer, keyword in _walk(schema, "")]
+    return [(f"{pointer}/{keyword}", keyword) for pointer, keyword in _walk(schema, "")]
 
 
 def _walk(schema: Any, pointer: str) -> Iterator[tuple[str, str]]:
@@ -98,8 +94,7 @@ def _walk(schema: Any, pointer: str) -> Iterator[tuple[str, str]]:
     for keyword in _NAMED:
         named = schema.get(keyword)
         for name, child in named.items() if isinstance(named, dict) else ():
-            step = name.replace("~", "~0").replace("/", "~1")
-            yield from _walk(child, f"{pointer}/{keyword}/{step}")
+            yield from _walk(child, pointer + join_pointer((keyword, name)))
 
 
 def _listed(value: Any) -> list[Any]:
@@ -107,18 +102,18 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _dropped_in(schema: dict[str, Any]) -> Iterator[str]:
-    """The keywords of one schema, its subschemas aside."""
+    """Return the unenforced keywords of one schema without its subschemas."""
     yield from (keyword for keyword in schema if keyword in DROPPED)
     if len(_listed(schema.get("allOf"))) > 1:
         yield "allOf"
-    # branches that overlap are taken as anyOf's
+    # overlapping branches are accepted, as in anyOf
     if "oneOf" in schema:
         yield "oneOf"
     reference = schema.get("$ref")
     if isinstance(reference, str) and (not reference.startswith("#") or "$id" in schema):
         yield "$ref"
     if "$ref" in schema:
-        # what stands beside a reference is dropped
+        # keywords beside a reference are dropped
         yield from (keyword for words in TYPED.values() for keyword in words if keyword in schema)
     else:
         yield from _without_type(schema)

@@ -1,14 +1,14 @@
-"""Threads for compiles, shared fairly between clients.
+"""The compile scheduler: threads for compiles, shared fairly between clients.
 
-A compile takes a millisecond or, of a costly schema, up to a second of one core (``Limits.
-compile_steps``), and threads that compile take turns at one interpreter lock. So few threads
-compile, one client has one of them less than there are, and clients that wait take turns. Whatever
-is kept is found beforehand, in other threads (planning), and never waits here.
+A compile takes a millisecond, or up to a second of one core for a costly schema (``Limits.
+compile_steps``), and compiling threads take turns at one interpreter lock. So there are few
+threads, one client may use all but one of them, and waiting clients take turns. Kept grammars are
+found before (planner), in other threads, and never wait here.
 
-Invariants   I1 a request that nobody waits for any more ends its compile: cancelling ``run``
-                cancels the budget. Its thread counts as taken until it has ended.
-             I2 no request waits while a thread is free that its client may have.
-Threads      the event loop; the work runs in threads of its own.
+Invariants   I1 a cancelled request ends its compile: cancelling ``run`` cancels the budget. The
+                thread counts as taken until the compile has ended.
+             I2 no request waits while a thread is free that its client may use.
+Threads      the event loop; compiles run in threads of their own.
 """
 
 import asyncio
@@ -23,21 +23,21 @@ from ..errors import ApiError
 
 Result = TypeVar("Result")
 
-#: threads, and compiles that one client may have waiting, where settings say nothing else
+#: default threads, and waiting compiles per client
 THREADS, QUEUE = 2, 512
-#: compiles of all clients that wait: each holds its request, 4 MB at most and some KB as a rule
+#: waiting compiles of all clients: each holds its request, mostly some KB, at most 4 MB
 MOST_WAITING = 4_096
-#: seconds after which a client may try again; most compiles are over by then
+#: seconds after which a refused client may retry; most compiles take less
 RETRY_AFTER = 1
 
 
-class Compiles:
-    """One for an app.
+class CompileScheduler:
+    """The compile threads of one app.
 
     Args:
         limits: the compiler's; each request has a budget of ``compile_steps``.
-        threads: compiles that run at once; one client has all but one, and one at least.
-        queue: compiles that one client may have waiting.
+        threads: compiles that run at once; one client may use all but one, at least one.
+        queue: waiting compiles of one client.
     """
 
     def __init__(self, limits: Limits, *, threads: int = THREADS, queue: int = QUEUE) -> None:
@@ -45,16 +45,16 @@ class Compiles:
         self._pool = ThreadPoolExecutor(threads, "compile")
         self._free, self._share, self._queue = threads, max(1, threads - 1), queue
         self._running: Counter[str] = Counter()
-        # clients in the order of their turns
+        # waiting clients; the first has the next turn
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self._budgets: set[WorkBudget] = set()
         self._counts = dict.fromkeys(("started", "cancelled", "rejected"), 0)
 
     async def run(self, client: str, work: Callable[[WorkBudget], Result]) -> Result:
-        """What ``work`` returns, or raises, of the budget that it is called with.
+        """Call ``work`` with a budget in a compile thread; return its result.
 
         Raises:
-            ApiError: 429, the client has too many compiles waiting.
+            ApiError: 429, the client has too many waiting compiles.
         """
         await self._take(client)
         loop, budget = asyncio.get_running_loop(), WorkBudget(self._limits)
@@ -70,13 +70,13 @@ class Compiles:
             raise
 
     async def aclose(self) -> None:
-        """Ends what runs; to be called when no request is left."""
+        """Cancel running compiles and end the threads. Call it when no request is left."""
         for budget in self._budgets:
             budget.cancel()
         await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
 
     def stats(self) -> dict[str, int]:
-        """Counters since start, and what runs and waits now."""
+        """Return counters since start, and the numbers of running and waiting compiles."""
         waiting = sum(map(len, self._waiting.values()))
         return {**self._counts, "running": self._running.total(), "waiting": waiting}
 
@@ -109,10 +109,10 @@ class Compiles:
         self._running[client] += 1
 
     def _stop(self, client: str) -> None:
-        """A thread is free again: the next one's turn."""
+        """Free a thread, and give it to the next waiting client."""
         self._free += 1
         self._running[client] -= 1
-        self._running += Counter()  # without those that have none
+        self._running += Counter()  # drops clients with a count of 0
         for other in list(self._waiting):
             while other in self._waiting and self._may_run(other):
                 self._waiting.move_to_end(other)
@@ -135,7 +135,7 @@ class Compiles:
 
 
 def without_work() -> WorkBudget:
-    """A budget that cancels a compile at its first step: what is kept is found, and no more."""
+    """Return a budget that cancels a compile at its first step: only kept results are found."""
     budget = WorkBudget(Limits(compile_steps=0))
     budget.cancel()
     return budget

@@ -1,10 +1,11 @@
-"""Reading text that a stock engine has constrained: its tokens as the text they are.
+"""Reading answers that a foreign grammar engine constrained.
 
-Stock engines take special tokens for their text, inside of strings too, and let broken UTF-8 pass;
-our grammars know neither. So the parser is fed text: special tokens as their text, unless the spec
-names them as tokens or they stop the answer, and U+FFFD where bytes are no UTF-8.
+Foreign engines accept a special token wherever its text fits, also inside strings, and let broken
+UTF-8 pass; Switchyard's grammars accept neither. So the parser is fed text: a special token as its
+text, unless the spec names it as a token or it stops the answer, and U+FFFD for bytes that are no
+UTF-8.
 
-Cost   one decoding of the text; our own engine's output is read by token ids and never comes here.
+Cost   one decoding of the text; answers of the own engine are read by token id instead.
 """
 
 import codecs
@@ -14,27 +15,27 @@ from typing import Any
 from engine import Event, Parser, Vocabulary
 
 
-class StockParser:
-    """A Parser for what a stock engine's worker sends. ``by_id``: tokens that stay tokens."""
+class ForeignParser:
+    """An engine.Parser for text of a foreign engine. ``token_ids``: tokens that stay tokens."""
 
-    def __init__(self, parser: Parser, vocabulary: Vocabulary, by_id: frozenset[int]) -> None:
+    def __init__(self, parser: Parser, vocabulary: Vocabulary, token_ids: frozenset[int]) -> None:
         self._parser = parser
         self._tokens = vocabulary.tokens
-        self._by_id = by_id
+        self._token_ids = token_ids
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
     def feed(self, token: int) -> list[Event]:
-        """As Parser.feed; a character's bytes are held back until it is whole."""
-        if token in self._by_id or not 0 <= token < len(self._tokens):
+        """Like Parser.feed; the bytes of an incomplete character are held back."""
+        if token in self._token_ids or not 0 <= token < len(self._tokens):
             return [*self._text(b"", final=True), *self._parser.feed(token)]
         return self._text(self._tokens[token])
 
     def finish(self) -> list[Event]:
-        """As Parser.finish."""
+        """Like Parser.finish."""
         return [*self._text(b"", final=True), *self._parser.finish()]
 
     def is_whole(self) -> bool:
-        """As Parser.is_whole."""
+        """Like Parser.is_whole."""
         return self._parser.is_whole()
 
     def _text(self, data: bytes, *, final: bool = False) -> list[Event]:
@@ -44,8 +45,8 @@ class StockParser:
         return self._parser.feed_bytes(text.encode()) if text else []
 
 
-def tokens_by_id(spec: Any, vocabulary: Vocabulary) -> frozenset[int]:
-    """The tokens that stop an answer, and those that the spec names as tokens."""
+def token_node_ids(spec: Any, vocabulary: Vocabulary) -> frozenset[int]:
+    """Return the tokens that stop an answer, and those that the spec names in token nodes."""
     named = set(_named(spec))
     special = vocabulary.special_token_ids
     ids = {n for n in special if n in named or vocabulary.tokens[n].decode("latin-1") in named}
@@ -53,7 +54,7 @@ def tokens_by_id(spec: Any, vocabulary: Vocabulary) -> frozenset[int]:
 
 
 def _named(node: Any) -> Iterator[str | int]:
-    """Texts and ids of token nodes; schemas are not walked into."""
+    """Yield texts and ids of token nodes; schemas are not searched."""
     if isinstance(node, list):
         for child in node:
             yield from _named(child)

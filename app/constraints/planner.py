@@ -1,24 +1,36 @@
-"""From an Ask to a compiled grammar; what can't be enforced is refused with its place.
+"""From an output spec to the grammar that constrains the answer.
 
-But where a schema is not strict, and a keyword can't be enforced, that keyword alone is relaxed
-(relaxing) and the rest compiled.
+A keyword that can't be enforced is relaxed where its schema is not strict (relaxation); everything
+else that can't be enforced is refused with its location.
 
-What is kept (grammars, refusals, relaxations) is found at once; all else is compiled in threads
-that clients share (compiling), on one budget for all that a request asks for.
+What the compiler keeps (grammars, refusals, relaxations) is found at once. Everything else is
+compiled in threads that clients share (compile_scheduler), with one budget per request.
 
-Workers may run another engine than ours ("stock"). What it is known to let pass (gaps) is told as
-what is relaxed, and refused where a schema is strict. SGLang's llguidance knows no structural tags:
-there only a schema that is the whole answer can be enforced, and everything else is refused.
+Workers may run a foreign grammar engine. What it is known not to enforce (backend_limits) is
+reported like a relaxed keyword, and refused where the schema is strict. SGLang's llguidance knows
+no structural tags: with it only a schema that is the whole answer can be enforced, and everything
+else is refused.
 """
 
 import asyncio
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from adapters.formats import Format, FormatError, Plan, for_own_engine, for_reading_stock
+from adapters.formats import (
+    Format,
+    FormatError,
+    FormatPlan,
+    Location,
+    Origin,
+    OutputSpec,
+    Reader,
+    for_own_engine,
+    for_reading_foreign,
+)
 from engine import (
     Cancelled,
     Compiled,
@@ -35,45 +47,50 @@ from engine import (
 from ..errors import ApiError, bad_request
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics
-from .backend_limits import Gap, gaps_of
-from .compile_scheduler import Compiles, without_work
-from .foreign_backend import StockParser, tokens_by_id
-from .output import Asking
-from .relaxation import MOST_LOGGED, RelaxedPlace, StillRefused, relaxed_plan, steps_of
+from .backend_limits import WITHOUT_TAGS, unenforced_keywords
+from .compile_scheduler import CompileScheduler, without_work
+from .foreign_backend import ForeignParser, token_node_ids
+from .relaxation import MOST_LOGGED, RelaxedKeyword, SchemaRefused, relaxed_plan
 
-#: our own engine among the backends of workers
-OURS = "switchyard"
-#: SGLang's backend that takes no structural tags
-WITHOUT_TAGS = "llguidance"
+#: Switchyard's own engine among the grammar backends of workers
+OWN_BACKEND = "switchyard"
+
+SpecKind = Literal["structural_tag", "json_schema"]
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """What constrains an answer (``wire``, for the worker), and what reads it (``compiled``).
+class ConstraintPlan:
+    """How one answer is constrained, and how it is read.
 
-    ``wire`` is of the kind ``wire_kind``; None: nothing needs to be enforced. ``backend`` does it.
-    ``by_id``: see stock.StockParser; None: the workers' engine is ours. ``relaxed``: what the
-    answer need not fit.
+    ``spec``      what the worker is sent, of the kind ``spec_kind``; None: nothing to enforce.
+    ``backend``   the grammar engine that enforces it.
+    ``compiled``  the grammar that parses the answer.
+    ``token_ids``  for a foreign backend: see ForeignParser; None: the own engine enforces.
+    ``relaxed``   keywords that the answer need not satisfy.
     """
 
-    plan: Plan
-    wire: str | None
-    wire_kind: Literal["structural_tag", "json_schema"]
+    format_plan: FormatPlan
+    spec: str | None
+    spec_kind: SpecKind
     backend: str
     compiled: Compiled
-    by_id: frozenset[int] | None = None
-    relaxed: tuple[RelaxedPlace, ...] = ()
+    token_ids: frozenset[int] | None = None
+    relaxed: tuple[RelaxedKeyword, ...] = ()
 
-    def parser(self) -> Parser | StockParser:
-        """For one answer."""
+    def parser(self) -> Parser | ForeignParser:
+        """Return a parser of one answer."""
         parser = self.compiled.parser()
-        if self.by_id is None:
+        if self.token_ids is None:
             return parser
-        return StockParser(parser, self.compiled.vocabulary, self.by_id)
+        return ForeignParser(parser, self.compiled.vocabulary, self.token_ids)
+
+    def reader(self) -> Reader:
+        """Return a reader of one answer."""
+        return self.format_plan.reader()
 
 
-class Planner:
-    """Holds what does not change between requests."""
+class ConstraintPlanner:
+    """Plans constraints for the requests of one app."""
 
     def __init__(
         self,
@@ -83,163 +100,189 @@ class Planner:
         metrics: Metrics,
         logger: Logger,
         *,
-        backend: str = OURS,
-        compiles: Compiles | None = None,
+        backend: str = OWN_BACKEND,
+        scheduler: CompileScheduler | None = None,
         relaxations: Relaxations | None = None,
     ) -> None:
-        """``backend``: the workers' grammar engine, see adapters.formats.dialects. ``compiles`` and
-        ``relaxations``: those of the app; None: its own.
+        """``backend``: the workers' grammar engine (see adapters.formats.dialects). ``scheduler``
+        and ``relaxations``: the app's; None: new ones.
         """
         self._compiler = compiler
-        self._compiles = compiles or Compiles(compiler.limits)
+        self._scheduler = scheduler or CompileScheduler(compiler.limits)
         self._relaxations = relaxations or Relaxations(compiler.limits)
         self._wire = wire
         self._special_texts = special_texts
         self._metrics = metrics
         self._logger = logger
         self._backend = backend
-        self._stock = backend != OURS
+        self._is_foreign = backend != OWN_BACKEND
 
-    async def plan(self, asking: Asking, client: str = "") -> Planned:
-        """Raises ApiError 400 for what can't be enforced, and 429 for a client that has too many
-        compiles waiting; and engine.InternalError.
+    async def plan(self, output: OutputSpec, client: str = "") -> ConstraintPlan:
+        """Return the constraint plan.
+
+        Raises:
+            ApiError: 400 for what can't be enforced, 429 for a client with too many compiles
+                waiting.
+            engine.InternalError: a fault of the engine.
         """
-        try:
-            return await asyncio.to_thread(self._plan, asking, without_work())
-        except Cancelled:
-            return await self._compiles.run(client, partial(self._plan, asking))
+        found = await asyncio.to_thread(self._find, output)
+        if isinstance(found, ConstraintPlan):
+            return found
+        return await self._scheduler.run(client, found)
 
-    def _plan(self, asking: Asking, budget: WorkBudget) -> Planned:
+    def _find(self, output: OutputSpec) -> ConstraintPlan | Callable[[WorkBudget], ConstraintPlan]:
+        """Return the plan if its grammar is kept, else the work that compiles it."""
         start = time.perf_counter()
-        if self._stock and asking.ask.thinking_tokens is not None:
-            self._metrics.refused("backend")
-            message = f"The workers' grammar backend {self._backend!r} can't bound reasoning."
-            raise bad_request(message, "thinking_token_budget", "unsupported_by_backend")
+        plan = self._format_plan(output)
+        constrain = partial(self._constrain, output, plan, time.perf_counter() - start)
         try:
-            plan = self._wire.plan(asking.ask, self._special_texts)
+            return constrain(without_work())
+        except Cancelled:
+            return constrain
+
+    def _format_plan(self, output: OutputSpec) -> FormatPlan:
+        if self._is_foreign and output.thinking_tokens is not None:
+            message = f"The workers' grammar backend {self._backend!r} can't bound reasoning."
+            raise self._beyond_backend(message, "thinking_token_budget")
+        try:
+            return self._wire.plan(output, self._special_texts)
         except FormatError as error:
             self._metrics.refused("format")
-            raise refusal(asking.param(error.param), error.pointer, error.message) from None
-        relaxed: tuple[RelaxedPlace, ...] = ()
+            raise refusal(error.location, error.message) from None
+
+    def _constrain(
+        self, output: OutputSpec, plan: FormatPlan, seconds: float, budget: WorkBudget
+    ) -> ConstraintPlan:
+        """``seconds``: what the format plan took."""
+        start = time.perf_counter()
+        relaxed: tuple[RelaxedKeyword, ...] = ()
         try:
-            compiled = self._compile(plan, budget)
+            enforced, compiled = self._compile(plan, budget)
         except (SpecError, LimitExceeded) as error:
-            plan, relaxed = self._relax(plan, asking, error, budget)
+            plan, relaxed = self._relax(plan, error, budget)
             try:
-                compiled = self._compile(plan, budget)
+                enforced, compiled = self._compile(plan, budget)
             except (SpecError, LimitExceeded) as left:
-                raise self._refusal(asking, *plan.blame(left.pointer), left) from None
-        wire, kind = self._wire_of(plan, asking)
-        relaxed += self._let_pass(plan, asking)
-        self._metrics.compile_seconds.observe(time.perf_counter() - start)
-        by_id = tokens_by_id(plan.spec, self._compiler.vocabulary) if self._stock else None
-        self._tell(relaxed)
-        return Planned(plan, wire, kind, self._backend, compiled, by_id, relaxed)
+                raise self._refusal(plan.locate(left.pointer), left) from None
+        spec, kind = self._spec_of(enforced, output)
+        relaxed += self._unenforced(plan)
+        self._metrics.compile_seconds.observe(seconds + time.perf_counter() - start)
+        token_ids = None
+        if self._is_foreign:
+            token_ids = token_node_ids(plan.spec, self._compiler.vocabulary)
+        self._report(relaxed)
+        return ConstraintPlan(enforced, spec, kind, self._backend, compiled, token_ids, relaxed)
 
-    def _compile(self, plan: Plan, budget: WorkBudget) -> Compiled:
-        """Raises SpecError, LimitExceeded and Cancelled."""
+    def _compile(self, plan: FormatPlan, budget: WorkBudget) -> tuple[FormatPlan, Compiled]:
+        """Return the plan in the workers' dialect, and the grammar that reads the answer.
+
+        Raises:
+            SpecError, LimitExceeded, Cancelled: see ``engine.Compiler``.
+        """
         compile_tag = partial(self._compiler.compile_structural_tag, budget=budget)
-        if not self._stock:
-            return compile_tag(for_own_engine(plan.spec))
-        # compiled as asked, so that what can't be enforced is refused; read loosely
-        compile_tag(plan.spec_json)
-        return compile_tag(for_reading_stock(plan.spec))
+        if not self._is_foreign:
+            plan = for_own_engine(plan)
+            return plan, compile_tag(plan.spec)
+        # compiled strictly first, so that what can't be enforced is refused
+        compile_tag(plan.spec)
+        return plan, compile_tag(for_reading_foreign(plan).spec)
 
-    # -- other engines
-    # -----------------------------------------------------------------------------
-
-    def _wire_of(
-        self, plan: Plan, asking: Asking
-    ) -> tuple[str | None, Literal["structural_tag", "json_schema"]]:
-        """What the worker is sent. Raises ApiError 400: its engine can't take it."""
-        if not self._stock:
-            return for_own_engine(plan.spec), "structural_tag"
+    # -- foreign backends --------------------------------------------------------------------------
+    def _spec_of(self, plan: FormatPlan, output: OutputSpec) -> tuple[str | None, SpecKind]:
+        """Return what the worker is sent. Raises ApiError 400 if its engine can't enforce it."""
         if self._backend != WITHOUT_TAGS:
             return plan.spec_json, "structural_tag"
         answer = plan.spec["format"]
         if answer["type"] == "json_schema":
             return json.dumps(answer["json_schema"]), "json_schema"
-        if asking.ask.tools or asking.ask.response_schema is not None:
-            self._metrics.refused("backend")
-            param = "tools" if asking.ask.tools else "response_format"
+        if output.tools or output.response_schema is not None:
             message = (
                 f"The workers' grammar backend {self._backend!r} can't enforce tools, nor a "
                 "response format behind reasoning: it takes no structural tags."
             )
-            raise bad_request(message, param, "unsupported_by_backend")
+            raise self._beyond_backend(message, "tools" if output.tools else "response_format")
         return None, "structural_tag"
 
-    def _let_pass(self, plan: Plan, asking: Asking) -> tuple[RelaxedPlace, ...]:
-        """What the worker's engine lets pass. Raises ApiError 400: of a schema that is strict."""
-        found: list[RelaxedPlace] = []
+    def _beyond_backend(self, message: str, param: str) -> ApiError:
+        self._metrics.refused("backend")
+        return bad_request(message, param, "unsupported_by_backend")
 
-        def look(param: str, schema: Any) -> Any:
-            for gap in gaps_of(self._backend, schema):
-                if asking.is_strict(param):
-                    self._metrics.refused(gap.keyword)
-                    raise refusal(asking.param(param), gap.pointer, self._reason(gap))
-                place = Relaxed(gap.pointer, gap.pointer, gap.keyword, self._reason(gap))
-                found.append(RelaxedPlace(steps_of(asking.param(param)), place))
+    def _unenforced(self, plan: FormatPlan) -> tuple[RelaxedKeyword, ...]:
+        """Return the keywords that a foreign backend does not enforce.
+
+        Raises:
+            ApiError: 400, the schema of such a keyword is strict.
+        """
+        found: list[RelaxedKeyword] = []
+
+        def collect(origin: Origin, schema: Any) -> Any:
+            for pointer, keyword in unenforced_keywords(self._backend, schema):
+                reason = (
+                    f"the workers' grammar backend {self._backend!r} does not enforce {keyword!r}"
+                )
+                if origin.is_strict:
+                    self._metrics.refused(keyword)
+                    raise refusal(Location(origin.param, pointer), reason)
+                relaxed = Relaxed(pointer, pointer, keyword, reason)
+                found.append(RelaxedKeyword(Location(origin.param), relaxed))
             return schema
 
-        if self._stock:
-            plan.with_schemas(look)
+        if self._is_foreign:
+            plan.with_schemas(collect)
         return tuple(found)
 
-    def _reason(self, gap: Gap) -> str:
-        return f"the workers' grammar backend {self._backend!r} does not enforce {gap.keyword!r}"
-
+    # -- what can't be enforced --------------------------------------------------------------------
     def _relax(
-        self, plan: Plan, asking: Asking, error: SpecError | LimitExceeded, budget: WorkBudget
-    ) -> tuple[Plan, tuple[RelaxedPlace, ...]]:
-        """What is left to compile after ``error``. Raises ApiError 400: nothing."""
+        self, plan: FormatPlan, error: SpecError | LimitExceeded, budget: WorkBudget
+    ) -> tuple[FormatPlan, tuple[RelaxedKeyword, ...]]:
+        """Return the plan without keywords that can't be enforced.
+
+        Raises:
+            ApiError: 400, the schema is strict, or taking keywords out does not help.
+        """
         if isinstance(error, UnsupportedSchema):
             try:
-                weaker, places = relaxed_plan(
+                weaker, relaxed = relaxed_plan(
                     plan,
-                    asking,
                     partial(self._relaxations.of, budget=budget),
-                    extra_keys="anywhere" if self._stock else "last",
+                    extra_keys="anywhere" if self._is_foreign else "last",
                 )
-            except StillRefused as left:
-                raise self._refusal(asking, left.param, left.error.pointer, left.error) from None
-            if places:
-                return weaker, places
-        raise self._refusal(asking, *plan.blame(error.pointer), error) from None
+            except SchemaRefused as refused:
+                raise self._refusal(refused.location, refused.error) from None
+            if relaxed:
+                return weaker, relaxed
+        raise self._refusal(plan.locate(error.pointer), error) from None
 
-    def _refusal(
-        self, asking: Asking, param: str | None, pointer: str, error: SpecError | LimitExceeded
-    ) -> ApiError:
-        """``param``: the place in the Ask, ``pointer``: inside of it."""
-        self._metrics.refused(keyword_of(error))
-        return refusal(asking.param(param), pointer, message_of(error))
+    def _refusal(self, location: Location, error: SpecError | LimitExceeded) -> ApiError:
+        self._metrics.refused(refusal_label(error))
+        return refusal(location, message_of(error))
 
-    def _tell(self, relaxed: tuple[RelaxedPlace, ...]) -> None:
-        for place in relaxed:
-            self._metrics.relaxed(place.relaxed.keyword)
+    def _report(self, relaxed: tuple[RelaxedKeyword, ...]) -> None:
+        for each in relaxed:
+            self._metrics.relaxed(each.relaxed.keyword)
         if relaxed:
-            outlines = [place.outline for place in relaxed[:MOST_LOGGED]]
+            outlines = [each.outline for each in relaxed[:MOST_LOGGED]]
             self._logger.warning("schema relaxed", count=len(relaxed), places=outlines)
 
 
-def keyword_of(error: SpecError | LimitExceeded) -> str:
-    """What a refusal is counted under."""
+def refusal_label(error: SpecError | LimitExceeded) -> str:
+    """Return the label under which metrics count a refusal."""
     if isinstance(error, UnsupportedSchema):
         return error.keyword
     return error.limit if isinstance(error, LimitExceeded) else "invalid"
 
 
 def message_of(error: SpecError | LimitExceeded) -> str:
-    """The engine's message without its place: that is the spec's, not the request's."""
+    """Return the engine's message without its pointer, which leads into the spec."""
     if isinstance(error, LimitExceeded):
         return f"{error.limit}: at most {error.maximum:,} allowed, got {error.got:,}"
     return error.message
 
 
-def refusal(param: str | None, pointer: str, message: str) -> ApiError:
-    """400 that names the place: the parameter, and a JSON pointer inside of it."""
-    what = "response_format" if param == "response_format" else (param or "the request")
-    place = f"at {pointer}: " if pointer else ""
+def refusal(location: Location, message: str) -> ApiError:
+    """Return a 400 that names the field, and the place inside its schema."""
+    what = location.param or "the request"
+    place = f"at {location.pointer}: " if location.pointer else ""
     return bad_request(
-        f"Invalid schema for {what}: {place}{message}.", param, "invalid_json_schema"
+        f"Invalid schema for {what}: {place}{message}.", location.param, "invalid_json_schema"
     )

@@ -1,8 +1,8 @@
-"""What can't be enforced and is not strict: taken out of its schema, and told.
+"""Relaxation: keywords that can't be enforced are taken out of schemas that are not strict.
 
-A tool or a response format that says ``strict: true`` is refused instead (planning). What was taken
-out is told in three places: to the client in a response header, in the log by its outline, since
-names are the client's own, and by keyword in a metric.
+A schema that says ``strict: true`` is refused instead (planner). Three places report what was taken
+out: a response header names it to the client, the log shows its outline (names are the client's
+own), and a metric counts the keyword.
 
     x-switchyard-relaxed: tools/0/function/parameters#/properties/a/uniqueItems, +3 more
 """
@@ -12,89 +12,83 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from adapters.formats import Plan
+from adapters.formats import FormatPlan, Location, Origin
 from engine import LimitExceeded, Relaxation, Relaxed, SpecError
 
-from .output import Asking
-
 HEADER = "x-switchyard-relaxed"
-#: characters of the header; common servers and proxies take 4 to 8 KB of headers in all
+#: characters of the header; common servers and proxies accept 4 to 8 KB of headers in all
 MOST_HEADER_CHARS = 1024
-#: places that a line of the log names
+#: relaxed keywords that one log line names
 MOST_LOGGED = 20
-#: what a URI's fragment may hold (RFC 3986), but for the comma that separates places
+#: what a URI's fragment may contain (RFC 3986), except the comma, which separates entries
 _FRAGMENT = "/?:@!$&'()*+;=-._~"
 
 
 @dataclass(frozen=True, slots=True)
-class RelaxedPlace:
-    """``schema``: the place of the schema in the request, as steps."""
+class RelaxedKeyword:
+    """A keyword that was taken out of a schema. ``location``: the schema's."""
 
-    schema: str
+    location: Location
     relaxed: Relaxed
 
     @property
     def fragment(self) -> str:
-        return f"{self.schema}#{quote(self.relaxed.pointer, safe=_FRAGMENT)}"
+        """The keyword's place, for clients."""
+        return f"{self.location.path}#{quote(self.relaxed.pointer, safe=_FRAGMENT)}"
 
     @property
     def outline(self) -> str:
-        return f"{self.schema}#{self.relaxed.outline}"
+        """The keyword's place without the client's own names, for logs."""
+        return f"{self.location.path}#{self.relaxed.outline}"
 
 
-class StillRefused(Exception):
-    """A schema that has to be refused after all; ``param`` is its place in the Ask."""
+class SchemaRefused(Exception):
+    """A schema that relaxation can't help; ``location`` is the place of the error."""
 
-    def __init__(self, param: str, error: SpecError | LimitExceeded) -> None:
-        super().__init__(param, error)
-        self.param = param
+    def __init__(self, location: Location, error: SpecError | LimitExceeded) -> None:
+        super().__init__(location, error)
+        self.location = location
         self.error = error
 
 
 def relaxed_plan(
-    plan: Plan, asking: Asking, relax: Callable[..., Relaxation], *, extra_keys: str
-) -> tuple[Plan, tuple[RelaxedPlace, ...]]:
-    """The plan without what can't be enforced in schemas that are not strict; see ``engine.relax``.
+    plan: FormatPlan, relax: Callable[..., Relaxation], *, extra_keys: str
+) -> tuple[FormatPlan, tuple[RelaxedKeyword, ...]]:
+    """Return the plan without the keywords of lenient schemas that can't be enforced, and these
+    keywords; see ``engine.relax``.
 
     Raises:
-        StillRefused: a schema that means nothing, or from which nothing can be taken.
+        SchemaRefused: a schema is invalid, or no keyword can be taken out of it.
     """
     done: dict[str, Relaxation] = {}
 
-    def change(param: str, schema: Any) -> Any:
-        if asking.is_strict(param):
+    def change(origin: Origin, schema: Any) -> Any:
+        if origin.is_strict:
             return schema
-        if param not in done:
-            done[param] = relax(schema, extra_keys=extra_keys)
-        error = done[param].error
+        if origin.param not in done:
+            done[origin.param] = relax(schema, extra_keys=extra_keys)
+        error = done[origin.param].error
         if error is not None:
-            raise StillRefused(param, error)
-        return done[param].schema
+            raise SchemaRefused(Location(origin.param, error.pointer), error)
+        return done[origin.param].schema
 
     changed = plan.with_schemas(change)
-    places = tuple(
-        RelaxedPlace(steps_of(asking.param(param)), relaxed)
+    relaxed = tuple(
+        RelaxedKeyword(Location(param), each)
         for param, relaxation in done.items()
-        for relaxed in relaxation.places
+        for each in relaxation.places
     )
-    return (changed, places) if places else (plan, ())
+    return (changed, relaxed) if relaxed else (plan, ())
 
 
-def steps_of(param: str | None) -> str:
-    """``tools[0].function.parameters`` -> ``tools/0/function/parameters``."""
-    if param == "response_format":
-        return "response_format/json_schema/schema"
-    return (param or "").replace("[", "/").replace("]", "").replace(".", "/")
-
-
-def header(places: Sequence[RelaxedPlace]) -> dict[str, str]:
-    """The response header that names the places; nothing where there are none."""
+def relaxed_header(keywords: Sequence[RelaxedKeyword]) -> dict[str, str]:
+    """Return the response header that names the keywords; no header for no keyword."""
     shown: list[str] = []
-    room = MOST_HEADER_CHARS - len(f", +{len(places)} more")
-    for place in places:
-        room -= len(place.fragment) + len(", ")
+    room = MOST_HEADER_CHARS - len(f", +{len(keywords)} more")
+    for keyword in keywords:
+        room -= len(keyword.fragment) + len(", ")
         if room < 0:
             break
-        shown.append(place.fragment)
-    left = len(places) - len(shown)
-    return {HEADER: ", ".join([*shown, *([f"+{left} more"] if left else [])])} if places else {}
+        shown.append(keyword.fragment)
+    left = len(keywords) - len(shown)
+    return {HEADER: ", ".join([*shown, *([f"+{left} more"] if left else [])])} if keywords else {}

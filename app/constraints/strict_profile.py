@@ -21,6 +21,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from adapters.formats import join_pointer
+
 from ..errors import ApiError, bad_request
 
 MAX_PROPERTIES = 5_000
@@ -61,8 +63,7 @@ class Violation:
     @property
     def pointer(self) -> str:
         """The place as a JSON pointer."""
-        steps = (step.replace("~", "~0").replace("/", "~1") for step in self.context or ())
-        return "".join(f"/{step}" for step in steps)
+        return join_pointer(self.context or ())
 
     @property
     def message(self) -> str:

@@ -15,7 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from adapters.formats import Ask, Format, FormatError, Thought, Tool, get_format, with_thinking
+from adapters.formats import (
+    Format,
+    FormatError,
+    OutputSpec,
+    Thought,
+    Tool,
+    get_format,
+    with_thinking,
+)
 from engine import Vocabulary
 
 from ..errors import ApiError, bad_request
@@ -73,7 +81,7 @@ class Tokenizer(Protocol):
         self,
         messages: Messages,
         tools: Sequence[Tool],
-        ask: Ask,
+        output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
         """The prompt, up to where the model begins to write; ``tools`` are those it is told of.
@@ -119,10 +127,10 @@ class BuiltinTokenizer:
         self,
         messages: Messages,
         tools: Sequence[Tool],
-        ask: Ask,
+        output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
-        return Rendered(render_plain(self.wire, messages, tools, ask))
+        return Rendered(render_plain(self.wire, messages, tools, output))
 
 
 class HuggingFaceTokenizer:
@@ -147,7 +155,7 @@ class HuggingFaceTokenizer:
             self.wire = with_thinking(self.wire, self._marks)
         check_fit(self.wire, self.special_texts)
         added = [token.content for token in tokenizer.added_tokens_decoder.values()]
-        written = template or self.wire.render([], (Tool("f", {}),), Ask())
+        written = template or self.wire.render([], (Tool("f", {}),), OutputSpec())
         control = {*self.special_texts, *(text for text in added if text in written)}
         self._control = ControlText(getattr(tokenizer, "backend_tokenizer", None), control)
 
@@ -155,7 +163,7 @@ class HuggingFaceTokenizer:
         self,
         messages: Messages,
         tools: Sequence[Tool],
-        ask: Ask,
+        output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
         broken = self._control.broken
@@ -169,16 +177,16 @@ class HuggingFaceTokenizer:
             )
             for tool in tools
         ]
-        ask = replace(
-            ask,
-            response_schema=broken(ask.response_schema),
-            response_description=broken(ask.response_description),
+        output = replace(
+            output,
+            response_schema=broken(output.response_schema),
+            response_description=broken(output.response_description),
         )
         if self._template is None or self.profile is None:
-            text = render_plain(self.wire, messages, tools, ask)
+            text = render_plain(self.wire, messages, tools, output)
         else:
             variables = broken(variables or {})
-            text = self._templated(self._template, self.profile, messages, tools, ask, variables)
+            text = self._templated(self._template, self.profile, messages, tools, output, variables)
         return Rendered(self._encoded(text), thought_at_end(text, self._marks))
 
     def _broken(self, at: int, message: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,10 +223,10 @@ class HuggingFaceTokenizer:
         profile: TemplateProfile,
         messages: Messages,
         tools: Sequence[Tool],
-        ask: Ask,
+        output: OutputSpec,
         variables: Mapping[str, Any],
     ) -> str:
-        instructions = self.wire.instructions(() if profile.tools else tools, ask)
+        instructions = self.wire.instructions(() if profile.tools else tools, output)
         said = fitted(messages, profile, instructions=instructions, as_text=self.wire.as_text)
         shown: list[dict[str, Any]] | None = None
         if profile.tools and tools:
@@ -311,12 +319,16 @@ def guess_family(template: str, special_texts: Collection[str]) -> str:
     return "plain"
 
 
-def render_plain(wire: Format, messages: Messages, tools: Sequence[Tool], ask: Ask) -> str:
+def render_plain(
+    wire: Format, messages: Messages, tools: Sequence[Tool], output: OutputSpec
+) -> str:
     """The prompt as the format itself writes it."""
     try:
-        return wire.render(messages, tools, ask)
+        return wire.render(messages, tools, output)
     except FormatError as error:
-        raise bad_request(error.message, error.param or "messages", "invalid_value") from None
+        raise bad_request(
+            error.message, error.location.param or "messages", "invalid_value"
+        ) from None
 
 
 def as_function(tool: Tool) -> dict[str, Any]:

@@ -1,13 +1,13 @@
-"""One choice of an answer: a worker's chunks in, deltas out.
+"""The choice decoder: a worker's chunks in, the deltas of one choice out.
 
     chunk -> token ids -> the engine's parser -> events -> the format's reader -> deltas -> stops
 
-The grammar that constrained the model is the grammar that parses what it wrote, so output that does
-not parse is a fault of our own (or of a worker that ignored the grammar): the answer ends as an
-error, and it is counted.
+The grammar that constrained the model also parses what it wrote. Output that does not parse is
+therefore a bug here, or of a worker that ignored the grammar: the answer ends as an error, which
+metrics count.
 
-Invariants   I1 exactly the last item is an Ended; it comes after every delta. I2 an answer that a
-             stop token ended is a whole word of its grammar.
+Invariants   I1 exactly the last item is a ChoiceEnd; it comes after every delta. I2 an answer that
+             a stop token ended is a whole word of its grammar.
 """
 
 from array import array
@@ -21,48 +21,49 @@ from adapters.formats import Delta, Reader, ToolStart
 from adapters.workers import Chunk
 from engine import Event, ParseDivergence, Parser
 
-from ..constraints.foreign_backend import StockParser
+from ..constraints.foreign_backend import ForeignParser
 from .content_stops import ContentStops
 
-#: a stop token or stop string came, or the output limit
+#: "stop": a stop token or a stop string; "length": the output limit
 Finish = Literal["stop", "length"]
 
 
 @dataclass(frozen=True, slots=True)
-class Deltas:
-    """What one chunk adds; may be empty."""
+class ChoiceDeltas:
+    """What one chunk adds to a choice; may be empty."""
 
     deltas: list[Delta]
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a choice ended, and its tokens."""
+class ChoiceEnd:
+    """How a choice ended, and its token counts."""
 
     finish: Finish
     prompt_tokens: int
     completion_tokens: int
-    #: whether a tool call was begun
+    #: whether the choice contains a tool call
     called: bool
-    #: of the prompt's tokens, those that the worker did not compute anew
+    #: prompt tokens that the worker had cached
     cached_tokens: int
-    #: of the completion's tokens, those that begin in a thought, its marks included
+    #: completion tokens that begin inside a thought, its marks included
     reasoning_tokens: int
 
 
-Item = Deltas | Ended
+ChoiceItem = ChoiceDeltas | ChoiceEnd
 
 
-async def read_choice(
+async def decode_choice(
     chunks: AsyncGenerator[Chunk, None],
-    parser: Parser | StockParser,
+    parser: Parser | ForeignParser,
     reader: Reader,
     stops: ContentStops,
     tokens: Sequence[bytes],
-) -> AsyncGenerator[Item, None]:
-    """The items of one answer; closes ``chunks``. ``tokens``: the bytes of each token.
+) -> AsyncGenerator[ChoiceItem, None]:
+    """Yield the items of one choice, then close ``chunks``. ``tokens``: the bytes of each token.
 
-    Raises ParseDivergence, and what ``chunks`` raises.
+    Raises:
+        ParseDivergence: the output does not fit its grammar.
     """
     called, starts, size = False, array("Q"), 0
     async with aclosing(chunks):
@@ -76,13 +77,13 @@ async def read_choice(
                 deltas += stops.flush()
             called |= any(isinstance(delta, ToolStart) for delta in deltas)
             if chunk.finish_reason is None and not stops.hit:
-                yield Deltas(deltas)
+                yield ChoiceDeltas(deltas)
                 continue
             if chunk.finish_reason == "stop" and not stops.hit and not parser.is_whole():
                 raise ParseDivergence("the answer stopped where its grammar does not allow it")
-            yield Deltas(deltas)
+            yield ChoiceDeltas(deltas)
             length = chunk.finish_reason == "length" and not stops.hit
-            yield Ended(
+            yield ChoiceEnd(
                 "length" if length else "stop",
                 chunk.prompt_tokens,
                 chunk.completion_tokens,
@@ -96,5 +97,5 @@ async def read_choice(
             return
 
 
-def _events(parser: Parser | StockParser, token_ids: tuple[int, ...]) -> list[Event]:
+def _events(parser: Parser | ForeignParser, token_ids: tuple[int, ...]) -> list[Event]:
     return [event for number in token_ids for event in parser.feed(number)]

@@ -1,12 +1,12 @@
 """Stop strings in the content of an answer.
 
-They are searched for in the text that clients see as content, and nowhere else: a stop string never
-cuts reasoning, a JSON value or a call, whose arguments would be no JSON then.
+Only text that clients see as content is searched. A stop string never cuts reasoning, a JSON value
+or a call, whose arguments would then be no JSON.
 
-Representation   the content that may still belong to a stop string is held back, as bytes.
-Invariants       I1 the content of an answer holds no stop string, and nothing of it behind one is
-                 handed on. I2 nothing is held back over a call or a thought: of a stop string that
-                 goes on behind it, what stood before it was shown.
+Representation   content that may still become a stop string is held back, as bytes.
+Invariants       I1 the content of an answer contains no stop string and nothing behind one.
+                 I2 nothing is held back across a call or a thought: the part of a stop string
+                 before it is shown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ from adapters.workers import StopStrings
 
 
 class ContentStops:
-    """Cuts the content of one answer at its first stop string.
+    """Cut the content of one answer at its first stop string.
 
-    ``may_end``: the answer ends there, too. Otherwise only its text does: a call or a value must
-    still come. ``hit``: the answer is over.
+    ``may_end``: the answer ends there too; otherwise only its text does, since a call or a value
+    must still follow. ``hit``: the answer has ended.
     """
 
     def __init__(self, stops: Sequence[str], *, may_end: bool = True) -> None:
@@ -30,7 +30,7 @@ class ContentStops:
         self._held = b""
 
     def cut(self, deltas: Iterable[Delta]) -> list[Delta]:
-        """The deltas that may be shown by now."""
+        """Return the deltas that may be shown now."""
         shown: list[Delta] = []
         for delta in deltas:
             if self.hit:
@@ -42,7 +42,7 @@ class ContentStops:
         return shown
 
     def flush(self) -> list[Delta]:
-        """The content held back, at the end of a stretch of it."""
+        """Return the content that was held back, at the end of a stretch of content."""
         held, self._held = self._held, b""
         return _content(held)
 
@@ -52,7 +52,7 @@ class ContentStops:
         self.hit = self._is_over and self._may_end
         behind = self._search.held if found is None else found.trim
         data = self._held + data
-        # a part of it may have been shown, before a call
+        # a part of it may have been shown before a call
         end = max(0, len(data) - behind)
         self._held = b"" if self._is_over else data[end:]
         return _content(data[:end])

@@ -1,32 +1,35 @@
-"""Several choices at once, as one stream of (number of the choice, item).
+"""The multiplexer: the choices of an answer as one stream of (number of the choice, item).
 
-Every choice runs in a task of its own from its first chunk to its last, so that whatever a worker
-holds open belongs to one task. The queue is bounded: a client that reads slowly slows the workers
-down, not the memory up.
+Each choice runs in one task from its first chunk to its last, so that whatever a worker holds open
+belongs to one task. The queue is bounded: a slow client slows the workers down instead of filling
+memory.
 
-Invariants   I1 ``start`` returns when every choice has shown its first item, or raises what the
-             first failed one raised: nothing was sent by then, so an ordinary error answer is still
-             possible.
+Invariants   I1 ``start`` returns when every choice has its first item, or raises what the first
+                failed choice raised. Nothing was sent by then, so an ordinary error answer is still
+                possible.
              I2 after ``aclose`` no task is left, and every worker's generator is closed.
-             I3 a choice's Ended is handed on when its generator is through: whoever has all that
-                he waits for closes the Merge, and would cut off what comes behind an answer.
+             I3 a choice's ChoiceEnd is passed on after its generator has ended: a caller closes the
+                multiplexer after the last ChoiceEnd, which would cancel a generator that still
+                runs.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from .choice_decoder import Ended, Item
+from .choice_decoder import ChoiceEnd, ChoiceItem
 
-#: items waiting for a slow client, per choice
+#: items per choice that wait for a slow client
 QUEUED = 32
 
 
-class Merge:
-    """See the file's header. ``timeout`` is in seconds, for each choice as a whole."""
+class Multiplexer:
+    """See the file's header. ``timeout``: seconds for each whole choice."""
 
-    def __init__(self, choices: Sequence[AsyncGenerator[Item, None]], *, timeout: float) -> None:
-        self._queue: asyncio.Queue[tuple[int, Item | Exception]] = asyncio.Queue(
+    def __init__(
+        self, choices: Sequence[AsyncGenerator[ChoiceItem, None]], *, timeout: float
+    ) -> None:
+        self._queue: asyncio.Queue[tuple[int, ChoiceItem | Exception]] = asyncio.Queue(
             QUEUED * len(choices)
         )
         self._choices = choices
@@ -34,7 +37,7 @@ class Merge:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Waits for the first item of every choice. On an error everything is stopped already."""
+        """Wait for the first item of every choice. On an error everything has been stopped."""
         loop = asyncio.get_running_loop()
         begun: list[asyncio.Future[None]] = [loop.create_future() for _ in self._choices]
         for number, (choice, first) in enumerate(zip(self._choices, begun, strict=True)):
@@ -45,39 +48,39 @@ class Merge:
             await self.aclose()
             raise
 
-    async def items(self) -> AsyncGenerator[tuple[int, Item], None]:
-        """Everything, the first items included, until every choice has ended. Call it once."""
+    async def items(self) -> AsyncGenerator[tuple[int, ChoiceItem], None]:
+        """Yield all items, the first ones included, until every choice has ended. Call it once."""
         open_choices = len(self._choices)
         while open_choices:
             number, item = await self._queue.get()
             if isinstance(item, Exception):
                 raise item
-            open_choices -= isinstance(item, Ended)
+            open_choices -= isinstance(item, ChoiceEnd)
             yield number, item
 
     async def aclose(self) -> None:
-        """Stops whatever still runs, and waits for it."""
+        """Cancel the choices that still run, and wait for them."""
         for task in self._tasks:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
 
     async def _run(
-        self, number: int, choice: AsyncGenerator[Item, None], begun: "asyncio.Future[None]"
+        self, number: int, choice: AsyncGenerator[ChoiceItem, None], begun: "asyncio.Future[None]"
     ) -> None:
-        ended: Ended | None = None
+        ended: ChoiceEnd | None = None
         try:
             async with asyncio.timeout(self._timeout), aclosing(choice):
                 async for item in choice:
                     if not begun.done():
                         begun.set_result(None)
-                    if isinstance(item, Ended):
+                    if isinstance(item, ChoiceEnd):
                         ended = item
                     else:
                         await self._queue.put((number, item))
                 if ended is not None:
                     await self._queue.put((number, ended))
-        except Exception as error:  # handed to whoever waits for the choice
+        except Exception as error:  # raised by start() or items()
             if not begun.done():
                 begun.set_exception(error)
             elif not begun.cancelled():

@@ -1,4 +1,4 @@
-"""How the tokens of an answer are drawn, and how many at most."""
+"""The sampling parameters of a request: how tokens are drawn, and how many at most."""
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from ..errors import bad_request, unsupported_parameter
 from ..protocol.chat_request import ChatRequest
 from ..settings import Settings
 
-#: OpenAI takes top_p = 0 for "the one best token"; workers ask for more than 0
+#: OpenAI accepts top_p = 0 for "the most likely token"; workers require more than 0
 LEAST_TOP_P = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
-    """``seed`` is the first choice's; the others count on from it, or all would be equal."""
+class SamplingParams:
+    """``seed``: the first choice's; each further choice adds 1, or all choices would be equal."""
 
     choices: int
     max_tokens: int
@@ -28,15 +28,17 @@ class Sampling:
     options: SamplingOptions
 
     def seed_of(self, number: int) -> int | None:
+        """Return the seed of choice ``number``."""
         return None if self.seed is None else self.seed + number
 
 
-def make_sampling(
+def sampling_params(
     request: ChatRequest, settings: Settings, vocabulary: Vocabulary, supported: frozenset[str]
-) -> Sampling:
-    """``supported``: the SamplingOptions of the workers.
+) -> SamplingParams:
+    """Return the parameters. ``supported``: SamplingOptions that every worker supports.
 
-    Raises ApiError 400 beyond this server's limits, and for options that the workers lack.
+    Raises:
+        ApiError: 400, a value exceeds this server's limits, or the workers lack an option.
     """
     if request.stream_options is not None and not request.stream:
         raise bad_request(
@@ -66,7 +68,7 @@ def make_sampling(
             "min_tokens",
             "integer_above_max_value",
         )
-    return Sampling(
+    return SamplingParams(
         choices=choices,
         max_tokens=max_tokens,
         temperature=1.0 if request.temperature is None else request.temperature,
@@ -80,10 +82,13 @@ def make_sampling(
 def check_ending(
     options: SamplingOptions, answer: Mapping[str, Any], vocabulary: Vocabulary
 ) -> None:
-    """Refuse to forbid the stop token where the grammar may allow nothing else.
+    """Refuse options that forbid the stop token where the grammar may allow nothing else.
 
-    ``answer``: the format of the answer's structural tag. A server that forbids every token draws
-    an arbitrary one.
+    ``answer``: the format of the answer's structural tag. A worker that may draw no token draws an
+    arbitrary one.
+
+    Raises:
+        ApiError: 400.
     """
     name = next((name for name in ("ignore_eos", "min_tokens") if name in options.active), None)
     stops = {
@@ -98,7 +103,7 @@ def check_ending(
 
 
 def _ends_in_text(answer: Mapping[str, Any], stops: Set[str]) -> bool:
-    """Whether the answer ends in free text, which a stop token alone ends."""
+    """Whether the answer ends in free text, which only a stop token ends."""
     match answer["type"]:
         case "any_text":
             return True
@@ -112,10 +117,11 @@ def _ends_in_text(answer: Mapping[str, Any], stops: Set[str]) -> bool:
 
 
 def _options(request: ChatRequest, vocabulary: Vocabulary) -> SamplingOptions:
-    """A value of null is off; so is a top_k of the whole vocabulary, and a stop token of the
-    model's own, which ends the answer anyway.
+    """Return the options. Off: null, a top_k of the whole vocabulary, and the model's own stop
+    tokens, which end the answer anyway.
 
-    Raises ApiError 400 for ids beyond the vocabulary.
+    Raises:
+        ApiError: 400, a token id is beyond the vocabulary.
     """
     biases = tuple((int(name), bias) for name, bias in (request.logit_bias or {}).items())
     _check_ids("logit_bias", [number for number, _ in biases], vocabulary)
@@ -147,7 +153,7 @@ def _check_ids(param: str, ids: Iterable[int], vocabulary: Vocabulary) -> None:
 
 
 def _max_tokens(request: ChatRequest, settings: Settings) -> int:
-    """``max_tokens`` is the older name; both at once must agree."""
+    """Return the limit on completion tokens; ``max_tokens`` is its older name, both must agree."""
     new, old = request.max_completion_tokens, request.max_tokens
     if new is not None and old is not None and new != old:
         raise bad_request(

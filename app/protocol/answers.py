@@ -1,12 +1,12 @@
-"""Answers in OpenAI's shapes: the message of a choice, a whole completion, the chunks of a stream.
+"""Answers as OpenAI writes them: the message of a choice, a completion, the chunks of a stream.
 
-Both ways are made from the same deltas, so that a stream adds up to the message of the same answer:
+Whole answers and streams are made from the same deltas, so that the chunks of a stream add up to
+the message of the same answer:
 
-    content     null while the message holds something else and no text; "" when it holds nothing at
-                all
-    tool calls  numbered in order; ids are made here, once for each call
+    content     null if the message has reasoning or calls and no text; "" for an empty message
+    tool calls  numbered in order; each call gets its id here
 
-Not here    transport (streaming), and when things happen (chat).
+Not here    transport (server.event_stream), the order of events (service.chat_service).
 """
 
 import uuid
@@ -22,30 +22,30 @@ from adapters.formats import (
     ToolStart,
 )
 
-from ..generation.choice_decoder import Ended
+from ..generation.choice_decoder import ChoiceEnd
 from .chat_request import ToolMode
 
 FinishReason = Literal["stop", "length", "tool_calls"]
 
 
-def finish_reason(ended: Ended, choice: ToolMode) -> FinishReason:
-    """A named tool's call ends with "stop": the client knows that a call is all it gets."""
-    if ended.finish == "length":
+def finish_reason(end: ChoiceEnd, choice: ToolMode) -> FinishReason:
+    """Return the finish reason; "stop" for a call of a named tool, as with OpenAI."""
+    if end.finish == "length":
         return "length"
-    return "tool_calls" if ended.called and choice != "named" else "stop"
+    return "tool_calls" if end.called and choice != "named" else "stop"
 
 
-def usage(endings: Sequence[Ended]) -> dict[str, Any]:
-    """The tokens of all choices. The prompt is read once, however many choices are written."""
+def usage(endings: Sequence[ChoiceEnd]) -> dict[str, Any]:
+    """Return the usage object; the prompt counts once, whatever the number of choices."""
     prompt = endings[0].prompt_tokens
-    completion = sum(ended.completion_tokens for ended in endings)
+    completion = sum(end.completion_tokens for end in endings)
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "total_tokens": prompt + completion,
         "prompt_tokens_details": {"cached_tokens": endings[0].cached_tokens, "audio_tokens": 0},
         "completion_tokens_details": {
-            "reasoning_tokens": sum(ended.reasoning_tokens for ended in endings),
+            "reasoning_tokens": sum(end.reasoning_tokens for end in endings),
             "audio_tokens": 0,
             "accepted_prediction_tokens": 0,
             "rejected_prediction_tokens": 0,
@@ -54,18 +54,20 @@ def usage(endings: Sequence[Ended]) -> dict[str, Any]:
 
 
 def new_call_id() -> str:
+    """Return a random id of a tool call."""
     return f"call_{uuid.uuid4().hex[:24]}"
 
 
 @dataclass(slots=True)
-class Message:
-    """The message of one choice, as far as it has come."""
+class MessageBuilder:
+    """The message of one choice, built from deltas."""
 
     content: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     calls: list[tuple[str, str, list[str]]] = field(default_factory=list)
 
     def add(self, deltas: Iterable[Delta]) -> None:
+        """Append deltas."""
         for delta in deltas:
             match delta:
                 case ContentDelta(text):
@@ -78,6 +80,7 @@ class Message:
                     self.calls[index][2].append(text)
 
     def as_json(self) -> dict[str, Any]:
+        """Return the message object."""
         empty = not (self.content or self.reasoning or self.calls)
         text = "".join(self.content) if self.content or empty else None
         message: dict[str, Any] = {
@@ -101,8 +104,8 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """What every object of one answer repeats."""
+class Envelope:
+    """The fields that every object of one answer repeats: id, time, model, fingerprint."""
 
     id: str
     created: int
@@ -110,6 +113,7 @@ class Head:
     system_fingerprint: str
 
     def completion(self, choices: list[dict[str, Any]], used: dict[str, Any]) -> dict[str, Any]:
+        """Return a whole completion."""
         return {
             "id": self.id,
             "object": "chat.completion",
@@ -121,6 +125,7 @@ class Head:
         }
 
     def chunk(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return a chunk of a stream."""
         return {
             "id": self.id,
             "object": "chat.completion.chunk",
@@ -131,25 +136,28 @@ class Head:
         }
 
 
-def choice(number: int, message: dict[str, Any], reason: FinishReason) -> dict[str, Any]:
+def choice_object(number: int, message: dict[str, Any], reason: FinishReason) -> dict[str, Any]:
+    """Return a choice of a whole completion."""
     return {"index": number, "message": message, "logprobs": None, "finish_reason": reason}
 
 
 class ChoiceStream:
-    """The chunks of one choice, in OpenAI's order: role, content and calls, finish reason."""
+    """The chunks of one choice: role first, then content and calls, then the finish reason."""
 
-    def __init__(self, head: Head, number: int) -> None:
-        self._head = head
+    def __init__(self, envelope: Envelope, number: int) -> None:
+        self._envelope = envelope
         self._number = number
         self._begun = False
 
     def deltas(self, deltas: Iterable[Delta]) -> Iterable[dict[str, Any]]:
+        """Yield the chunks of these deltas."""
         for delta in deltas:
             if not self._begun:
                 yield self._begin("" if isinstance(delta, ContentDelta) else None)
             yield self._chunk(_delta(delta))
 
     def end(self, reason: FinishReason) -> Iterable[dict[str, Any]]:
+        """Yield the last chunk."""
         if not self._begun:
             yield self._begin("")
         yield self._chunk({}, reason)
@@ -159,7 +167,7 @@ class ChoiceStream:
         return self._chunk({"role": "assistant", "content": content})
 
     def _chunk(self, delta: dict[str, Any], reason: FinishReason | None = None) -> dict[str, Any]:
-        return self._head.chunk(
+        return self._envelope.chunk(
             [{"index": self._number, "delta": delta, "logprobs": None, "finish_reason": reason}]
         )
 
@@ -179,5 +187,5 @@ def _delta(delta: Delta) -> dict[str, Any]:
 
 
 def _reasoning(text: str) -> dict[str, str]:
-    """Clients disagree about the name, so both are given."""
+    """Return reasoning under both names that clients read."""
     return {"reasoning_content": text, "reasoning": text}

@@ -1,16 +1,15 @@
-"""The use case of /v1/chat/completions: the only place that knows the order of the steps.
+"""The use case of /v1/chat/completions.
 
-    request -> limits -> Ask -> prompt -> plan and grammar -> a worker per choice -> deltas ->
-    answer
+    ChatRequest -> SamplingParams, OutputSpec, prompt -> ConstraintPlan -> one Generation per choice
+    -> chunks -> deltas -> completion, or the events of a stream
 
-Invariants       I1 everything that can be refused is refused before the first byte: ``stream``
-                    returns when every choice has shown its first chunk, or when the workers have
-                    been silent for ``stream_comment_seconds``. What fails later is an event.
-                 I2 whoever drops an answer (cancellation, ``aclose``) ends the workers' generations
-                    too.
-                 I3 an answer that could not be finished is an error, never a shorter answer.
-Not here         HTTP (api), wording of answers (answers), the rules of requests (asking,
-                 conversation, strict).
+Invariants   I1 whatever can be refused is refused before the first byte: ``stream`` returns when
+                every choice has its first chunk, or when the workers have been silent for
+                ``stream_comment_seconds``. Later failures become events.
+             I2 dropping an answer (cancellation, ``aclose``) ends the workers' generations.
+             I3 an answer that could not be finished is an error, never a shorter answer.
+Not here     HTTP (api), the objects of answers (protocol.answers), the rules of requests
+             (constraints.requested_output, conversation.history).
 """
 
 import asyncio
@@ -22,66 +21,78 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from adapters.formats import OutputSpec
 from adapters.workers import Generation, PromptTooLong
 
-from ..constraints.output import Asking, behind_prompt, make_asking, template_variables
-from ..constraints.planner import Planned, Planner
-from ..constraints.relaxation import header
+from ..constraints.planner import ConstraintPlan, ConstraintPlanner
+from ..constraints.relaxation import relaxed_header
+from ..constraints.requested_output import (
+    output_after_prompt,
+    requested_output,
+    template_variables,
+)
 from ..conversation.history import check_order, plain_messages
 from ..conversation.tokenizer import Prompt, Tokenizer
 from ..errors import model_not_found
-from ..generation.choice_decoder import Deltas, Ended, Item, read_choice
+from ..generation.choice_decoder import ChoiceDeltas, ChoiceEnd, ChoiceItem, decode_choice
 from ..generation.content_stops import ContentStops
-from ..generation.multiplexer import Merge
-from ..generation.sampling import Sampling, check_ending, make_sampling
+from ..generation.multiplexer import Multiplexer
+from ..generation.sampling import SamplingParams, check_ending, sampling_params
 from ..observability.metrics import Metrics
 from ..pool.worker_pool import Pool
-from ..protocol.answers import ChoiceStream, Head, Message, choice, finish_reason, usage
+from ..protocol.answers import (
+    ChoiceStream,
+    Envelope,
+    MessageBuilder,
+    choice_object,
+    finish_reason,
+    usage,
+)
 from ..protocol.chat_request import ChatRequest, ToolMode
 from ..server.event_stream import DONE, cancel, event
 from ..server.offload import Offload
 from ..settings import Settings
 from .faults import Faults
 
-#: which grammar engine enforced the answer
+#: names the grammar engine that enforced the answer
 BACKEND_HEADER = "x-switchyard-backend"
-#: what a message or a past call weighs beside its bytes: some chat templates look at all others for
-#: each, seconds for 2,000 of them
+#: weight of a message or a past call, beside its bytes: some chat templates look at all others for
+#: each of them, which takes seconds for 2,000
 TURN_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A request that a worker can take."""
+class PreparedRequest:
+    """A request that is ready for a worker."""
 
-    asking: Asking
-    sampling: Sampling
-    planned: Planned
+    output: OutputSpec
+    sampling: SamplingParams
+    constraint: ConstraintPlan
     prompt: Prompt
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the answer's headers must tell."""
-        return {BACKEND_HEADER: self.planned.backend, **header(self.planned.relaxed)}
+        """Headers of the answer."""
+        return {BACKEND_HEADER: self.constraint.backend, **relaxed_header(self.constraint.relaxed)}
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A whole answer, and the headers it goes with."""
+    """A whole answer and its headers."""
 
     body: dict[str, Any]
     headers: dict[str, str]
 
 
 class ChatService:
-    """One for an app; holds no state of a request."""
+    """The chat completions of one app; holds no state of a request."""
 
     def __init__(
         self,
         *,
         settings: Settings,
         offload: Offload,
-        planner: Planner,
+        planner: ConstraintPlanner,
         tokenizer: Tokenizer,
         pool: Pool,
         metrics: Metrics,
@@ -100,59 +111,60 @@ class ChatService:
     async def complete(
         self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
     ) -> Completion:
-        """A whole completion; ``size``: bytes of the request's body. Raises ApiError."""
+        """Return a whole completion; ``size``: bytes of the request's body. Raises ApiError."""
         try:
             start = time.perf_counter()
             prepared = await self._prepare(request, client, size)
-            merge = self._merge(prepared)
-            await self._begin(merge, start)
-            async with aclosing(merge):
-                return Completion(await self._collect(prepared, merge), prepared.headers)
+            choices = self._multiplex(prepared)
+            await self._begin(choices, start)
+            async with aclosing(choices):
+                return Completion(await self._collect(prepared, choices), prepared.headers)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
 
     async def stream(
         self, request: ChatRequest, request_id: str, client: str = "", *, size: int = 0
     ) -> "AnswerStream":
-        """The events of a completion, from the first to [DONE]. Raises ApiError, but only here."""
+        """Return the events of a completion, the last one is [DONE]. Raises ApiError only here."""
         start = time.perf_counter()
         try:
             prepared = await self._prepare(request, client, size)
-            merge = self._merge(prepared)
-            begun = asyncio.create_task(self._begin(merge, start))
+            choices = self._multiplex(prepared)
+            begun = asyncio.create_task(self._begin(choices, start))
             await _settle(begun, self._settings.stream_comment_seconds or None)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
         options = request.stream_options
         include_usage = options is not None and bool(options.include_usage)
-        events = self._events(prepared, merge, begun, include_usage, request_id)
-        return AnswerStream(events, merge, begun, prepared.headers)
+        events = self._events(prepared, choices, begun, include_usage, request_id)
+        return AnswerStream(events, choices, begun, prepared.headers)
 
-    # -- before the first byte
-    # ------------------------------------------------------------------------
+    # -- before the first byte --------------------------------------------------------------------
 
-    def _merge(self, prepared: Prepared) -> Merge:
-        return Merge(
+    def _multiplex(self, prepared: PreparedRequest) -> Multiplexer:
+        return Multiplexer(
             [self._choice(prepared, number) for number in range(prepared.sampling.choices)],
             timeout=self._settings.request_timeout,
         )
 
-    async def _begin(self, merge: Merge, start: float) -> None:
-        """Waits for the first chunk of every choice."""
-        await merge.start()
+    async def _begin(self, choices: Multiplexer, start: float) -> None:
+        """Wait for the first chunk of every choice."""
+        await choices.start()
         self._metrics.first_token_seconds.observe(time.perf_counter() - start)
 
-    async def _prepare(self, request: ChatRequest, client: str, size: int) -> Prepared:
+    async def _prepare(self, request: ChatRequest, client: str, size: int) -> PreparedRequest:
         if request.model != self._settings.served_model:
             raise model_not_found(request.model)
         vocabulary = self._tokenizer.vocabulary
-        sampling = make_sampling(request, self._settings, vocabulary, self._pool.supported_sampling)
+        sampling = sampling_params(
+            request, self._settings, vocabulary, self._pool.supported_sampling
+        )
         weight = size + TURN_BYTES * _turns(request)
-        asking, prompt = await self._offload.run(weight, partial(self._read, request))
+        output, prompt = await self._offload.run(weight, partial(self._read, request))
         self._check_room(prompt)
-        planned = await self._planner.plan(asking, client)
-        check_ending(sampling.options, planned.plan.spec["format"], vocabulary)
-        return Prepared(asking, sampling, planned, prompt)
+        constraint = await self._planner.plan(output, client)
+        check_ending(sampling.options, constraint.format_plan.spec["format"], vocabulary)
+        return PreparedRequest(output, sampling, constraint, prompt)
 
     def _check_room(self, prompt: Prompt) -> None:
         """Raises PromptTooLong before anything is compiled."""
@@ -160,29 +172,33 @@ class ChatService:
         if limit is not None and not isinstance(prompt, str) and len(prompt) >= limit:
             raise PromptTooLong(len(prompt), limit)
 
-    def _read(self, request: ChatRequest) -> tuple[Asking, Prompt]:
-        """The steps that take time in proportion to the request. Raises ApiError."""
+    def _read(self, request: ChatRequest) -> tuple[OutputSpec, Prompt]:
+        """Return the output spec and the prompt; takes time in proportion to the request.
+
+        Raises:
+            ApiError: 400.
+        """
         check_order(request.messages)
-        asking = make_asking(request, self._settings)
+        output = requested_output(request, self._settings)
         rendered = self._tokenizer.render(
             plain_messages(request),
-            asking.shown,
-            asking.ask,
-            template_variables(request, asking.ask),
+            output.prompt_tools,
+            output,
+            template_variables(request, output),
         )
         profile = self._tokenizer.profile
         one_call = profile is not None and profile.calls and not profile.parallel_calls
-        return behind_prompt(asking, rendered.thought, one_call=one_call), rendered.prompt
+        return output_after_prompt(output, rendered.thought, one_call=one_call), rendered.prompt
 
-    def _choice(self, prepared: Prepared, number: int) -> AsyncGenerator[Item, None]:
-        sampling, planned = prepared.sampling, prepared.planned
-        may_end = prepared.asking.ask.may_be_text
+    def _choice(self, prepared: PreparedRequest, number: int) -> AsyncGenerator[ChoiceItem, None]:
+        sampling, constraint = prepared.sampling, prepared.constraint
+        may_end = prepared.output.may_be_text
         generation = Generation(
-            # one length for all: SGLang takes a request id for a prefix when it aborts
+            # ids of one length: SGLang aborts every request whose id begins with the given one
             rid=uuid.uuid4().hex,
             prompt=prepared.prompt,
-            spec=planned.wire,
-            spec_kind=planned.wire_kind,
+            spec=constraint.spec,
+            spec_kind=constraint.spec_kind,
             max_tokens=sampling.max_tokens,
             temperature=sampling.temperature,
             top_p=sampling.top_p,
@@ -191,46 +207,45 @@ class ChatService:
         )
         return self._pool.generate(
             generation,
-            lambda chunks: read_choice(
+            lambda chunks: decode_choice(
                 chunks,
-                planned.parser(),
-                planned.plan.reader(),
+                constraint.parser(),
+                constraint.reader(),
                 ContentStops(sampling.stop, may_end=may_end),
                 self._tokenizer.vocabulary.tokens,
             ),
         )
 
-    # -- answers
-    # --------------------------------------------------------------------------------------
+    # -- answers -----------------------------------------------------------------------------------
 
-    async def _collect(self, prepared: Prepared, merge: Merge) -> dict[str, Any]:
-        messages = [Message() for _ in range(prepared.sampling.choices)]
-        endings: dict[int, Ended] = {}
-        async with aclosing(merge.items()) as items:
+    async def _collect(self, prepared: PreparedRequest, choices: Multiplexer) -> dict[str, Any]:
+        messages = [MessageBuilder() for _ in range(prepared.sampling.choices)]
+        endings: dict[int, ChoiceEnd] = {}
+        async with aclosing(choices.items()) as items:
             async for number, item in items:
-                if isinstance(item, Deltas):
+                if isinstance(item, ChoiceDeltas):
                     messages[number].add(item.deltas)
                 else:
                     endings[number] = item
-        mode = prepared.asking.ask.tool_choice
-        choices = [
-            choice(number, message.as_json(), self._finished(endings[number], mode))
+        mode = prepared.output.tool_choice
+        answers = [
+            choice_object(number, message.as_json(), self._finished(endings[number], mode))
             for number, message in enumerate(messages)
         ]
-        return self._head().completion(choices, self._usage(list(endings.values())))
+        return self._envelope().completion(answers, self._usage(list(endings.values())))
 
     async def _events(
         self,
-        prepared: Prepared,
-        merge: Merge,
+        prepared: PreparedRequest,
+        choices: Multiplexer,
         begun: "asyncio.Task[None]",
         include_usage: bool,
         request_id: str,
     ) -> AsyncGenerator[bytes, None]:
-        head = self._head()
+        envelope = self._envelope()
         try:
             await begun
-            async for chunk in self._chunks(head, prepared, merge, include_usage):
+            async for chunk in self._chunks(envelope, prepared, choices, include_usage):
                 yield event(chunk)
         except Exception as error:
             self._metrics.stream_errors.inc()
@@ -239,15 +254,19 @@ class ChatService:
         yield DONE
 
     async def _chunks(
-        self, head: Head, prepared: Prepared, merge: Merge, include_usage: bool
+        self,
+        envelope: Envelope,
+        prepared: PreparedRequest,
+        choices: Multiplexer,
+        include_usage: bool,
     ) -> AsyncIterator[dict[str, Any]]:
-        """With ``include_usage`` every chunk has the key, and a last one has the numbers."""
+        """Yield chunks; with ``include_usage`` each has the key, and a last one has the numbers."""
         extra = {"usage": None} if include_usage else {}
-        streams = [ChoiceStream(head, number) for number in range(prepared.sampling.choices)]
-        mode = prepared.asking.ask.tool_choice
-        endings: list[Ended] = []
-        async for number, item in merge.items():
-            if isinstance(item, Deltas):
+        streams = [ChoiceStream(envelope, number) for number in range(prepared.sampling.choices)]
+        mode = prepared.output.tool_choice
+        endings: list[ChoiceEnd] = []
+        async for number, item in choices.items():
+            if isinstance(item, ChoiceDeltas):
                 chunks = streams[number].deltas(item.deltas)
             else:
                 endings.append(item)
@@ -256,22 +275,22 @@ class ChatService:
                 yield chunk | extra
         used = self._usage(endings)
         if include_usage:
-            yield head.chunk([]) | {"usage": used}
+            yield envelope.chunk([]) | {"usage": used}
 
-    def _head(self) -> Head:
-        return Head(
+    def _envelope(self) -> Envelope:
+        return Envelope(
             f"chatcmpl-{uuid.uuid4().hex}",
             int(time.time()),
             self._settings.served_model,
             self._system_fingerprint,
         )
 
-    def _finished(self, ended: Ended, mode: ToolMode) -> Any:
+    def _finished(self, ended: ChoiceEnd, mode: ToolMode) -> Any:
         reason = finish_reason(ended, mode)
         self._metrics.finished.labels(reason).inc()
         return reason
 
-    def _usage(self, endings: list[Ended]) -> dict[str, Any]:
+    def _usage(self, endings: list[ChoiceEnd]) -> dict[str, Any]:
         used = usage(endings)
         self._metrics.tokens.labels("prompt").inc(used["prompt_tokens"])
         self._metrics.tokens.labels("completion").inc(used["completion_tokens"])
@@ -279,24 +298,24 @@ class ChatService:
 
 
 def _turns(request: ChatRequest) -> int:
-    """Messages, and calls in them."""
+    """Return the number of messages and of calls in them."""
     calls = (getattr(message, "tool_calls", None) or () for message in request.messages)
     return len(request.messages) + sum(map(len, calls))
 
 
 class AnswerStream:
-    """A started answer: iterate it once, then close it; or only close it."""
+    """A started answer. Iterate it once, then close it; or only close it."""
 
     def __init__(
         self,
         events: AsyncGenerator[bytes, None],
-        merge: Merge,
+        choices: Multiplexer,
         begun: "asyncio.Task[None]",
         headers: dict[str, str],
     ) -> None:
         self.headers = headers
         self._events = events
-        self._merge = merge
+        self._choices = choices
         self._begun = begun
 
     def __aiter__(self) -> AsyncIterator[bytes]:
@@ -305,12 +324,12 @@ class AnswerStream:
     async def aclose(self) -> None:
         await self._events.aclose()
         await cancel(self._begun)
-        await self._merge.aclose()
+        await self._choices.aclose()
 
 
 async def _settle(task: "asyncio.Task[None]", seconds: float | None) -> None:
-    """Waits until the task is done, but no longer than ``seconds``; raises what it raised. A caller
-    that is cancelled takes the task with it.
+    """Wait until the task is done, at most ``seconds``; raise what it raised. If the caller is
+    cancelled, cancel the task.
     """
     try:
         await asyncio.wait([task], timeout=seconds)

@@ -1,7 +1,7 @@
-"""The use case of /v1/grammars/check: what of a schema is enforced, without asking a model.
+"""The use case of /v1/grammars/check: which keywords of a schema are enforced.
 
-The answer is the engine's report. With ``strict`` it also names the rules of the profile that are
-broken, and says whether a request with ``strict: true`` would be taken.
+The answer is the engine's report. With ``strict`` it also lists the broken rules of the strict
+profile, and whether a request with ``strict: true`` would be accepted.
 """
 
 from functools import partial
@@ -10,34 +10,34 @@ from typing import Any
 
 from engine import Compiler, Relaxations, WorkBudget, check_json_schema
 
-from ..constraints.compile_scheduler import Compiles
+from ..constraints.compile_scheduler import CompileScheduler
 from ..constraints.strict_profile import violations
 from ..settings import StrictProfile
 
-#: broken rules that are listed
+#: broken rules that an answer lists
 MOST_VIOLATIONS = 1_000
 
 
 class CheckService:
-    """One for an app."""
+    """The schema checks of one app."""
 
     def __init__(
         self,
         compiler: Compiler,
         profile: StrictProfile,
-        compiles: Compiles,
+        scheduler: CompileScheduler,
         relaxations: Relaxations,
     ) -> None:
         self._compiler = compiler
         self._profile = profile
-        self._compiles = compiles
+        self._scheduler = scheduler
         self._relaxations = relaxations
 
     async def check(
         self, schema: dict[str, Any] | bool, *, strict: bool, client: str = ""
     ) -> dict[str, Any]:
-        """The report as JSON. Raises ApiError 429, see ``Compiles.run``."""
-        return await self._compiles.run(client, partial(self._check, schema, strict))
+        """Return the report as JSON. Raises ApiError 429 (see ``CompileScheduler.run``)."""
+        return await self._scheduler.run(client, partial(self._check, schema, strict))
 
     def _check(
         self, schema: dict[str, Any] | bool, strict: bool, budget: WorkBudget

@@ -1,15 +1,15 @@
-"""The use case of POST /v1/grammars and of ``switchyard warm``: grammars compiled ahead.
+"""The use case of POST /v1/grammars and ``switchyard warm``: grammars compiled ahead.
 
-Each request is compiled as chat completions are (planning), for every tool choice that clients may
-send with it; then masks are made of it as while a prompt is read, and all that is worth it is
-published, so that other replicas load it.
+Each request is compiled as chat completions are (constraints.planner), for every tool choice that
+clients may send with it. Then masks of its grammars are computed, and costly results are published
+so that other replicas load them.
 
-Invariants       I1 what is refused is refused as a chat completion would be, in the same words; the
-                    others are compiled all the same.
-                 I2 one warm-up at a time, of ``seconds`` at most: it shares the processor with
-                    people's requests. What it could not begin is told as skipped. One that nobody
-                    waits for any more is over when its thread is.
-Threads          the event loop; compiling and making masks run in threads.
+Invariants   I1 a request is refused exactly as its chat completion would be, in the same words; the
+                other requests are compiled.
+             I2 one warm-up at a time, at most ``request_timeout`` seconds long, since it shares the
+                processor with chat completions. Requests that it did not begin are reported as
+                skipped. A cancelled warm-up stops when its thread finishes.
+Threads      the event loop; compiles and masks run in threads.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 
 from engine import Compiled, Compiler
 
-from ..constraints.output import make_asking
-from ..constraints.planner import Planner
+from ..constraints.planner import ConstraintPlanner
+from ..constraints.requested_output import requested_output
 from ..errors import ApiError
 from ..protocol.warmup_request import GrammarRequest
 from ..settings import Settings
@@ -29,17 +29,17 @@ from .cache_report import shared_count
 
 Result = TypeVar("Result")
 
-#: masks that are made of one request, those that cost most first, shared by its grammars; and of
-#: one grammar at least. Of thirty tools with five patterns each, with llama3's vocabulary, 64 masks
-#: of one grammar left 5 rules in the store, 256 left 18 and 4,096 left 23, in 4, 47 and 155 ms
+#: masks of one request, the costliest first, divided among its grammars; and at least of each
+#: grammar. For thirty tools with five patterns each and llama3's vocabulary, 64 masks of one
+#: grammar left 5 rules in the store, 256 left 18 and 4,096 left 23, in 4, 47 and 155 ms
 MASKS, LEAST_MASKS = 1_024, 64
-#: whom its compiles count for, among the clients that take turns
+#: the client that its compiles count for in the compile scheduler
 CLIENT = "warm-up"
 
 
 @dataclass(slots=True)
-class Warmed:
-    """What became of one request; ``prefix``: what stands before its places."""
+class WarmupResult:
+    """The result of one request. ``prefix``: precedes the fields that its errors name."""
 
     prefix: str
     status: str = "compiled"
@@ -47,16 +47,18 @@ class Warmed:
     masks: int = 0
     compile_seconds: float = 0.0
     mask_seconds: float = 0.0
-    #: places that a chat completion's header would tell
+    #: relaxed keywords, as the header of a chat completion names them
     relaxed: list[str] = field(default_factory=list)
     error: ApiError | None = None
 
     def refuse(self, error: ApiError) -> None:
+        """Record a refusal."""
         self.status = "refused"
         param = None if error.param is None else self.prefix + error.param
         self.error = ApiError(error.status, error.message, param=param, code=error.code)
 
     def as_dict(self) -> dict[str, Any]:
+        """Return the result as JSON."""
         return {
             "status": self.status,
             "grammars": self.grammars,
@@ -69,16 +71,16 @@ class Warmed:
 
 
 class WarmService:
-    """One for an app."""
+    """The warm-ups of one app."""
 
-    def __init__(self, settings: Settings, planner: Planner, compiler: Compiler) -> None:
+    def __init__(self, settings: Settings, planner: ConstraintPlanner, compiler: Compiler) -> None:
         self._settings = settings
         self._planner = planner
         self._compiler = compiler
         self._is_running = False
 
     async def warm(self, requests: Sequence[tuple[str, GrammarRequest]]) -> dict[str, Any]:
-        """The answer as JSON. Raises ApiError 429: another warm-up is running."""
+        """Return the answer as JSON. Raises ApiError 429: another warm-up is running."""
         if self._is_running:
             raise ApiError(429, "A warm-up is running already.", code="warmup_running")
         self._is_running = True
@@ -94,63 +96,63 @@ class WarmService:
             "object": "grammar.warmup",
             "requests": [{"index": n, **each.as_dict()} for n, each in enumerate(warmed)],
             "totals": {**totals(warmed), "seconds": round(seconds, 3)},
-            # the background thread may have met a failure before ``publish`` did
+            # the background thread may have failed before ``publish`` did
             "stored": is_published and dropped == self._dropped(),
         }
 
     async def _all(
         self, requests: Sequence[tuple[str, GrammarRequest]], end: float
-    ) -> list[Warmed]:
+    ) -> list[WarmupResult]:
         warmed = []
         for prefix, request in requests:
             if time.perf_counter() > end:
-                warmed.append(Warmed(prefix, status="skipped"))
+                warmed.append(WarmupResult(prefix, status="skipped"))
             else:
                 warmed.append(await self.warm_one(request, prefix))
         return warmed
 
-    async def warm_one(self, request: GrammarRequest, prefix: str = "") -> Warmed:
-        """Compiles one request, and makes masks."""
-        warmed = Warmed(prefix)
+    async def warm_one(self, request: GrammarRequest, prefix: str = "") -> WarmupResult:
+        """Compile one request for every tool choice, and compute masks."""
+        warmed = WarmupResult(prefix)
         try:
             chats = request.chats()
             budget = max(LEAST_MASKS, MASKS // len(chats))
             for chat in chats:
-                asking = make_asking(chat, self._settings)
+                output = requested_output(chat, self._settings)
                 start = time.perf_counter()
-                planned = await _to_its_end(self._planner.plan(asking, CLIENT))
+                constraint = await _to_its_end(self._planner.plan(output, CLIENT))
                 warmed.compile_seconds += time.perf_counter() - start
                 warmed.grammars += 1
-                warmed.relaxed = [place.fragment for place in planned.relaxed]
-                await self._make_masks(planned.compiled, budget, warmed)
+                warmed.relaxed = [each.fragment for each in constraint.relaxed]
+                await self._make_masks(constraint.compiled, budget, warmed)
         except ApiError as error:
             warmed.refuse(error)
         return warmed
 
-    async def _make_masks(self, compiled: Compiled, budget: int, warmed: Warmed) -> None:
+    async def _make_masks(self, compiled: Compiled, budget: int, warmed: WarmupResult) -> None:
         start = time.perf_counter()
         made = asyncio.to_thread(compiled.prepare, budget)
         warmed.masks += await _to_its_end(made)
         warmed.mask_seconds += time.perf_counter() - start
 
     async def publish(self) -> bool | None:
-        """Publish what was made; whether Redis could be asked. None: no Redis is set."""
+        """Publish new artifacts. Returns whether Redis answered; None: no Redis is configured."""
         if not self._compiler.has_store:
             return None
         try:
             await _to_its_end(asyncio.to_thread(self._compiler.flush))
         except Exception:
-            # the background thread logs what it is
+            # the background thread logs the reason
             return False
         return True
 
     def _dropped(self) -> int:
-        """Artifacts that Redis did not take."""
+        """Return the number of artifacts that were not published."""
         return shared_count(self._compiler.stats(), "dropped")
 
 
 async def _to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
-    """Its result. Who is cancelled meanwhile waits for it all the same, as a thread can't be."""
+    """Return the result of ``work``. A cancelled caller still waits: threads can't be cancelled."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -160,8 +162,8 @@ async def _to_its_end(work: Coroutine[Any, Any, Result]) -> Result:
         raise
 
 
-def totals(warmed: Sequence[Warmed]) -> dict[str, Any]:
-    """Sums over the requests."""
+def totals(warmed: Sequence[WarmupResult]) -> dict[str, Any]:
+    """Return sums over the requests."""
     statuses = [each.status for each in warmed]
     return {
         "requests": len(warmed),

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import Ask, Tool
-from app.constraints.backend_limits import gaps_of
-from app.constraints.output import Asking
-from app.constraints.planner import Planned, Planner
+from adapters.formats import OutputSpec, Tool
+from app.constraints.backend_limits import unenforced_keywords
+from app.constraints.planner import ConstraintPlan, ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.errors import ApiError
 from app.observability.logs import make_logger
@@ -45,14 +44,16 @@ LET_PASS: list[tuple[Any, list[str]]] = [
 
 @pytest.mark.parametrize(("schema", "pointers"), LET_PASS)
 def test_what_xgrammar_lets_pass_is_known_by_its_place(schema: Any, pointers: list[str]) -> None:
-    assert [gap.pointer for gap in gaps_of("xgrammar", schema)] == pointers
-    assert gaps_of("switchyard", schema) == gaps_of("llguidance", schema) == []
+    assert [pointer for pointer, _ in unenforced_keywords("xgrammar", schema)] == pointers
+    assert (
+        unenforced_keywords("switchyard", schema) == unenforced_keywords("llguidance", schema) == []
+    )
 
 
-async def planned(backend: str, asking: Asking, name: str = "hermes") -> Planned:
+async def constraint(backend: str, output: OutputSpec, name: str = "hermes") -> ConstraintPlan:
     tokenizer = TOKENIZERS[name]
     logger = make_logger("info", StringIO())
-    planner = Planner(
+    planner = ConstraintPlanner(
         Compiler(tokenizer.vocabulary),
         tokenizer.wire,
         tokenizer.special_texts,
@@ -60,68 +61,68 @@ async def planned(backend: str, asking: Asking, name: str = "hermes") -> Planned
         logger,
         backend=backend,
     )
-    return await planner.plan(asking)
+    return await planner.plan(output)
 
 
 UNIQUE = {"type": "object", "properties": {"a": {"type": "array", "uniqueItems": True}}}
 
 
-def with_tool(*, strict: bool | None) -> Asking:
+def with_tool(*, strict: bool | None) -> OutputSpec:
     tools = (Tool("f", UNIQUE, strict=strict),)
-    return Asking(Ask(tools, "required"), tools, (0,))
+    return OutputSpec(tools, "required")
 
 
-def with_schema(schema: Any, *, strict: bool = False, reasoning: Any = "off") -> Asking:
-    return Asking(Ask(response_schema=schema, reasoning=reasoning), (), (), strict)
+def with_schema(schema: Any, *, strict: bool = False, reasoning: Any = "off") -> OutputSpec:
+    return OutputSpec(response_schema=schema, response_strict=strict, reasoning=reasoning)
 
 
 async def test_what_passes_is_told_where_the_schema_is_not_strict() -> None:
-    made = await planned("xgrammar", with_tool(strict=None))
+    made = await constraint("xgrammar", with_tool(strict=None))
     place = "tools/0/function/parameters#/properties/a/uniqueItems"
     assert [each.fragment for each in made.relaxed] == [place]
-    assert made.backend == "xgrammar" and made.wire == made.plan.spec_json
-    ours = await planned("switchyard", with_tool(strict=None))
+    assert made.backend == "xgrammar" and made.spec == made.format_plan.spec_json
+    ours = await constraint("switchyard", with_tool(strict=None))
     assert ours.relaxed == () and ours.backend == "switchyard"
 
 
 @pytest.mark.parametrize(
-    ("asking", "param"),
+    ("output", "param"),
     [
         (with_tool(strict=True), "tools[0].function.parameters"),
         (with_schema(UNIQUE, strict=True), "response_format"),
     ],
 )
 async def test_what_would_pass_is_refused_where_the_schema_is_strict(
-    asking: Asking, param: str
+    output: OutputSpec, param: str
 ) -> None:
     with pytest.raises(ApiError) as caught:
-        await planned("xgrammar", asking)
+        await constraint("xgrammar", output)
     assert caught.value.status == 400 and caught.value.param == param
     for word in ("xgrammar", "/properties/a/uniqueItems", "'uniqueItems'"):
         assert word in caught.value.message
 
 
 async def test_llguidance_gets_the_schema_of_a_whole_answer_as_it_is() -> None:
-    made = await planned("llguidance", with_schema(UNIQUE))
-    assert made.wire is not None and json.loads(made.wire) == UNIQUE
-    assert (made.wire_kind, made.relaxed) == ("json_schema", ())
+    made = await constraint("llguidance", with_schema(UNIQUE))
+    assert made.spec is not None and json.loads(made.spec) == UNIQUE
+    assert (made.spec_kind, made.relaxed) == ("json_schema", ())
 
 
 async def test_llguidance_gets_nothing_where_nothing_is_asked_for() -> None:
-    made = await planned("llguidance", Asking(Ask(reasoning="off"), (), ()))
-    assert made.wire is None
+    made = await constraint("llguidance", OutputSpec(reasoning="off"))
+    assert made.spec is None
 
 
 @pytest.mark.parametrize(
-    ("asking", "param"),
+    ("output", "param"),
     [
         (with_tool(strict=None), "tools"),
         (with_schema(UNIQUE, reasoning="auto"), "response_format"),
     ],
 )
-async def test_what_llguidance_can_not_take_is_refused(asking: Asking, param: str) -> None:
+async def test_what_llguidance_can_not_take_is_refused(output: OutputSpec, param: str) -> None:
     with pytest.raises(ApiError) as caught:
-        await planned("llguidance", asking)
+        await constraint("llguidance", output)
     assert (caught.value.status, caught.value.param) == (400, param)
     assert "llguidance" in caught.value.message and "structural tags" in caught.value.message
 
@@ -129,7 +130,7 @@ async def test_what_llguidance_can_not_take_is_refused(asking: Asking, param: st
 @pytest.mark.parametrize("backend", ["xgrammar", "llguidance"])
 async def test_no_stock_engine_bounds_reasoning(backend: str) -> None:
     with pytest.raises(ApiError) as caught:
-        await planned(backend, Asking(Ask(thinking_tokens=5), (), ()))
+        await constraint(backend, OutputSpec(thinking_tokens=5))
     found = caught.value
     assert (found.status, found.param) == (400, "thinking_token_budget")
     assert found.code == "unsupported_by_backend"

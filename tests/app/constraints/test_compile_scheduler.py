@@ -12,7 +12,7 @@ import pytest
 from app import composition
 from app.api.auth import Keys
 from app.constraints import compile_scheduler as compiling
-from app.constraints.compile_scheduler import Compiles
+from app.constraints.compile_scheduler import CompileScheduler
 from app.errors import ApiError
 from engine import Cancelled, Compiled, Compiler, Limits, WorkBudget
 from tests.app.examples import LIGHT, body, json_schema, tool
@@ -23,8 +23,8 @@ from tests.app.service.scripted import Service, request
 class Work:
     """Compiles that last until they are let go; ``begun`` is in their order."""
 
-    def __init__(self, compiles: Compiles) -> None:
-        self.compiles = compiles
+    def __init__(self, scheduler: CompileScheduler) -> None:
+        self.scheduler = scheduler
         self.begun: list[str] = []
         self.let_go: dict[str, threading.Event] = {}
 
@@ -37,7 +37,7 @@ class Work:
                 budget.spend(1_000)
             return name
 
-        return asyncio.create_task(self.compiles.run(client, work))
+        return asyncio.create_task(self.scheduler.run(client, work))
 
     async def until(self, holds: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE):
@@ -54,20 +54,20 @@ def unbounded() -> Limits:
 
 
 async def test_clients_take_turns(unbounded: Limits) -> None:
-    work = Work(Compiles(unbounded, threads=1))
+    work = Work(CompileScheduler(unbounded, threads=1))
     tasks = [work.start(name[0], name) for name in ("a0", "a1", "a2", "b0", "c0", "b1")]
     order = ["a0", "a1", "b0", "c0", "a2", "b1"]
     for number, name in enumerate(order):
         await work.has_begun(*order[: number + 1])
         work.let_go[name].set()
     assert set(await asyncio.gather(*tasks)) == set(order)
-    await work.until(lambda: work.compiles.stats()["running"] == 0)
-    await work.compiles.aclose()
+    await work.until(lambda: work.scheduler.stats()["running"] == 0)
+    await work.scheduler.aclose()
 
 
 async def test_one_client_leaves_a_thread_to_the_others(unbounded: Limits) -> None:
     """REGRESSION: eight requests of one client took all threads for over a minute."""
-    work = Work(Compiles(unbounded, threads=3))
+    work = Work(CompileScheduler(unbounded, threads=3))
     mine = [work.start("a", f"a{n}") for n in range(8)]
     await work.until(lambda: sorted(work.begun) == ["a0", "a1"])
     other = work.start("b", "b0")
@@ -78,15 +78,15 @@ async def test_one_client_leaves_a_thread_to_the_others(unbounded: Limits) -> No
     for event in work.let_go.values():
         event.set()
     await asyncio.gather(*mine)
-    await work.compiles.aclose()
+    await work.scheduler.aclose()
 
 
 async def test_what_waits_is_bounded_by_client_and_in_all(
     unbounded: Limits, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    work = Work(Compiles(unbounded, threads=1, queue=2))
+    work = Work(CompileScheduler(unbounded, threads=1, queue=2))
     tasks = [work.start("a", f"a{n}") for n in range(3)]
-    await work.until(lambda: work.compiles.stats()["waiting"] == 2)
+    await work.until(lambda: work.scheduler.stats()["waiting"] == 2)
     with pytest.raises(ApiError) as caught:
         await work.start("a", "a3")
     error = caught.value
@@ -97,19 +97,19 @@ async def test_what_waits_is_bounded_by_client_and_in_all(
     )
     assert error.headers == {"Retry-After": "1"}
     tasks.append(work.start("b", "b0"))
-    await work.until(lambda: work.compiles.stats()["waiting"] == 3)
+    await work.until(lambda: work.scheduler.stats()["waiting"] == 3)
     monkeypatch.setattr(compiling, "MOST_WAITING", 3)
     with pytest.raises(ApiError):
         await work.start("c", "c0")
-    assert work.compiles.stats()["rejected"] == 2
+    assert work.scheduler.stats()["rejected"] == 2
     for event in work.let_go.values():
         event.set()
     assert sorted(await asyncio.gather(*tasks)) == ["a0", "a1", "a2", "b0"]
-    await work.compiles.aclose()
+    await work.scheduler.aclose()
 
 
 async def test_cancelling_ends_what_runs_and_what_waits(unbounded: Limits) -> None:
-    work = Work(Compiles(unbounded, threads=1))
+    work = Work(CompileScheduler(unbounded, threads=1))
     running, waiting, next_one = (work.start("a", f"a{n}") for n in range(3))
     await work.has_begun("a0")
     waiting.cancel()
@@ -117,18 +117,18 @@ async def test_cancelling_ends_what_runs_and_what_waits(unbounded: Limits) -> No
     await work.has_begun("a0", "a2")
     work.let_go["a2"].set()
     assert await next_one == "a2"
-    await work.until(lambda: work.compiles.stats()["running"] == 0)
-    assert work.compiles.stats() == {
+    await work.until(lambda: work.scheduler.stats()["running"] == 0)
+    assert work.scheduler.stats() == {
         "started": 2, "cancelled": 1, "rejected": 0, "running": 0, "waiting": 0,
     }  # fmt: skip
-    await work.compiles.aclose()
+    await work.scheduler.aclose()
 
 
 async def test_closing_ends_what_runs(unbounded: Limits) -> None:
-    work = Work(Compiles(unbounded, threads=1))
+    work = Work(CompileScheduler(unbounded, threads=1))
     task = work.start("a", "a0")
     await work.has_begun("a0")
-    await work.compiles.aclose()
+    await work.scheduler.aclose()
     with pytest.raises(Cancelled):
         await task
 
@@ -194,12 +194,12 @@ async def test_what_is_known_is_not_compiled_again() -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": "https://a.example/b"}}}
     for _ in range(3):
         asked = request(response_format=json_schema(schema))
-        assert (await service.chat._prepare(asked, "", 0)).planned.relaxed
+        assert (await service.chat._prepare(asked, "", 0)).constraint.relaxed
     for _ in range(3):
         with pytest.raises(ApiError) as caught:
             await service.complete(response_format=json_schema(schema, strict=True))
         assert caught.value.status == 400
-    stats = planner._compiler.stats() | planner._relaxations.stats() | planner._compiles.stats()
+    stats = planner._compiler.stats() | planner._relaxations.stats() | planner._scheduler.stats()
     assert (stats["started"], stats["compiles"], stats["grammar_hits"]) == (1, 1, 2)
     assert (stats["refused"], stats["refusal_hits"]) == (1, 5)
     assert (stats["relaxations_made"], stats["relaxation_hits"]) == (1, 2)

@@ -5,10 +5,9 @@ from io import StringIO
 
 import pytest
 
-from adapters.formats import Ask, ContentDelta, ReasoningDelta, Tool, ToolArguments
-from app.constraints.foreign_backend import StockParser
-from app.constraints.output import Asking
-from app.constraints.planner import Planned, Planner
+from adapters.formats import ContentDelta, OutputSpec, ReasoningDelta, Tool, ToolArguments
+from app.constraints.foreign_backend import ForeignParser
+from app.constraints.planner import ConstraintPlan, ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
@@ -22,10 +21,10 @@ HARMONY = (
 TOKENIZERS = {name: BuiltinTokenizer(name) for name in ("hermes", "harmony")}
 
 
-async def planned(name: str, *, backend: str) -> Planned:
+async def constraint(name: str, *, backend: str) -> ConstraintPlan:
     tokenizer = TOKENIZERS[name]
     compiler = Compiler(tokenizer.vocabulary)
-    planner = Planner(
+    planner = ConstraintPlanner(
         compiler,
         tokenizer.wire,
         tokenizer.special_texts,
@@ -34,7 +33,7 @@ async def planned(name: str, *, backend: str) -> Planned:
         backend=backend,
     )
     tools = (Tool("f", {"type": "object"}),)
-    return await planner.plan(Asking(Ask(tools, "required"), tools, (0,)))
+    return await planner.plan(OutputSpec(tools, "required"))
 
 
 def ids(text: str | bytes) -> Iterator[int]:
@@ -48,13 +47,13 @@ def ids(text: str | bytes) -> Iterator[int]:
         rest = rest[len(tokens[number]) :]
 
 
-def feed(parser: Parser | StockParser, text: str | bytes) -> list[Event]:
+def feed(parser: Parser | ForeignParser, text: str | bytes) -> list[Event]:
     return [event for number in ids(text) for event in parser.feed(number)]
 
 
-def said(plan: Planned, text: str | bytes) -> dict[type, str]:
+def said(plan: ConstraintPlan, text: str | bytes) -> dict[type, str]:
     """Texts of the deltas, by kind."""
-    parser, reader = plan.parser(), plan.plan.reader()
+    parser, reader = plan.parser(), plan.reader()
     deltas = [*reader.feed(feed(parser, text))]
     deltas += [*reader.feed(parser.finish()), *reader.finish()]
     assert parser.is_whole()
@@ -75,29 +74,29 @@ def said(plan: Planned, text: str | bytes) -> dict[type, str]:
     ],
 )
 async def test_arguments_hold_whatever_text_holds(arguments: bytes, read: str) -> None:
-    plan = await planned("hermes", backend="xgrammar")
+    plan = await constraint("hermes", backend="xgrammar")
     text = CALL.encode().replace(b"%s", arguments)
     assert said(plan, text) == {ToolArguments: read}
 
 
 async def test_thoughts_may_be_broken_utf_8() -> None:
-    plan = await planned("hermes", backend="xgrammar")
+    plan = await constraint("hermes", backend="xgrammar")
     text = b"<think>\n\xcd hm \xe2\x82</think>\n\n" + (CALL % "{}").encode()
     assert said(plan, text) == {ReasoningDelta: "\ufffd hm \ufffd", ToolArguments: "{}"}
 
 
 async def test_tokens_that_the_spec_names_stay_tokens() -> None:
     call, thought = HARMONY
-    plan = await planned("harmony", backend="xgrammar")
+    plan = await constraint("harmony", backend="xgrammar")
     text = thought % "hm" + call % '{"a": "<tool_call>"}'
     assert said(plan, text) == {ReasoningDelta: "hm", ToolArguments: '{"a": "<tool_call>"}'}
 
 
 @pytest.mark.parametrize("name", ["hermes", "harmony"])
 async def test_a_cut_off_answer_loses_nothing_but_broken_bytes(name: str) -> None:
-    plan = await planned(name, backend="xgrammar")
+    plan = await constraint(name, backend="xgrammar")
     begin = (CALL if name == "hermes" else HARMONY[0]).split("%s")[0].encode()
-    parser, reader = plan.parser(), plan.plan.reader()
+    parser, reader = plan.parser(), plan.reader()
     deltas = [*reader.feed(feed(parser, begin + b'{"a": "\xe2\x82'))]
     deltas += [*reader.feed(parser.finish()), *reader.finish()]
     text = "".join(delta.text for delta in deltas if isinstance(delta, ToolArguments))
@@ -107,7 +106,7 @@ async def test_a_cut_off_answer_loses_nothing_but_broken_bytes(name: str) -> Non
 
 @pytest.mark.parametrize("wrong", ["x", "<tool_call>\n{]", CALL.replace('"f"', '"g"') % "{}"])
 async def test_what_no_engine_may_let_pass_is_still_an_error(wrong: str) -> None:
-    plan = await planned("hermes", backend="xgrammar")
+    plan = await constraint("hermes", backend="xgrammar")
     parser = plan.parser()
     with pytest.raises(ParseDivergence):
         feed(parser, wrong)
@@ -115,7 +114,7 @@ async def test_what_no_engine_may_let_pass_is_still_an_error(wrong: str) -> None
 
 @pytest.mark.parametrize("text", [b'{"a": "<|im_start|>"}', b'{"a": "\xff"}', b'{      "a": 1}'])
 async def test_behind_our_own_engine_all_of_it_is_an_error(text: bytes) -> None:
-    plan = await planned("hermes", backend="switchyard")
+    plan = await constraint("hermes", backend="switchyard")
     parser = plan.parser()
     with pytest.raises(ParseDivergence):
         feed(parser, CALL.encode().replace(b"%s", text))

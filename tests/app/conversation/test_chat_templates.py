@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import Ask, Thinking, Tool, get_format
+from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
 from app.api.body import parse_request
 from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
 from app.conversation.history import check_order, plain_messages
@@ -16,7 +16,7 @@ from tests.app.conversation.chat_templates import TEMPLATES, tokenizer_of
 
 FETCH = "`make data` fetches the chat templates"
 TOOL = Tool("wordtool", {"type": "object", "properties": {"city": {"type": "string"}}}, "described")
-WITH_TOOL = Ask((TOOL,))
+WITH_TOOL = OutputSpec((TOOL,))
 USER = {"role": "user", "content": "worduser"}
 
 
@@ -102,7 +102,7 @@ def plain(messages: Sequence[Any]) -> Messages:
 
 
 def prompt_of(
-    name: str, messages: Sequence[Any], ask: Ask = WITH_TOOL, variables: Any = None
+    name: str, messages: Sequence[Any], ask: OutputSpec = WITH_TOOL, variables: Any = None
 ) -> str:
     tokenizer = tokenizer_of(name)
     rendered = tokenizer.render(plain(messages), ask.tools, ask, variables)
@@ -146,7 +146,7 @@ def test_every_message_is_in_the_prompt(name: str) -> None:
 def test_the_model_is_told_of_a_response_format(name: str) -> None:
     schema = {"type": "object", "properties": {"wordproperty": {"type": "integer"}}}
     try:
-        prompt = prompt_of(name, [USER], Ask(response_schema=schema))
+        prompt = prompt_of(name, [USER], OutputSpec(response_schema=schema))
     except ApiError:
         assert name in BROKEN
         return
@@ -156,7 +156,7 @@ def test_the_model_is_told_of_a_response_format(name: str) -> None:
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 def test_where_prompts_leave_a_model_that_thinks() -> None:
     def thought(name: str, **variables: Any) -> str:
-        return tokenizer_of(name).render(plain([USER]), (), Ask(), variables).thought
+        return tokenizer_of(name).render(plain([USER]), (), OutputSpec(), variables).thought
 
     assert thought("Qwen3.5-4B") == thought("NVIDIA-Nemotron-Nano-v2") == "open"
     assert thought("Qwen3.5-4B", enable_thinking=False) == "closed"
@@ -336,11 +336,11 @@ def test_the_place_of_a_refusal_is_the_clients_even_beside_instructions() -> Non
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 def test_a_switch_that_a_template_takes_out_of_a_system_message_is_no_drop() -> None:
     for text in ("/no_think", "/no_think wordsystem"):
-        prompt = prompt_of("HuggingFaceTB-SmolLM3-3B", [said("system", text), USER], Ask())
+        prompt = prompt_of("HuggingFaceTB-SmolLM3-3B", [said("system", text), USER], OutputSpec())
         assert "Reasoning Mode: /no_think" in prompt
 
 
-MARKS = Thinking(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2)
+MARKS = ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoTokenizer
 
-from adapters.formats import Ask, Tool
+from adapters.formats import OutputSpec, Tool
 from app.conversation import ControlText, UnwritableText
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
@@ -49,7 +49,7 @@ def prompt_of(tokenizer: HuggingFaceTokenizer, text: str) -> list[int] | str:
     schema = {"type": "object", "properties": {text: {"description": text, "enum": [text]}}}
     tool = Tool("wordtool", schema, f"described {text}")
     try:
-        ids = tokenizer.render(conversation(text), (tool,), Ask((tool,))).prompt
+        ids = tokenizer.render(conversation(text), (tool,), OutputSpec((tool,))).prompt
     except ApiError as error:
         return error.message
     assert isinstance(ids, list)
@@ -94,11 +94,11 @@ def test_arguments_hide_no_control_token_behind_escapes(written: str) -> None:
     tokenizer = tokenizer_of("Qwen-Qwen3-0.6B")
     messages = conversation("harmless")
     messages[2]["tool_calls"][0]["function"]["arguments"] = f'{{"city": "{written}"}}'
-    ids = tokenizer.render(messages, (), Ask()).prompt
+    ids = tokenizer.render(messages, (), OutputSpec()).prompt
     messages[2]["tool_calls"][0]["function"]["arguments"] = '{"city": "harmless"}'
     number = tokenizer.vocabulary.special_texts()["<|im_end|>"]
     assert isinstance(ids, list)
-    assert ids.count(number) == tokenizer.render(messages, (), Ask()).prompt.count(number)
+    assert ids.count(number) == tokenizer.render(messages, (), OutputSpec()).prompt.count(number)
 
 
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
@@ -109,7 +109,7 @@ def test_half_a_surrogate_pair_in_arguments_is_a_replacement_character(
 ) -> None:
     messages = conversation("harmless")
     messages[2]["tool_calls"][0]["function"]["arguments"] = f'{{"city": "{text}"}}'
-    ids = tokenizer_of(name).render(messages, (), Ask()).prompt
+    ids = tokenizer_of(name).render(messages, (), OutputSpec()).prompt
     assert isinstance(ids, list)
     assert "\ufffd" in b"".join(tokenizer_of(name).vocabulary.tokens[i] for i in ids).decode()
 
@@ -128,7 +128,7 @@ def test_templates_complete_no_control_token_with_a_clients_key_or_name(
         function |= {"name": word, "arguments": json.dumps({word: {word: [1]}})}
         schema = {word: 1, "type": "object", "properties": {"p": {"type": "string", word: word}}}
         tool = Tool("wordtool", schema, word)
-        ids = tokenizer_of(name).render(messages, (tool,), Ask((tool,))).prompt
+        ids = tokenizer_of(name).render(messages, (tool,), OutputSpec((tool,))).prompt
         special = set(tokenizer_of(name).vocabulary.special_token_ids)
         return [number for number in ids if number in special]
 
@@ -148,7 +148,7 @@ def test_deep_arguments_hide_no_control_token(depth: int) -> None:
     tokenizer = tokenizer_of("Qwen-Qwen3-0.6B")
     number = tokenizer.vocabulary.special_texts()["<|im_end|>"]
     made, expected = (
-        tokenizer.render(messages, (), Ask()).prompt
+        tokenizer.render(messages, (), OutputSpec()).prompt
         for messages in (with_arguments(depth), conversation("harmless"))
     )
     assert isinstance(made, list) and isinstance(expected, list)
@@ -158,7 +158,7 @@ def test_deep_arguments_hide_no_control_token(depth: int) -> None:
 @pytest.mark.skipif(not TEMPLATES, reason=FETCH)
 def test_arguments_too_deep_to_be_searched_are_refused_with_their_place() -> None:
     with pytest.raises(ApiError) as refused:
-        tokenizer_of("Qwen-Qwen3-0.6B").render(with_arguments(700), (), Ask())
+        tokenizer_of("Qwen-Qwen3-0.6B").render(with_arguments(700), (), OutputSpec())
     assert (refused.value.status, refused.value.param) == (400, "messages[2].tool_calls")
 
 

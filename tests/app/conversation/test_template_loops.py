@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from adapters.formats import Ask
+from adapters.formats import OutputSpec
 from tests.app.conversation.chat_templates import TEMPLATES, folder_of, tokenizer_of
 from tests.app.conversation.test_chat_templates import BROKEN, FETCH
 from tests.app.gateway import Gateway
@@ -72,5 +72,5 @@ def test_a_loop_of_two_turns(name: str) -> None:
                 assert call["function"]["name"] == "look_up"
                 jsonschema.validate(json.loads(call["function"]["arguments"]), PARAMETERS)
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": "12"})
-    if tokenizer.render([{"role": "user", "content": "x"}], (), Ask()).thought == "open":
+    if tokenizer.render([{"role": "user", "content": "x"}], (), OutputSpec()).thought == "open":
         assert has_thought

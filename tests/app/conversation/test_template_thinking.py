@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from adapters.formats import Ask
+from adapters.formats import OutputSpec
 from tests.app.conversation.chat_templates import TEMPLATES, folder_of, tokenizer_of
 from tests.app.conversation.test_chat_templates import BROKEN, FETCH
 from tests.app.conversation.test_template_loops import PARAMETERS, TOOLS
@@ -56,7 +56,7 @@ def test_thoughts_come_apart_from_the_calls_that_must_follow(name: str) -> None:
         unasked = check_answer(name, gateway, ASKED | {"reasoning_effort": "none"})
     # each token of these tokenizers is a byte
     assert all(len(thought.encode()) <= BUDGET for thought in thoughts)
-    if tokenizer_of(name).render(ASKED["messages"], (), Ask()).thought == "open":
+    if tokenizer_of(name).render(ASKED["messages"], (), OutputSpec()).thought == "open":
         assert any(thoughts)
     assert not unasked
 

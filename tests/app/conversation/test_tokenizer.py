@@ -7,7 +7,7 @@ import pytest
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from adapters.formats import FORMATS, Ask, Tool, get_format
+from adapters.formats import FORMATS, OutputSpec, Tool, get_format
 from app.composition import build
 from app.conversation.tokenizer import (
     BuiltinTokenizer,
@@ -55,7 +55,7 @@ def text_of(tokenizer: HuggingFaceTokenizer, prompt: Any) -> str:
 def test_the_builtin_tokenizer_renders_with_its_format():
     tokenizer = load_tokenizer(None, "auto")
     assert isinstance(tokenizer, BuiltinTokenizer)
-    prompt = tokenizer.render(USER, (), Ask())
+    prompt = tokenizer.render(USER, (), OutputSpec())
     assert prompt.prompt == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
     assert tokenizer.vocabulary.stop_token_ids
 
@@ -80,7 +80,7 @@ def test_a_chat_template_makes_the_prompt(tmp_path: Path):
     arguments = {"name": "f", "arguments": '{"on": true}'}
     call = {"id": "a", "type": "function", "function": arguments}
     messages = [*USER, {"role": "assistant", "content": None, "tool_calls": [call]}]
-    assert text_of(tokenizer, tokenizer.render(messages, tools, Ask(tools)).prompt) == (
+    assert text_of(tokenizer, tokenizer.render(messages, tools, OutputSpec(tools)).prompt) == (
         "<|im_start|>user\nhi<|im_end|>\n"
         '<|im_start|>assistant\n<tool_call>{"on": true}</tool_call><|im_end|>\n'
         "set_light,set_alarm<|im_start|>assistant\n"
@@ -104,14 +104,14 @@ def test_the_start_warns_of_a_template_that_shows_calls_in_another_syntax(tmp_pa
 def test_what_a_template_refuses_is_the_clients_mistake(tmp_path: Path):
     tokenizer = HuggingFaceTokenizer(folder(tmp_path, TEMPLATE))
     with pytest.raises(ApiError) as caught:
-        tokenizer.render([{"role": "user", "content": "forbidden"}], (), Ask())
+        tokenizer.render([{"role": "user", "content": "forbidden"}], (), OutputSpec())
     assert (caught.value.status, caught.value.param) == (400, "messages")
     assert "not this" in caught.value.message
 
 
 def test_without_a_template_the_format_makes_the_prompt(tmp_path: Path):
     tokenizer = HuggingFaceTokenizer(folder(tmp_path, None), "hermes")
-    text = text_of(tokenizer, tokenizer.render(USER, (), Ask()).prompt)
+    text = text_of(tokenizer, tokenizer.render(USER, (), OutputSpec()).prompt)
     assert text == "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
 from app.api.body import parse_request
-from app.constraints.planner import Planner
+from app.constraints.planner import ConstraintPlanner
 from app.conversation.tokenizer import BuiltinTokenizer
 from app.observability.logs import make_logger
 from app.observability.metrics import Metrics
@@ -80,7 +80,7 @@ class Service:
         self.chat = ChatService(
             settings=Settings(**{"reasoning": "on", **settings}),
             offload=Offload(),
-            planner=Planner(compiler, wire, special, self.metrics, logger),
+            planner=ConstraintPlanner(compiler, wire, special, self.metrics, logger),
             tokenizer=self.tokenizer,
             pool=self.pool,
             metrics=self.metrics,

@@ -277,8 +277,8 @@ async def test_a_client_that_reads_slowly_slows_the_worker_down():
     stream = await service.chat.stream(request(stream=True), "req_1")
     for _ in range(200):
         await asyncio.sleep(0)
-    merge = stream._merge
-    assert merge._queue.full()
+    choices = stream._choices
+    assert choices._queue.full()
     await stream.aclose()
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .base import Ask, FormatError, Message, Tool
-from .objects import NO_ARGUMENTS
+from ..argument_schema import NO_ARGUMENTS
+from ..output_spec import ChatMessage, FormatError, OutputSpec, Tool
 
 _ROLES = {
     "system": "system",
@@ -43,7 +43,7 @@ class Turn:
     tool: str = ""
 
 
-def read_turns(messages: Sequence[Message]) -> list[Turn]:
+def read_turns(messages: Sequence[ChatMessage]) -> list[Turn]:
     """Chat messages as clients send them.
 
     Raises:
@@ -129,14 +129,14 @@ class Chat:
 def render_chat(
     chat: Chat,
     call_text: Callable[[str, str], str],
-    messages: Sequence[Message],
+    messages: Sequence[ChatMessage],
     tools: Sequence[Tool],
-    ask: Ask,
+    output: OutputSpec,
 ) -> str:
     """The whole prompt, ending where the assistant's next turn begins."""
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    system = [*(turn.text for turn in turns[:first]), *offers(chat, tools, ask)]
+    system = [*(turn.text for turn in turns[:first]), *offers(chat, tools, output)]
     blocks = [("system", "\n\n".join(system))] if system else []
     for number, turn in enumerate(turns[first:], first):
         text = turn_text(chat, call_text, turn)
@@ -150,15 +150,15 @@ def render_chat(
     )
 
 
-def offers(chat: Chat, tools: Sequence[Tool], ask: Ask) -> list[str]:
+def offers(chat: Chat, tools: Sequence[Tool], output: OutputSpec) -> list[str]:
     """The blocks that offer tools and ask for JSON, as far as there are any."""
     found = []
     if tools:
         shown = chat.tool_separator.join(map(chat.tool, tools))
         found.append(_filled(chat.tools, "{tools}", shown))
-    if ask.tells_schema:
-        about = [ask.response_name, ask.response_description]
-        lines = [": ".join(filter(None, about)), compact(ask.response_schema)]
+    if output.tells_schema:
+        about = [output.response_name, output.response_description]
+        lines = [": ".join(filter(None, about)), compact(output.response_schema)]
         found.append(_filled(chat.schema, "{schema}", "\n".join(filter(None, lines))))
     return found
 

@@ -13,10 +13,10 @@ by itself.
 
 import json
 
-from .base import Tool
-from .chat import Chat, tool_object
-from .plan import word_name
-from .tags import TagFamily
+from ..output_spec import Tool
+from .chat_prompt import Chat, tool_object
+from .spelling import word_name
+from .tag_family import TagFamily
 
 _BEGIN = "<|start_header_id|>{role}<|end_header_id|>\n\n"
 _END = "<|eot_id|>"

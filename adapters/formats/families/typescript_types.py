@@ -17,7 +17,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .base import Tool
+from ..location import split_pointer
+from ..output_spec import Tool
 
 _SIMPLE = {
     "string": "string",
@@ -94,8 +95,7 @@ class _Types:
 
     def _target(self, reference: Any) -> Any:
         found: Any = self._root
-        for step in str(reference).split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
+        for key in split_pointer(str(reference)):
             found = found.get(key) if isinstance(found, Mapping) else None
         return found
 

@@ -9,9 +9,9 @@ made for nothing else, and what these models write behind it differs in white sp
 grammar puts right.
 """
 
-from .base import Thinking
-from .chat import Chat
-from .tags import TagFamily
+from ..output_spec import ThinkingMarks
+from .chat_prompt import Chat
+from .tag_family import TagFamily
 
 HERMES = TagFamily(
     name="hermes",
@@ -20,7 +20,7 @@ HERMES = TagFamily(
     trigger="<tool_call>",
     separator="\n",
     between=" \n",
-    thinking=Thinking(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
+    thinking=ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
     stop_texts=("<|im_end|>",),
     own_tokens=("<|im_start|>", "<|im_end|>"),
     chat=Chat(

@@ -14,7 +14,7 @@ one of `` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The 
 <|call|>, so there is one call a turn whatever parallel_tool_calls says. Nothing but the call ends
 an answer that must be one.
 
-An ask that bounds the tokens of reasoning allows one thought, in front of all else: the bound
+An output that bounds the tokens of reasoning allows one thought, in front of all else: the bound
 counts within one message.
 
 Marks are token nodes, so that spelled-out marks in text mean nothing. A message's body is one tag,
@@ -26,9 +26,9 @@ Not here    the prompt (harmony_prompt.py).
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .base import Ask, FormatError, Message, Tool
-from .harmony_prompt import developer_text, render_harmony
-from .parts import (
+from ..format_plan import FormatPlan, make_plan
+from ..output_spec import ChatMessage, FormatError, OutputSpec, Tool
+from ..parts import (
     CONTENT,
     REASONING,
     SYNTAX,
@@ -44,17 +44,10 @@ from .parts import (
     tag,
     token,
 )
-from .plan import (
-    OfferedTool,
-    Plan,
-    answer_value,
-    make_plan,
-    must_call,
-    offered_tools,
-    unwritable,
-    word_name,
-)
-from .reader import Layout
+from ..reader import TagWhitespace
+from .harmony_prompt import developer_text, render_harmony
+from .offered_tools import OfferedTool, answer_value, must_call, offered_tools
+from .spelling import unwritable, word_name
 
 _START, _CHANNEL, _CONSTRAIN = "<|start|>", "<|channel|>", "<|constrain|>"
 _MESSAGE, _END, _CALL, _RETURN = "<|message|>", "<|end|>", "<|call|>", "<|return|>"
@@ -71,54 +64,56 @@ class Harmony:
     stop_texts: tuple[str, ...] = (_RETURN, _CALL)
     own_tokens: tuple[str, ...] = (_START, _CHANNEL, _CONSTRAIN, _MESSAGE, _END, _CALL, _RETURN)
 
-    def plan(self, ask: Ask, special_texts: Sequence[str]) -> Plan:
-        """See base.Format."""
+    def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
+        """See wire_format.Format."""
         missing = [text for text in self.own_tokens if text not in special_texts]
         if missing:
             raise FormatError(f"the vocabulary has no token {', '.join(missing)}")
-        tools = offered_tools(ask, word_name, special_texts)
-        root = _answer(ask, tools, special_texts)
-        return make_plan(root, ask, stop_texts=self.stop_texts, layout=Layout())
+        tools = offered_tools(output, word_name, special_texts)
+        root = _answer(output, tools, special_texts)
+        return make_plan(root, output, stop_texts=self.stop_texts, whitespace=TagWhitespace())
 
-    def render(self, messages: Sequence[Message], tools: Sequence[Tool], ask: Ask) -> str:
-        """See base.Format."""
-        return render_harmony(messages, tools, ask)
+    def render(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
+    ) -> str:
+        """See wire_format.Format."""
+        return render_harmony(messages, tools, output)
 
-    def instructions(self, tools: Sequence[Tool], ask: Ask) -> str:
-        """See base.Format."""
-        return developer_text([], tools, ask)
+    def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
+        """See wire_format.Format."""
+        return developer_text([], tools, output)
 
-    def as_text(self, message: Message) -> str | None:
-        """See base.Format: calls are messages of their own here."""
+    def as_text(self, message: ChatMessage) -> str | None:
+        """See wire_format.Format: calls are messages of their own here."""
         return None
 
 
 HARMONY = Harmony()
 
 
-def _answer(ask: Ask, tools: list[OfferedTool], special_texts: Sequence[str]) -> Part:
-    value = answer_value(ask)
+def _answer(output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]) -> Part:
+    value = answer_value(output)
     calls = [_call(tool) for tool in tools]
     excludes = unwritable(special_texts)
     final = _final(value or any_text(CONTENT, excludes))
-    thought = _message("analysis", any_text(REASONING, excludes, ask.thinking_tokens), THOUGHT)
+    thought = _message("analysis", any_text(REASONING, excludes, output.thinking_tokens), THOUGHT)
     preamble = _message("commentary", any_text(CONTENT, excludes))
-    thoughts = [thought] if ask.reasoning != "off" else []
-    if thoughts and ask.thinking_tokens is not None:
-        rest = _rest([], preamble, calls, final, ask)
+    thoughts = [thought] if output.reasoning != "off" else []
+    if thoughts and output.thinking_tokens is not None:
+        rest = _rest([], preamble, calls, final, output)
         return sequence(optional(sequence(thought, _AGAIN)), *rest)
-    return sequence(*_rest(thoughts, preamble, calls, final, ask))
+    return sequence(*_rest(thoughts, preamble, calls, final, output))
 
 
 def _rest(
-    thoughts: list[Part], preamble: Part, calls: list[Part], final: Part, ask: Ask
+    thoughts: list[Part], preamble: Part, calls: list[Part], final: Part, output: OutputSpec
 ) -> list[Part]:
     """The answer, with any number of ``thoughts`` wherever a message may begin."""
     if not calls:
         return [*_before(thoughts), final]
     # clients parse all content as the value that they asked for, also beside calls
-    before = [*thoughts, preamble] if ask.response_schema is None else thoughts
-    return [*_before(before), either(*calls) if must_call(ask) else either(*calls, final)]
+    before = [*thoughts, preamble] if output.response_schema is None else thoughts
+    return [*_before(before), either(*calls) if must_call(output) else either(*calls, final)]
 
 
 def _before(messages: list[Part]) -> list[Part]:

@@ -9,19 +9,19 @@ A TagFamily is data; what its fields mean for the spec is written here once, for
     required, named            calls and nothing else; a response schema does not matter then
     none with a schema         one JSON value
 
-In front of each of them the family's reasoning may stand, if it has one and the ask lets it. Its
-marks are offered whether or not they are special tokens of the vocabulary, and never occur in free
-text, so no text reads two ways.
+The family's reasoning may precede each of them, if it has one and the output allows it. Its marks
+are offered whether or not they are special tokens of the vocabulary, and never occur in free text,
+so no text reads two ways.
 
-Not here    the families (plain.py, hermes.py, llama3.py), prompts (chat.py).
+Not here    the families (plain.py, hermes.py, llama3.py), prompts (chat_prompt.py).
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from .base import Ask, Message, Thinking, Tool
-from .chat import Chat, offers, read_turns, render_chat, turn_text
-from .parts import (
+from ..format_plan import FormatPlan, make_plan
+from ..output_spec import ChatMessage, OutputSpec, ThinkingMarks, Tool
+from ..parts import (
     CONTENT,
     REASONING,
     THOUGHT,
@@ -36,19 +36,16 @@ from .parts import (
     tag,
     triggered,
 )
-from .plan import (
+from ..reader import TagWhitespace
+from .chat_prompt import Chat, offers, read_turns, render_chat, turn_text
+from .offered_tools import (
     OfferedTool,
-    Plan,
-    Spelling,
     answer_value,
-    json_name,
-    make_plan,
     must_call,
     offered_tools,
     one_call_only,
-    unwritable,
 )
-from .reader import Layout
+from .spelling import Spelling, json_name, unwritable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,26 +71,28 @@ class TagFamily:
     chat: Chat
     lead: str = ""
     spell: Spelling = json_name
-    thinking: Thinking | None = None
+    thinking: ThinkingMarks | None = None
     stop_texts: tuple[str, ...] = ()
     own_tokens: tuple[str, ...] = ()
 
-    def plan(self, ask: Ask, special_texts: Sequence[str]) -> Plan:
-        """See base.Format."""
-        tools = offered_tools(ask, self.spell, [*special_texts, *self._marks()])
-        root = self._thoughtful(ask, special_texts, self._answer(ask, tools, special_texts))
-        return make_plan(root, ask, stop_texts=self.stop_texts, layout=self._layout())
+    def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
+        """See wire_format.Format."""
+        tools = offered_tools(output, self.spell, [*special_texts, *self._marks()])
+        root = self._thoughtful(output, special_texts, self._answer(output, tools, special_texts))
+        return make_plan(root, output, stop_texts=self.stop_texts, whitespace=self._whitespace())
 
-    def render(self, messages: Sequence[Message], tools: Sequence[Tool], ask: Ask) -> str:
-        """See base.Format."""
-        return render_chat(self.chat, self.call_text, messages, tools, ask)
+    def render(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
+    ) -> str:
+        """See wire_format.Format."""
+        return render_chat(self.chat, self.call_text, messages, tools, output)
 
-    def instructions(self, tools: Sequence[Tool], ask: Ask) -> str:
-        """See base.Format."""
-        return "\n\n".join(offers(self.chat, tools, ask))
+    def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
+        """See wire_format.Format."""
+        return "\n\n".join(offers(self.chat, tools, output))
 
-    def as_text(self, message: Message) -> str:
-        """See base.Format."""
+    def as_text(self, message: ChatMessage) -> str:
+        """See wire_format.Format."""
         (turn,) = read_turns([message])
         return turn_text(self.chat, self.call_text, turn)
 
@@ -102,49 +101,59 @@ class TagFamily:
         return self.begin.replace("{name}", self.spell(name) or "") + arguments + self.end
 
     # -- the answer --------------------------------------------------------------------------------
-    def _answer(self, ask: Ask, tools: list[OfferedTool], special_texts: Sequence[str]) -> Part:
-        value = answer_value(ask)
-        if must_call(ask):
-            return self._only_calls(ask, tools, lead_required=False)
+    def _answer(
+        self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
+    ) -> Part:
+        value = answer_value(output)
+        if must_call(output):
+            return self._only_calls(output, tools, lead_required=False)
         if value is not None:
             return (
-                either(self._only_calls(ask, tools, lead_required=True), value) if tools else value
+                either(self._only_calls(output, tools, lead_required=True), value)
+                if tools
+                else value
             )
         if tools:
-            return self._text_with_calls(ask, tools, special_texts)
-        forbidden = self._triggers(tool.name for tool in ask.tools) if ask.tools else []
+            return self._text_with_calls(output, tools, special_texts)
+        forbidden = self._triggers(tool.name for tool in output.tools) if output.tools else []
         return any_text(CONTENT, self._excludes(special_texts, besides=forbidden))
 
-    def _only_calls(self, ask: Ask, tools: list[OfferedTool], *, lead_required: bool) -> Part:
+    def _only_calls(
+        self, output: OutputSpec, tools: list[OfferedTool], *, lead_required: bool
+    ) -> Part:
         tags = [self._call(tool, self.begin) for tool in tools]
-        calls = separated(tags, self.separator, only_one=one_call_only(ask))
+        calls = separated(tags, self.separator, only_one=one_call_only(output))
         if not self.lead:
             return calls
         lead = const(self.lead)
         return sequence(lead if lead_required else optional(lead), calls)
 
     def _text_with_calls(
-        self, ask: Ask, tools: list[OfferedTool], special_texts: Sequence[str]
+        self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
     ) -> Part:
         begins = [self.begin, self.lead + self.begin] if self.lead else [self.begin]
         tags = [self._call(tool, begin) for begin in begins for tool in tools]
-        triggers = self._triggers(tool.name for tool in ask.tools)
-        barred = self._triggers(ask.barred)
+        triggers = self._triggers(tool.name for tool in output.callable_tools)
+        barred = self._triggers(output.barred)
         excludes = self._excludes(special_texts, besides=barred, without=triggers)
-        return triggered(triggers, tags, excludes, only_one=one_call_only(ask))
+        return triggered(triggers, tags, excludes, only_one=one_call_only(output))
 
     def _call(self, tool: OfferedTool, begin: str) -> Part:
         text = begin.replace("{name}", tool.spelled)
         return tag(text, tool.arguments(), self.end, tool.role, tool.origin)
 
     # -- reasoning ---------------------------------------------------------------------------------
-    def _thoughtful(self, ask: Ask, special_texts: Sequence[str], answer: Part) -> Part:
+    def _thoughtful(self, output: OutputSpec, special_texts: Sequence[str], answer: Part) -> Part:
         marks = self.thinking
-        is_open = ask.thought == "open"
-        if marks is None or ask.thought == "closed" or (ask.reasoning == "off" and not is_open):
+        is_open = output.thought == "open"
+        if (
+            marks is None
+            or output.thought == "closed"
+            or (output.reasoning == "off" and not is_open)
+        ):
             return answer
-        inside = any_text(REASONING, self._excludes(special_texts), ask.thinking_tokens)
-        if ask.reasoning == "off":
+        inside = any_text(REASONING, self._excludes(special_texts), output.thinking_tokens)
+        if output.reasoning == "off":
             # the prompt opened it: it ends at once
             inside = const("")
         thought = tag("" if is_open else marks.begin, inside, marks.end, THOUGHT)
@@ -179,9 +188,9 @@ class TagFamily:
         texts = dict.fromkeys([*unwritable([*special_texts, *thinking], without), *besides])
         return [text for text in texts if not any(w in text or text in w for w in without)]
 
-    def _layout(self) -> Layout:
+    def _whitespace(self) -> TagWhitespace:
         marks = self.thinking
-        return Layout(
+        return TagWhitespace(
             between=self.between,
             thought_newlines=marks.inner_newlines if marks else 0,
             answer_newlines=marks.outer_newlines if marks else 0,

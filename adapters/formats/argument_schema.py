@@ -15,7 +15,8 @@ Cost    linear: each part of the schema is looked at once, whatever its referenc
 from collections.abc import Mapping
 from typing import Any
 
-from .base import FormatError
+from .location import split_pointer
+from .output_spec import FormatError
 
 #: how many $ref and branches are followed one inside the other; what lies deeper counts as unknown,
 #: which is safe: the type is added, and the engine judges. People write 1 or 2; it keeps the
@@ -113,8 +114,7 @@ class _Objects:
         if not isinstance(reference, str) or not reference.startswith("#"):
             return None
         found: Any = self._root
-        for step in reference[1:].split("/")[1:]:
-            key = step.replace("~1", "/").replace("~0", "~")
+        for key in split_pointer(reference):
             if isinstance(found, Mapping):
                 found = found.get(key)
             elif isinstance(found, list) and key.isdecimal() and int(key) < len(found):

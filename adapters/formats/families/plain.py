@@ -10,8 +10,8 @@ value starts like a call: an answer that may be either is never read two ways. T
 lines.
 """
 
-from .chat import Chat
-from .tags import TagFamily
+from .chat_prompt import Chat
+from .tag_family import TagFamily
 
 PLAIN = TagFamily(
     name="plain",

@@ -1,7 +1,7 @@
 """Harmony's prompt: system and developer messages, history, and where the next answer begins.
 
-Spelled as the reference library spells it, on what both can show (typescript.py says where schemas
-differ). No date is told, so that equal requests give equal prompts.
+The text equals the reference library's where both can show a request (typescript_types.py lists
+where schemas differ). It contains no date, so that equal requests give equal prompts.
 
 History    <|return|> is written as <|end|>. Reasoning is shown between a call and what followed it,
            and dropped up to the last final message: the models were trained on such histories.
@@ -9,10 +9,10 @@ History    <|return|> is written as <|end|>. Reasoning is shown between a call a
 
 from collections.abc import Sequence
 
-from .base import Ask, FormatError, Message, Tool
-from .chat import Turn, compact, read_turns
-from .plan import word_name
-from .typescript import comment, namespace
+from ..output_spec import ChatMessage, FormatError, OutputSpec, Tool
+from .chat_prompt import Turn, compact, read_turns
+from .spelling import word_name
+from .typescript_types import comment, namespace
 
 _SYSTEM = (
     "You are ChatGPT, a large language model trained by OpenAI.\nKnowledge cutoff: 2024-06\n\n"
@@ -24,13 +24,15 @@ _EFFORT = {"auto": "medium", "off": "low"}
 _NEXT = "<|start|>assistant"
 
 
-def render_harmony(messages: Sequence[Message], tools: Sequence[Tool], ask: Ask) -> str:
+def render_harmony(
+    messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
+) -> str:
     """The whole prompt, ending with <|start|>assistant."""
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
-    effort = ask.effort or _EFFORT[ask.reasoning]
+    effort = output.effort or _EFFORT[output.reasoning]
     system = _SYSTEM.replace("{effort}", effort) + (_TOOL_CHANNEL if tools else "")
-    developer = developer_text([turn.text for turn in turns[:first]], tools, ask)
+    developer = developer_text([turn.text for turn in turns[:first]], tools, output)
     finals = [n for n, turn in enumerate(turns) if turn.role == "assistant" and not turn.calls]
     last_final = max(finals, default=-1)
     return (
@@ -48,23 +50,23 @@ def _message(author: str, header: str, text: str, end: str = "<|end|>") -> str:
     return f"<|start|>{author}{header}<|message|>{text}{end}"
 
 
-def developer_text(instructions: list[str], tools: Sequence[Tool], ask: Ask) -> str:
+def developer_text(instructions: list[str], tools: Sequence[Tool], output: OutputSpec) -> str:
     """The text of a developer message; "" if there is nothing to say."""
     blocks = []
     if instructions:
         blocks.append("# Instructions\n\n" + "\n\n".join(instructions))
     if tools:
         blocks.append("# Tools\n\n## functions\n\n" + namespace("functions", tools))
-    if ask.tells_schema:
-        about = comment(ask.response_description)
-        head = f"# Response Formats\n\n## {ask.response_name or 'answer'}"
-        blocks.append(f"{head}\n\n{about}{compact(ask.response_schema)}")
+    if output.tells_schema:
+        about = comment(output.response_description)
+        head = f"# Response Formats\n\n## {output.response_name or 'answer'}"
+        blocks.append(f"{head}\n\n{about}{compact(output.response_schema)}")
     return "\n\n".join(blocks)
 
 
 def _turn(turn: Turn, *, thinks: bool) -> str:
     if turn.role == "system":
-        return _message("developer", "", developer_text([turn.text], (), Ask()))
+        return _message("developer", "", developer_text([turn.text], (), OutputSpec()))
     if turn.role == "user":
         return _message("user", "", turn.text)
     if turn.role == "tool":

@@ -1,21 +1,16 @@
-"""From a request to an Ask: which tools, which choice, which schema.
+"""The output spec of a request: which tools, which choice, which schema.
 
 OpenAI's rules for fields that depend on each other are checked on the way.
-
-Representation   an Asking is the Ask for the format, all tools that the prompt shows, for each tool
-                 of the Ask its number in the request (tool_choice "allowed_tools" leaves some out),
-                 and whether the response format is strict.
 """
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from adapters.formats import Ask, Effort, Thought, Tool
+from adapters.formats import Effort, OutputSpec, Thought, Tool
 
 from ..conversation.history import mentions_json
-from ..errors import ApiError, bad_request
+from ..errors import bad_request
 from ..protocol.chat_request import (
     AllowedToolsChoice,
     ChatRequest,
@@ -28,7 +23,7 @@ from ..protocol.chat_request import (
 from ..settings import Settings
 from .strict_profile import check_strict
 
-#: OpenAI's names for how much a model thinks, in the three that Harmony knows
+#: OpenAI's reasoning efforts as the three that formats know
 _EFFORTS: Mapping[str, Effort] = {
     "minimal": "low",
     "low": "low",
@@ -38,33 +33,14 @@ _EFFORTS: Mapping[str, Effort] = {
     "max": "high",
 }
 Value = TypeVar("Value")
-_TOOL_NUMBER = re.compile(r"\Atools\[(\d+)\]")
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """See the file's header."""
+def requested_output(request: ChatRequest, settings: Settings) -> OutputSpec:
+    """Return the output spec; settings decide what the request leaves open.
 
-    ask: Ask
-    shown: tuple[Tool, ...]
-    numbers: tuple[int, ...]
-    is_strict_response: bool = False
-
-    def is_strict(self, param: str) -> bool:
-        """Whether the schema at this place of the Ask says ``strict: true``."""
-        match = _TOOL_NUMBER.match(param)
-        return bool(self.ask.tools[int(match[1])].strict) if match else self.is_strict_response
-
-    def param(self, param: str | None) -> str | None:
-        """The request's place for one in the Ask: tools are numbered as the client sent them."""
-        match = _TOOL_NUMBER.match(param or "")
-        if match is None or param is None:
-            return param
-        return f"tools[{self.numbers[int(match[1])]}]{param[match.end() :]}"
-
-
-def make_asking(request: ChatRequest, settings: Settings) -> Asking:
-    """What a request leaves open, the settings decide. Raises ApiError 400 that names the place."""
+    Raises:
+        ApiError: 400 that names the field.
+    """
     definitions = request.tools or []
     _check_tools(definitions, settings.max_tools)
     if request.parallel_tool_calls is not None and request.tools is None:
@@ -75,19 +51,19 @@ def make_asking(request: ChatRequest, settings: Settings) -> Asking:
     if settings.strict_profile == "openai":
         _check_strict(request)
     tools = tuple(_tool(definition) for definition in definitions)
-    mode, name, numbers = _choice(request, [tool.name for tool in tools])
+    mode, name, barred = _choice(request, [tool.name for tool in tools])
     budget = _or(request.thinking_token_budget, settings.thinking_token_budget)
     thinks = settings.reasons and request.reasoning_effort != "none" and budget != 0
-    may_be_called = frozenset(numbers)
     wanted = request.response_format
     described = wanted.json_schema if isinstance(wanted, JsonSchemaFormat) else None
-    ask = Ask(
-        tools=tuple(tools[number] for number in numbers),
+    return OutputSpec(
+        tools=tools,
         tool_choice=mode,
         tool_name=name,
-        barred=tuple(tool.name for at, tool in enumerate(tools) if at not in may_be_called),
+        barred=barred,
         parallel_tool_calls=request.parallel_tool_calls is not False,
         response_schema=_response_schema(request),
+        response_strict=described is not None and bool(described.strict),
         response_name=described.name if described else "",
         response_description=(described.description or "") if described else "",
         schema_in_prompt=_or(request.include_schema_in_prompt, settings.include_schema_in_prompt),
@@ -95,8 +71,6 @@ def make_asking(request: ChatRequest, settings: Settings) -> Asking:
         effort=_EFFORTS.get(request.reasoning_effort or ""),
         thinking_tokens=budget if thinks else None,
     )
-    is_strict = described is not None and bool(described.strict)
-    return Asking(ask, tools if mode != "none" else (), numbers, is_strict)
 
 
 def _or(given: Value | None, default: Value) -> Value:
@@ -162,66 +136,61 @@ def _response_schema(request: ChatRequest) -> dict[str, Any] | None:
     return None
 
 
-def _choice(request: ChatRequest, names: list[str]) -> tuple[ToolMode, str | None, tuple[int, ...]]:
-    """(mode, the one tool's name, numbers of the tools that may be called)."""
-    choice, every = request.tool_choice, tuple(range(len(names)))
+def _choice(request: ChatRequest, names: list[str]) -> tuple[ToolMode, str | None, tuple[str, ...]]:
+    """Return the mode, the name of a named tool, and the names of tools that may not be called."""
+    choice = request.tool_choice
     if choice is None:
-        return "auto", None, every
+        return "auto", None, ()
     if not names:
         if request.tools is not None and choice in ("auto", "none"):
-            return choice, None, every
+            return choice, None, ()
         raise bad_request(
             "Invalid value for 'tool_choice': it is only allowed when 'tools' are specified.",
             "tool_choice",
         )
     if isinstance(choice, str):
-        return choice, None, every
-    numbers = {name: number for number, name in enumerate(names)}
+        return choice, None, ()
     if isinstance(choice, NamedTool):
-        _number(choice.function.name, numbers, "tool_choice.function.name")
-        return "named", choice.function.name, every
-    return choice.allowed_tools.mode, None, _allowed(choice, numbers)
+        _check_known(choice.function.name, names, "tool_choice.function.name")
+        return "named", choice.function.name, ()
+    return choice.allowed_tools.mode, None, _barred(choice, names)
 
 
-def _allowed(choice: AllowedToolsChoice, numbers: Mapping[str, int]) -> tuple[int, ...]:
-    allowed = {
-        _number(tool.function.name, numbers, f"tool_choice.allowed_tools.tools[{at}].function.name")
-        for at, tool in enumerate(choice.allowed_tools.tools)
-    }
-    return tuple(sorted(allowed))
+def _barred(choice: AllowedToolsChoice, names: list[str]) -> tuple[str, ...]:
+    allowed = set()
+    known = frozenset(names)
+    for number, tool in enumerate(choice.allowed_tools.tools):
+        param = f"tool_choice.allowed_tools.tools[{number}].function.name"
+        _check_known(tool.function.name, known, param)
+        allowed.add(tool.function.name)
+    return tuple(name for name in names if name not in allowed)
 
 
-def _number(name: str, numbers: Mapping[str, int], param: str) -> int:
-    if name not in numbers:
-        raise _unknown_tool(name, param)
-    return numbers[name]
+def _check_known(name: str, known: Collection[str], param: str) -> None:
+    if name not in known:
+        raise bad_request(
+            f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param, "invalid_value"
+        )
 
 
-def _unknown_tool(name: str, param: str) -> ApiError:
-    return bad_request(
-        f"Tool choice '{name[:100]}' not found in 'tools' parameter.", param, "invalid_value"
-    )
-
-
-def template_variables(request: ChatRequest, ask: Ask) -> dict[str, Any]:
-    """What the request sets for a chat template: its own ``chat_template_kwargs`` come last."""
+def template_variables(request: ChatRequest, output: OutputSpec) -> dict[str, Any]:
+    """Return the chat template's variables; the request's ``chat_template_kwargs`` come last."""
     variables: dict[str, Any] = {}
-    if ask.reasoning == "off":
+    if output.reasoning == "off":
         variables = {"enable_thinking": False, "thinking": False}
     elif request.reasoning_effort is not None:
         variables = {"enable_thinking": True, "thinking": True}
-    if ask.effort is not None:
-        variables["reasoning_effort"] = ask.effort
-    if ask.thinking_tokens is not None:
-        variables["thinking_budget"] = ask.thinking_tokens
+    if output.effort is not None:
+        variables["reasoning_effort"] = output.effort
+    if output.thinking_tokens is not None:
+        variables["thinking_budget"] = output.thinking_tokens
     return variables | dict(request.chat_template_kwargs or {})
 
 
-def behind_prompt(asking: Asking, thought: Thought, *, one_call: bool) -> Asking:
-    """The asking of an answer that begins where its prompt ends; ``one_call``: the chat template
-    shows one call a turn.
+def output_after_prompt(output: OutputSpec, thought: Thought, *, one_call: bool) -> OutputSpec:
+    """Return the spec of an answer that begins where its prompt ends.
+
+    ``one_call``: the chat template shows one call a turn.
     """
-    ask = replace(asking.ask, thought=thought)
-    if one_call:
-        ask = replace(ask, parallel_tool_calls=False)
-    return replace(asking, ask=ask)
+    parallel = output.parallel_tool_calls and not one_call
+    return replace(output, thought=thought, parallel_tool_calls=parallel)

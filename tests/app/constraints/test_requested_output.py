@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from adapters.formats import OutputSpec
 from app.api.body import parse_request
-from app.constraints.output import Asking, make_asking, template_variables
+from app.constraints.requested_output import requested_output, template_variables
 from app.errors import ApiError
 from app.protocol.chat_request import MOST_VARIABLES, VARIABLE_CHARS
 from app.settings import Settings
@@ -14,18 +15,18 @@ from app.settings import Settings
 USER = {"role": "user", "content": "hi"}
 
 
-def asking(**fields: Any) -> tuple[Asking, dict[str, Any]]:
-    """The asking, and what the chat template is told."""
+def read(**fields: Any) -> tuple[OutputSpec, dict[str, Any]]:
+    """Return the output spec, and the variables of the chat template."""
     request = parse_request(json.dumps({"model": "m", "messages": [USER], **fields}).encode())
-    made = make_asking(request, Settings(reasoning="on"))
-    return made, template_variables(request, made.ask)
+    output = requested_output(request, Settings(reasoning="on"))
+    return output, template_variables(request, output)
 
 
 @pytest.mark.parametrize("choice", [None, "auto", "none"])
 @pytest.mark.parametrize("parallel", [None, True, False])
 def test_an_empty_list_of_tools_is_none(choice: str | None, parallel: bool | None):
-    found, _ = asking(tools=[], tool_choice=choice, parallel_tool_calls=parallel)
-    assert found.ask.tools == () and found.shown == ()
+    found, _ = read(tools=[], tool_choice=choice, parallel_tool_calls=parallel)
+    assert found.tools == () and found.prompt_tools == ()
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_an_empty_list_of_tools_is_none(choice: str | None, parallel: bool | Non
 )
 def test_a_call_of_no_tool_can_not_be_required(choice: Any):
     with pytest.raises(ApiError) as caught:
-        asking(tools=[], tool_choice=choice)
+        read(tools=[], tool_choice=choice)
     assert (caught.value.status, caught.value.param) == (400, "tool_choice")
 
 
@@ -65,13 +66,13 @@ def test_a_call_of_no_tool_can_not_be_required(choice: Any):
 def test_the_effort_reaches_grammar_and_template(
     effort: str | None, reasoning: str, asked: str | None, told: dict[str, Any]
 ):
-    found, variables = asking(reasoning_effort=effort)
-    assert (found.ask.reasoning, found.ask.effort, variables) == (reasoning, asked, told)
+    found, variables = read(reasoning_effort=effort)
+    assert (found.reasoning, found.effort, variables) == (reasoning, asked, told)
 
 
 def test_variables_of_the_request_come_last():
     own = {"enable_thinking": False, "custom": "x"}
-    _, variables = asking(reasoning_effort="high", chat_template_kwargs=own)
+    _, variables = read(reasoning_effort="high", chat_template_kwargs=own)
     assert variables == {
         "enable_thinking": False,
         "thinking": True,
@@ -81,7 +82,7 @@ def test_variables_of_the_request_come_last():
 
 
 def test_variables_are_few_and_short():
-    asking(chat_template_kwargs={f"v{n}": "x" * VARIABLE_CHARS for n in range(MOST_VARIABLES)})
+    read(chat_template_kwargs={f"v{n}": "x" * VARIABLE_CHARS for n in range(MOST_VARIABLES)})
     for variables in (
         {f"v{n}": 1 for n in range(MOST_VARIABLES + 1)},
         {"v": "x" * (VARIABLE_CHARS + 1)},
@@ -91,14 +92,14 @@ def test_variables_are_few_and_short():
         "text",
     ):
         with pytest.raises(ApiError) as caught:
-            asking(chat_template_kwargs=variables)
+            read(chat_template_kwargs=variables)
         assert caught.value.status == 400
         assert (caught.value.param or "").startswith("chat_template_kwargs"), caught.value.message
 
 
 def test_an_effort_that_nobody_knows_is_refused():
     with pytest.raises(ApiError) as caught:
-        asking(reasoning_effort="extreme")
+        read(reasoning_effort="extreme")
     assert (caught.value.status, caught.value.param) == (400, "reasoning_effort")
 
 
@@ -116,10 +117,10 @@ def test_a_budget_of_thinking_reaches_grammar_and_template(
     fields: dict[str, int], default: int | None, budget: int | None, told: dict[str, Any]
 ):
     request = parse_request(json.dumps({"model": "m", "messages": [USER], **fields}).encode())
-    made = make_asking(request, Settings(reasoning="on", thinking_token_budget=default))
-    assert made.ask.thinking_tokens == budget
-    assert (made.ask.reasoning == "off") is ("enable_thinking" in told)
-    assert template_variables(request, made.ask) == told
+    output = requested_output(request, Settings(reasoning="on", thinking_token_budget=default))
+    assert output.thinking_tokens == budget
+    assert (output.reasoning == "off") is ("enable_thinking" in told)
+    assert template_variables(request, output) == told
 
 
 READING = {"name": "reading", "description": "Of a meter", "schema": {"type": "object"}}
@@ -135,16 +136,16 @@ def test_a_request_decides_before_the_setting_whether_the_prompt_tells_the_schem
     if field is not None:
         body["include_schema_in_prompt"] = field
     request = parse_request(json.dumps(body).encode())
-    ask = make_asking(request, Settings(include_schema_in_prompt=setting)).ask
-    assert ask.tells_schema is (setting if field is None else field)
-    assert ask.response_schema == READING["schema"]
-    assert (ask.response_name, ask.response_description) == ("reading", "Of a meter")
+    output = requested_output(request, Settings(include_schema_in_prompt=setting))
+    assert output.tells_schema is (setting if field is None else field)
+    assert output.response_schema == READING["schema"]
+    assert (output.response_name, output.response_description) == ("reading", "Of a meter")
 
 
 def test_tools_that_are_shown_and_not_allowed_are_barred():
     tools = [{"type": "function", "function": {"name": name}} for name in "fgh"]
     allowed = {"mode": "auto", "tools": tools[1:2]}
-    found, _ = asking(tools=tools, tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
-    assert [tool.name for tool in found.ask.tools] == ["g"]
-    assert found.ask.barred == ("f", "h")
-    assert [tool.name for tool in found.shown] == ["f", "g", "h"]
+    found, _ = read(tools=tools, tool_choice={"type": "allowed_tools", "allowed_tools": allowed})
+    assert [tool.name for tool in found.callable_tools] == ["g"]
+    assert found.barred == ("f", "h")
+    assert [tool.name for tool in found.prompt_tools] == ["f", "g", "h"]
