@@ -7,15 +7,15 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the SGLang worker's own environment has torch")
 
-from adapters.sglang_plugin.masks import Masks  # noqa: E402
+from adapters.sglang_plugin.mask_buffers import MaskBuffers  # noqa: E402
 
 
 def no_kernel() -> Any:
     raise RuntimeError("there is no device")
 
 
-def masks() -> Masks:
-    return Masks(can_pin=False, device_kernel=no_kernel)
+def masks() -> MaskBuffers:
+    return MaskBuffers(can_pin=False, device_kernel=no_kernel)
 
 
 def test_a_buffer_is_used_again_and_allows_everything_again() -> None:

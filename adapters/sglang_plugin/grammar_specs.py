@@ -1,11 +1,10 @@
-"""What a request asks for -> what is compiled.
+"""Grammar specs: what a request of SGLang's makes the compiler compile.
 
-Representation   SGLang names a grammar by (kind, text): json, regex, ebnf or structural_tag. A
-                 request that thinks first gets the same grammar behind a region of free thinking,
-                 which ends at the model's own end tag; so thinking is part of the grammar, and is
-                 rolled back with it.
+SGLang names a grammar by (kind, text): json, regex, ebnf or structural_tag. A request that thinks
+first gets the same grammar behind a region of free thinking, which ends at the model's end tag.
+Thinking is thus part of the grammar and is rolled back with it.
 
-Not here         compiling (compiling).
+Not here   threads, caches (compiling).
 """
 
 from dataclasses import dataclass
@@ -14,12 +13,12 @@ from typing import Any
 
 from engine import Compiled, Compiler, SpecError, WorkBudget
 
-#: SGLang's names for them
+#: SGLang's names of grammar kinds
 KINDS = ("json", "regex", "ebnf", "full_assistant_ebnf", "structural_tag")
 
 
-class Spec(str):
-    """A grammar's text as SGLang hands it on: whole, but short where it is shown in messages."""
+class GrammarText(str):
+    """A grammar's text; its repr, which SGLang puts into messages, is short."""
 
     __slots__ = ()
 
@@ -28,42 +27,43 @@ class Spec(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Thinking:
-    """A region of thinking in front of the answer. ``most`` tokens; None: no bound."""
+class ThinkingRegion:
+    """A region of thinking before the answer. ``most``: tokens; None: no bound."""
 
     end: str
     most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What one compilation is of; equal ones share it.
+class GrammarSpec:
+    """Everything that determines a grammar; equal specs share one compile.
 
-    ``most_whitespace``: characters of white space between the tokens of a JSON answer, as SGLang's
-    options bound them; None: as the engine takes it.
+    ``most_whitespace``: SGLang's bound on white space between the tokens of a JSON answer, in
+    characters; None: the engine's default.
     """
 
     kind: str
     text: str
-    thinking: Thinking | None = None
+    thinking: ThinkingRegion | None = None
     most_whitespace: int | None = None
 
 
-def compile_wanted(
-    compiler: Compiler, wanted: Wanted, budget: WorkBudget | None = None
+def compile_grammar(
+    compiler: Compiler, spec: GrammarSpec, budget: WorkBudget | None = None
 ) -> Compiled:
-    """
+    """Compile the spec.
+
     Raises:
         SpecError, LimitExceeded, Cancelled: see ``engine.Compiler``.
     """
     compile_tag = partial(compiler.compile_structural_tag, budget=budget)
-    kind, text = wanted.kind, wanted.text
+    kind, text = spec.kind, spec.text
     if kind not in KINDS:
         raise SpecError(f"grammars of the kind {kind!r} are unknown")
-    if wanted.thinking is not None:
-        return compile_tag(_behind(wanted.thinking, compiler, wanted))
-    if kind == "json" and wanted.most_whitespace is not None:
-        return compile_tag({"format": _format(compiler, wanted)})
+    if spec.thinking is not None:
+        return compile_tag(_behind(spec.thinking, compiler, spec))
+    if kind == "json" and spec.most_whitespace is not None:
+        return compile_tag({"format": _format(compiler, spec)})
     if kind == "json":
         return compiler.compile_json_schema(text, budget=budget)
     if kind == "regex":
@@ -74,8 +74,8 @@ def compile_wanted(
 
 
 def _tag(spec: Any) -> Any:
-    """SGLang's older form of structural tags, structures and triggers, as today's; others as they
-    are.
+    """Return SGLang's older form of structural tags (structures, triggers) in today's form, other
+    specs unchanged.
     """
     if not isinstance(spec, dict) or "structures" not in spec:
         return spec
@@ -92,20 +92,20 @@ def _tag(spec: Any) -> Any:
     return {"type": "structural_tag", "format": triggered}
 
 
-def _behind(thinking: Thinking, compiler: Compiler, wanted: Wanted) -> dict[str, Any]:
-    """The grammar behind a region of thinking."""
+def _behind(thinking: ThinkingRegion, compiler: Compiler, spec: GrammarSpec) -> dict[str, Any]:
+    """Return a structural tag of a region of thinking and the grammar behind it."""
     thought: dict[str, Any] = {"type": "any_text"}
     if thinking.most is not None:
         thought["max_tokens"] = thinking.most
     region = {"type": "tag", "begin": "", "content": thought, "end": thinking.end}
-    answer = _format(compiler, wanted)
+    answer = _format(compiler, spec)
     return {"type": "structural_tag", "format": {"type": "sequence", "elements": [region, answer]}}
 
 
-def _format(compiler: Compiler, wanted: Wanted) -> Any:
-    kind, text = wanted.kind, wanted.text
+def _format(compiler: Compiler, spec: GrammarSpec) -> Any:
+    kind, text = spec.kind, spec.text
     if kind == "json":
-        most = wanted.most_whitespace
+        most = spec.most_whitespace
         bound = {} if most is None else {"max_whitespace_cnt": most}
         return {"type": "json_schema", "json_schema": compiler.parse(text), **bound}
     if kind == "regex":

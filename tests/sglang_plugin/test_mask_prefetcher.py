@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adapters.sglang_plugin import ahead as module
-from adapters.sglang_plugin.ahead import Ahead
+from adapters.sglang_plugin import mask_prefetcher as module
+from adapters.sglang_plugin.mask_prefetcher import MaskPrefetcher
 from engine import Compiler, Matcher
 from tests.engine.frontends.random_schemas import byte_vocabulary
 
@@ -21,36 +21,36 @@ def mask_of(matcher: Matcher) -> bytes:
     return mask.tobytes()
 
 
-def walked(ahead: Ahead | None) -> list[bytes]:
+def walked(prefetcher: MaskPrefetcher | None) -> list[bytes]:
     matcher, found = Matcher(Compiler(byte_vocabulary()).compile_json_schema(SCHEMA)), []
     for byte in TEXT:
         assert matcher.accept_token(byte)
-        if ahead is not None:
-            ahead.look(matcher)
-            ahead.executor.wait()
+        if prefetcher is not None:
+            prefetcher.submit(matcher)
+            prefetcher.executor.wait()
             assert not matcher.lacks_mask()
         found.append(mask_of(matcher))
     return found
 
 
 def test_a_mask_made_ahead_is_the_mask() -> None:
-    ahead = Ahead()
-    assert walked(ahead) == walked(None)
-    assert ahead.made > 0
+    prefetcher = MaskPrefetcher()
+    assert walked(prefetcher) == walked(None)
+    assert prefetcher.made > 0
 
 
 def test_no_more_wait_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 3)
-    ahead, gate = Ahead(), threading.Event()
-    assert ahead.executor.submit(gate.wait, 60)
+    prefetcher, gate = MaskPrefetcher(), threading.Event()
+    assert prefetcher.executor.submit(gate.wait, 60)
     compiler = Compiler(byte_vocabulary())
     for number in range(5):
-        ahead.look(Matcher(compiler.compile_regex("x" * (number + 1))))
-    assert ahead.made == 2
+        prefetcher.submit(Matcher(compiler.compile_regex("x" * (number + 1))))
+    assert prefetcher.made == 2
     gate.set()
-    ahead.executor.wait()
-    ahead.look(Matcher(compiler.compile_regex("y")))
-    assert ahead.made == 3
+    prefetcher.executor.wait()
+    prefetcher.submit(Matcher(compiler.compile_regex("y")))
+    assert prefetcher.made == 3
 
 
 def test_a_matcher_that_has_ended_needs_none() -> None:

@@ -4,7 +4,12 @@ import json
 
 import pytest
 
-from adapters.sglang_plugin.requests import Spec, Thinking, Wanted, compile_wanted
+from adapters.sglang_plugin.grammar_specs import (
+    GrammarSpec,
+    GrammarText,
+    ThinkingRegion,
+    compile_grammar,
+)
 from engine import Compiler, LimitExceeded, Matcher, SpecError
 from tests.engine.frontends.random_schemas import byte_vocabulary, takes
 
@@ -29,7 +34,7 @@ KINDS = [
 
 @pytest.mark.parametrize(("kind", "text", "good", "bad"), KINDS)
 def test_each_kind_is_compiled(kind: str, text: str, good: list[str], bad: list[str]) -> None:
-    compiled = compile_wanted(COMPILER, Wanted(kind, text))
+    compiled = compile_grammar(COMPILER, GrammarSpec(kind, text))
     assert [takes(compiled, each) for each in good + bad] == [True] * len(good) + [False] * len(bad)
 
 
@@ -37,7 +42,7 @@ def test_each_kind_is_compiled(kind: str, text: str, good: list[str], bad: list[
 def test_each_kind_stands_behind_thinking(
     kind: str, text: str, good: list[str], bad: list[str]
 ) -> None:
-    compiled = compile_wanted(COMPILER, Wanted(kind, text, Thinking("</think>")))
+    compiled = compile_grammar(COMPILER, GrammarSpec(kind, text, ThinkingRegion("</think>")))
     for answer in good:
         assert takes(compiled, f"so <x> \n it is</think>{answer}")
         assert takes(compiled, f"</think>{answer}")
@@ -46,7 +51,7 @@ def test_each_kind_stands_behind_thinking(
         assert not takes(compiled, f"thought</think>{answer}")
 
 
-@pytest.mark.parametrize("thinking", [None, Thinking(";")])
+@pytest.mark.parametrize("thinking", [None, ThinkingRegion(";")])
 @pytest.mark.parametrize(
     ("most", "good", "bad"),
     [
@@ -56,16 +61,16 @@ def test_each_kind_stands_behind_thinking(
     ],
 )
 def test_white_space_in_json_is_bounded_as_the_server_says(
-    most: int | None, good: list[str], bad: list[str], thinking: Thinking | None
+    most: int | None, good: list[str], bad: list[str], thinking: ThinkingRegion | None
 ) -> None:
-    compiled = compile_wanted(COMPILER, Wanted("json", '{"type":"array"}', thinking, most))
+    compiled = compile_grammar(COMPILER, GrammarSpec("json", '{"type":"array"}', thinking, most))
     begin = "" if thinking is None else "x;"
     seen = [takes(compiled, begin + each) for each in good + bad]
     assert seen == [True] * len(good) + [False] * len(bad)
 
 
 def test_thinking_has_an_end() -> None:
-    compiled = compile_wanted(COMPILER, Wanted("regex", "b", Thinking(";", most=3)))
+    compiled = compile_grammar(COMPILER, GrammarSpec("regex", "b", ThinkingRegion(";", most=3)))
     matcher = Matcher(compiled)
     assert [matcher.accept_token(ord(c)) for c in "xy;b"] == [True] * 4
     matcher = Matcher(compiled)
@@ -91,21 +96,21 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("thinking", [None, Thinking("</think>")])
+@pytest.mark.parametrize("thinking", [None, ThinkingRegion("</think>")])
 @pytest.mark.parametrize(("kind", "text", "words"), WRONG)
 def test_what_means_nothing_is_refused(
-    kind: str, text: str, words: str, thinking: Thinking | None
+    kind: str, text: str, words: str, thinking: ThinkingRegion | None
 ) -> None:
     with pytest.raises((SpecError, LimitExceeded), match=words):
-        compile_wanted(COMPILER, Wanted(kind, text, thinking))
+        compile_grammar(COMPILER, GrammarSpec(kind, text, thinking))
 
 
 @pytest.mark.parametrize("kind", ["json", "regex", "ebnf", "structural_tag"])
 def test_32_mb_are_refused_by_their_size(kind: str) -> None:
     with pytest.raises(LimitExceeded, match=r"spec_bytes|pattern_chars"):
-        compile_wanted(COMPILER, Wanted(kind, "[" + "1," * (16 << 20) + "1]"))
+        compile_grammar(COMPILER, GrammarSpec(kind, "[" + "1," * (16 << 20) + "1]"))
 
 
 def test_a_spec_is_short_where_it_is_shown() -> None:
-    assert repr(("json", Spec("x" * 12_345))) == "('json', <12,345 characters>)"
-    assert Spec("ab") == "ab" and hash(Spec("ab")) == hash("ab")
+    assert repr(("json", GrammarText("x" * 12_345))) == "('json', <12,345 characters>)"
+    assert GrammarText("ab") == "ab" and hash(GrammarText("ab")) == hash("ab")

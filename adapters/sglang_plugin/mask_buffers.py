@@ -1,14 +1,15 @@
-"""The masks' memory, and what lays them over logits.
+"""Mask buffers: memory of token masks, and their application to logits.
 
-Representation   int32 (rows, ceil(V / 32)), bit t % 32 of word t // 32 set: token t is allowed. A
-                 *buffer* is used again once its copy to the device is done; on a GPU it is pinned.
-Invariants       I1 what ``allocate`` hands out allows everything.
-                 I2 a buffer is not written while a copy of it may still be read from.
-                 I3 nothing raises: where memory is short, what is handed out can't be filled, and
-                    each grammar that tries ends its own request.
-Cost             a step writes the rows that the last one filled, and those it fills. A call of
-                 torch between two steps of a model takes 5-30 us, for its code must be loaded anew;
-                 so views are kept, and logits are reached by their address.
+Representation   int32, shape (rows, ceil(V / 32)); bit t % 32 of word t // 32 set: token t is
+                 allowed. A buffer is reused when its copy to the device is done; on a GPU it is
+                 pinned.
+Invariants       I1 an allocated mask allows everything.
+                 I2 a buffer is not written while a copy may still read it.
+                 I3 nothing raises: if memory is short, the allocated mask can't be filled, and each
+                    grammar that tries ends its own request.
+Cost             a step writes the rows that the last step filled, and its own. A call of torch
+                 between two steps takes 5-30 us, since its code has left the processor's caches;
+                 so views are kept, and logits are accessed by address.
 Threads          the scheduler's only.
 """
 
@@ -22,7 +23,7 @@ from engine import Bitmask, apply_bitmask_at
 
 _log = logging.getLogger(__name__)
 
-#: buffers whose copies may be under way at once; beyond them memory is taken for one step
+#: buffers whose copies may run at once; beyond them a step allocates memory of its own
 MOST_BUFFERS = 4
 
 
@@ -34,7 +35,7 @@ class _View(NamedTuple):
 
 
 class _Buffer:
-    """Memory of some rows. ``used``: the first rows, so many, may hold a mask."""
+    """Memory of some rows. ``used``: number of leading rows that may hold a mask."""
 
     __slots__ = ("_views", "copied", "rows", "taken", "tensor", "used", "words")
 
@@ -47,7 +48,7 @@ class _Buffer:
         self.copied: Any = None  # an event of the device
 
     def first(self, rows: int) -> _View:
-        """So many rows, all-allowed again."""
+        """Return the first rows, with all tokens allowed."""
         if self.used:
             self._view(self.used).held.allow_all()
         self.used = rows
@@ -63,12 +64,13 @@ class _Buffer:
         return not self.taken or (self.copied is not None and bool(self.copied.query()))
 
 
-class Masks:
-    """The masks of one worker.
+class MaskBuffers:
+    """The mask buffers of one worker.
 
     Args:
-        can_pin: whether the host's memory can be pinned: there is a device to copy to.
-        device_kernel: lays masks over logits on the device; asked for when first needed.
+        can_pin: whether host memory can be pinned: there is a device to copy to.
+        device_kernel: returns the kernel that applies a mask to logits on the device; called when
+            it is first needed.
     """
 
     def __init__(
@@ -85,7 +87,7 @@ class Masks:
         self.failures = 0
 
     def allocate(self, vocab_size: int, rows: int, device: Any) -> torch.Tensor:
-        """Rows that allow everything, for one step."""
+        """Return rows for one step in which every token is allowed."""
         if self._held is not None and self._asked == (vocab_size, rows):
             self._held.allow_all()
             return self._tensor
@@ -104,7 +106,7 @@ class Masks:
             return torch.full((1, 1), -1, dtype=torch.int32).expand(rows, words)
 
     def move(self, mask: torch.Tensor, device: Any) -> torch.Tensor:
-        """The mask on the device; the copy may still be under way."""
+        """Return the mask on the device; the copy may still run."""
         try:
             if str(device).startswith("cpu"):
                 return mask
@@ -116,17 +118,17 @@ class Masks:
             return mask
 
     def hold(self, mask: torch.Tensor) -> Bitmask:
-        """For the engine: the memory of what ``allocate`` gave; another tensor's, looked up.
+        """Return a mask's memory for the engine.
 
         Raises:
-            TypeError, ValueError, RuntimeError: not a mask in the host's memory.
+            TypeError, ValueError, RuntimeError: not a mask in host memory.
         """
         if self._held is not None and mask is self._tensor:
             return self._held
         return Bitmask(mask.numpy())
 
     def apply(self, logits: torch.Tensor, mask: torch.Tensor) -> None:
-        """Logits of tokens that are not allowed become minus infinity, in place."""
+        """Set the logits of tokens that are not allowed to minus infinity, in place."""
         try:
             if not logits.is_cpu:
                 if self._kernel is None:
@@ -158,7 +160,7 @@ class Masks:
         return self._tensor
 
     def _free_buffer(self, rows: int, words: int) -> _Buffer | None:
-        """One that is wide and high enough; a new one takes the place of one that is too small."""
+        """Return a free buffer that is large enough; replace one that is too small."""
         for number, buffer in enumerate(self._buffers):
             if buffer.is_free():
                 if buffer.rows < rows or buffer.words != words:
@@ -181,12 +183,12 @@ class Masks:
 
 
 def _rounded(rows: int) -> int:
-    """To the next power of two, 16 at least: batches grow one by one."""
+    """Round up to a power of two, at least 16: batches grow one by one."""
     return max(16, 1 << (rows - 1).bit_length())
 
 
 def _apply_slowly(logits: torch.Tensor, mask: torch.Tensor) -> None:
-    """Any dtype and layout."""
+    """Mask logits of any dtype and layout."""
     bits = torch.arange(32, dtype=torch.int32)
     allowed = ((mask[..., None] >> bits) & 1).flatten(1)[:, : logits.shape[-1]].bool()
     logits.masked_fill_(~allowed, float("-inf"))
