@@ -23,13 +23,25 @@ Nothing here imports SGLang or torch before ``register`` runs.
 NAME = "switchyard"
 
 
+class ShadowedPackage(RuntimeError):
+    """Another installed package has the name of one of Switchyard's."""
+
+
 def register() -> None:
-    """SGLang's entry point; may be called again.
+    """Register the grammar backend. SGLang's entry point; may be called again.
+
+    SGLang logs an error of this function, then refuses ``--grammar-backend switchyard`` as an
+    invalid choice.
 
     Raises:
-        UnsupportedSGLang: a version that nobody has tried. SGLang logs it, and then refuses
-            ``--grammar-backend switchyard`` as an invalid choice.
+        UnsupportedSGLang: the plug-in was not tested with this version.
+        ShadowedPackage: the engine or the cache can't be imported.
     """
+    from ..shadowing import shadowing_error
+
+    error = shadowing_error("cache", "engine")
+    if error is not None:
+        raise ShadowedPackage(error)
     from . import versions
 
     api = versions.check()
