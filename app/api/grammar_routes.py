@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 from pydantic import Field
 
 from ..errors import client_left
-from ..protocol.chat_request import Exact
+from ..protocol.validation import Exact
 from ..server.event_stream import Disconnected, run_until_disconnect
 from ..service.check_service import CheckService
 from .body import BodyReader

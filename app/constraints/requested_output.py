@@ -11,9 +11,9 @@ from adapters.formats import Effort, OutputSpec, Thought, Tool
 
 from ..conversation.history import mentions_json
 from ..errors import bad_request
-from ..protocol.chat_request import (
+from ..protocol.chat_request import ChatRequest
+from ..protocol.tools import (
     AllowedToolsChoice,
-    ChatRequest,
     JsonObjectFormat,
     JsonSchemaFormat,
     NamedTool,

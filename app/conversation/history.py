@@ -11,14 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ApiError, bad_request
-from ..protocol.chat_request import (
-    ChatRequest,
-    ContentPart,
-    FromAssistant,
-    FromTool,
-    Message,
-    PastCall,
-)
+from ..protocol.chat_request import ChatRequest
+from ..protocol.messages import AssistantMessage, ContentPart, Message, PastToolCall, ToolMessage
 
 
 def check_order(messages: Sequence[Message]) -> None:
@@ -27,14 +21,14 @@ def check_order(messages: Sequence[Message]) -> None:
     caller = 0
     for at, message in enumerate(messages):
         _check_parts(at, message)
-        if isinstance(message, FromTool):
+        if isinstance(message, ToolMessage):
             if message.tool_call_id not in waiting:
                 raise _orphan(at, message, caller > 0 or bool(waiting))
             del waiting[message.tool_call_id]
             continue
         if waiting:
             raise _unanswered(caller, waiting)
-        if isinstance(message, FromAssistant):
+        if isinstance(message, AssistantMessage):
             _check_assistant(at, message)
             waiting = {call.id: None for call in message.tool_calls or ()}
             caller = at
@@ -43,7 +37,7 @@ def check_order(messages: Sequence[Message]) -> None:
 
 
 def _check_parts(at: int, message: Message) -> None:
-    if isinstance(message, FromAssistant) or not isinstance(message.content, list):
+    if isinstance(message, AssistantMessage) or not isinstance(message.content, list):
         return
     for number, part in enumerate(message.content):
         if part.type == "thinking":
@@ -54,7 +48,7 @@ def _check_parts(at: int, message: Message) -> None:
             )
 
 
-def _check_assistant(at: int, message: FromAssistant) -> None:
+def _check_assistant(at: int, message: AssistantMessage) -> None:
     thought = message.reasoning_content or message.reasoning
     if message.content is None and not (
         message.tool_calls or thought or message.refusal is not None
@@ -72,7 +66,7 @@ def _check_assistant(at: int, message: FromAssistant) -> None:
         seen.add(call.id)
 
 
-def _orphan(at: int, message: FromTool, called_before: bool) -> ApiError:
+def _orphan(at: int, message: ToolMessage, called_before: bool) -> ApiError:
     if called_before:
         return bad_request(
             f"Invalid parameter: 'tool_call_id' of messages[{at}] answers no open call of the last "
@@ -105,7 +99,7 @@ def text_of(content: str | list[ContentPart] | None) -> str | None:
     return "".join(part.refusal if part.type == "refusal" else part.text for part in content)
 
 
-def _thought_of(message: FromAssistant) -> str:
+def _thought_of(message: AssistantMessage) -> str:
     if thought := message.reasoning_content or message.reasoning:
         return thought
     parts = message.content if isinstance(message.content, list) else []
@@ -128,20 +122,20 @@ def plain_messages(request: ChatRequest) -> list[dict[str, Any]]:
 
 def _plain(message: Message) -> dict[str, Any]:
     plain: dict[str, Any] = {"role": message.role, "content": text_of(message.content)}
-    if isinstance(message, FromTool):
+    if isinstance(message, ToolMessage):
         plain["tool_call_id"] = message.tool_call_id
-    elif isinstance(message, FromAssistant):
+    elif isinstance(message, AssistantMessage):
         if message.refusal is not None:
             plain["content"] = (plain["content"] or "") + message.refusal
         if message.tool_calls:
             plain["tool_calls"] = [_plain_call(call) for call in message.tool_calls]
         if thought := _thought_of(message):
             plain["reasoning_content"] = thought
-    if not isinstance(message, FromTool) and message.name:
+    if not isinstance(message, ToolMessage) and message.name:
         plain["name"] = message.name
     return plain
 
 
-def _plain_call(call: PastCall) -> dict[str, Any]:
+def _plain_call(call: PastToolCall) -> dict[str, Any]:
     function = {"name": call.function.name, "arguments": call.function.arguments}
     return {"id": call.id, "type": "function", "function": function}

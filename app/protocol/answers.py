@@ -23,7 +23,7 @@ from adapters.formats import (
 )
 
 from ..generation.choice_decoder import ChoiceEnd
-from .chat_request import ToolMode
+from .tools import ToolMode
 
 FinishReason = Literal["stop", "length", "tool_calls"]
 

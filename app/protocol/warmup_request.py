@@ -1,34 +1,24 @@
-"""What may be asked to be compiled ahead: the parts of a chat completion that make its grammar.
-
-Not here    what a chat completion may hold beside them (request), compiling (service.warming).
-"""
+"""Bodies of POST /v1/grammars: the parts of chat completions that determine their grammars."""
 
 from pydantic import Field
 
 from ..errors import bad_request
-from .chat_request import (
-    ChatRequest,
-    Exact,
-    FromUser,
-    FunctionName,
-    NamedTool,
-    ResponseFormat,
-    ToolChoice,
-    ToolDefinition,
-)
+from .chat_request import ChatRequest
+from .messages import UserMessage
+from .tools import FunctionName, NamedTool, ResponseFormat, ToolChoice, ToolDefinition
+from .validation import Exact
 
-#: requests of one warm-up; at up to a tenth of a second each it ends within two minutes
+#: requests of one warm-up; at 0.1 s each at most, it takes less than two minutes
 MOST_REQUESTS = 1_000
-#: tools of a request that are also compiled one by one, as the only one that may be called; the
-#: costly rules are the same for all
+#: tools of a request up to which each is also compiled as the named tool; costly rules are shared
 MOST_NAMED = 16
 
-#: stands for messages that are not known yet; it says JSON, as ``json_object`` wants
-_MESSAGES = [FromUser(role="user", content="JSON")]
+#: in place of unknown messages; ``json_object`` requires the word JSON
+_MESSAGES = [UserMessage(role="user", content="JSON")]
 
 
 class GrammarRequest(Exact):
-    """As in a chat completion; without ``tool_choice`` all that clients may choose."""
+    """Fields of a chat completion; without ``tool_choice``: every choice that clients may make."""
 
     tools: list[ToolDefinition] | None = None
     tool_choice: ToolChoice | None = None
@@ -36,7 +26,7 @@ class GrammarRequest(Exact):
     response_format: ResponseFormat | None = None
 
     def chats(self) -> list[ChatRequest]:
-        """The chat completions that it stands for."""
+        """Return the chat completions whose grammars are compiled."""
         return [self._chat(choice) for choice in self._choices()]
 
     def _choices(self) -> list[ToolChoice | None]:
@@ -50,7 +40,7 @@ class GrammarRequest(Exact):
         return [None, "required", *(named if len(named) <= MOST_NAMED else ())]
 
     def _chat(self, choice: ToolChoice | None) -> ChatRequest:
-        # every part was checked when this was made
+        # each field was validated when this object was made
         return ChatRequest.model_construct(
             model="",
             messages=_MESSAGES,
@@ -62,12 +52,12 @@ class GrammarRequest(Exact):
 
 
 class WarmupRequest(GrammarRequest):
-    """One request, or a list of them, or both."""
+    """One request, a list of requests, or both."""
 
     requests: list[GrammarRequest] | None = Field(None, max_length=MOST_REQUESTS, fail_fast=True)
 
     def all(self) -> list[tuple[str, GrammarRequest]]:
-        """Each with what stands before its places. Raises ApiError 400 where there is none."""
+        """Return (prefix of its fields in errors, request). Raises ApiError 400 for none."""
         own = bool(self.tools) or self.response_format is not None
         found: list[tuple[str, GrammarRequest]] = [("", self)] if own else []
         found += [(f"requests[{n}].", each) for n, each in enumerate(self.requests or ())]

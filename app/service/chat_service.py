@@ -48,7 +48,8 @@ from ..protocol.answers import (
     finish_reason,
     usage,
 )
-from ..protocol.chat_request import ChatRequest, ToolMode
+from ..protocol.chat_request import ChatRequest
+from ..protocol.tools import ToolMode
 from ..server.event_stream import DONE, cancel, event
 from ..server.offload import Offload
 from ..settings import Settings

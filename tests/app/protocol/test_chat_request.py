@@ -9,7 +9,8 @@ from pydantic import BaseModel, ValidationError
 from app.api.body import has_more_values, parse_as, parse_request, read_body
 from app.api.grammar_routes import CheckRequest
 from app.errors import ApiError
-from app.protocol.chat_request import IGNORED, MOST_ITEMS, MOST_NAMES, UNSUPPORTED, ChatRequest
+from app.protocol.chat_request import IGNORED, UNSUPPORTED, ChatRequest
+from app.protocol.validation import MOST_ITEMS, MOST_NAMES
 from app.protocol.warmup_request import WarmupRequest
 
 USER = {"role": "user", "content": "hi"}
