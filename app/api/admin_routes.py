@@ -1,4 +1,4 @@
-"""What operators ask for: POST /v1/grammars compiles ahead, GET /v1/cache tells of the cache."""
+"""Routes for operators: POST /v1/grammars compiles ahead, GET /v1/cache reports on the cache."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from ..errors import ApiError
+from ..errors import client_left
 from ..protocol.warmup_request import WarmupRequest
 from ..server.event_stream import Disconnected, run_until_disconnect
 from ..service.warm_service import WarmService
@@ -16,7 +16,7 @@ from .body import BodyReader
 def admin_router(
     warming: WarmService, report: Callable[[], dict[str, Any]], bodies: BodyReader
 ) -> APIRouter:
-    """The routes, bound to their services; whoever includes them asks for an operator's key."""
+    """Return the routes; the caller must guard them with an operator's key."""
     router = APIRouter()
 
     @router.post("/v1/grammars")
@@ -25,9 +25,7 @@ def admin_router(
         try:
             answer = await run_until_disconnect(warming.warm(asked.all()), request.receive)
         except Disconnected:
-            raise ApiError(
-                499, "The client closed the connection.", code="client_disconnect"
-            ) from None
+            raise client_left() from None
         return JSONResponse(answer)
 
     @router.get("/v1/cache")

@@ -14,7 +14,7 @@ from .body import BodyReader
 def chat_router(
     service: ChatService, metrics: Metrics, bodies: BodyReader, *, comment_seconds: float
 ) -> APIRouter:
-    """The route, bound to its service. ``comment_seconds``: see EventStream."""
+    """Return the route. ``comment_seconds``: see EventStream."""
     router = APIRouter()
 
     @router.post("/v1/chat/completions")

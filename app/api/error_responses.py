@@ -1,7 +1,7 @@
-"""Everything that can go wrong, as OpenAI's error object.
+"""Error answers: exceptions of routes as OpenAI's error object.
 
-Whatever escapes a route ends here: our own ApiError, the router's 404 and 405, mistakes that
-pydantic found. What nobody expected is the middleware's business, since only it sees everything.
+Handles ApiError, the router's 404 and 405, and pydantic's validation errors. The middleware handles
+unexpected exceptions.
 """
 
 import asyncio
@@ -48,15 +48,15 @@ _LENGTHS = {
 }
 
 
-#: answers to a request whose body has not arrived, or not as a whole
+#: statuses of requests whose body was not read to its end
 _UNREAD = (408, 413)
-#: seconds for which the rest of such a body is read and dropped: a connection that closes while its
-#: client sends is reset, and the client may never see the answer
+#: seconds in which the rest of such a body is read and dropped: closing a connection while its
+#: client sends resets it, and the client may never see the answer
 LINGER_S = 1.0
 
 
 class ClosingResponse(JSONResponse):
-    """A whole answer at once; then the client has a moment to stop sending."""
+    """A response that is sent at once, then leaves the client LINGER_S to stop sending."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         head = [*self.raw_headers, (b"connection", b"close")]
@@ -70,13 +70,13 @@ class ClosingResponse(JSONResponse):
 
 
 def error_response(error: ApiError) -> JSONResponse:
-    """The answer that an error is."""
+    """Return the answer of an error."""
     kind = ClosingResponse if error.status in _UNREAD else JSONResponse
     return kind(error.body(), status_code=error.status, headers=error.headers)
 
 
 def install_error_handlers(app: FastAPI) -> None:
-    """Makes every failure of a route an error object."""
+    """Answer every failure of a route with an error object."""
 
     async def on_api_error(_: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, ApiError)
@@ -107,14 +107,14 @@ def _from_http(request: Request, error: HTTPException) -> ApiError:
 
 
 def from_validation(error: ValidationError, body: object) -> ApiError:
-    """The first mistake that pydantic found, in OpenAI's words, with its place in the body."""
+    """Return the first validation error in OpenAI's words, with its place in the body."""
     problem = error.errors(include_url=False)[0]
     param = param_of(problem["loc"], body, missing=problem["type"] == "missing")
     return _worded(problem, param or None)
 
 
 def param_of(loc: Sequence[int | str], body: object, *, missing: bool = False) -> str:
-    """``("tools", 0, "function", "name")`` -> ``tools[0].function.name``.
+    """Return ``tools[0].function.name`` for ``("tools", 0, "function", "name")``.
 
     The place is followed through the body itself, so that names which only pydantic knows (the tags
     of unions) drop out. ``missing`` says that the last part is not in the body.
@@ -218,12 +218,12 @@ def _other(problem: ErrorDetails, param: str | None) -> ApiError:
 
 
 def _number(bound: float) -> float:
-    """A bound as it is written: 2, not 2.0."""
+    """Return a bound as JSON writes it: 2, not 2.0."""
     return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
 
 
 def _named(value: Any) -> str:
-    """A JSON type's name with its article."""
+    """Return a JSON type's name with its article."""
     names = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string"}
     names |= {list: "an array", dict: "an object", type(None): "null"}
     return names.get(type(value), "something else")

@@ -1,4 +1,4 @@
-"""POST /v1/grammars/check: for people who write schemas."""
+"""POST /v1/grammars/check: which keywords of a schema are enforced."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from .body import BodyReader
 
 
 class CheckRequest(Exact):
-    """``strict``: check the rules of ``strict: true`` as well."""
+    """A schema to check. ``strict``: check the rules of ``strict: true`` too."""
 
     schema_: bool | dict[str, Any] = Field(alias="schema")
     strict: bool | None = None
 
 
 def grammars_router(service: CheckService, bodies: BodyReader) -> APIRouter:
-    """The route, bound to its service."""
+    """Return the route."""
     router = APIRouter()
 
     @router.post("/v1/grammars/check")

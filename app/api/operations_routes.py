@@ -1,9 +1,9 @@
-"""What is served besides completions: models, health, metrics, version.
+"""Routes besides completions: models, health, metrics, version.
 
 /health/live    the process answers
-/health/ready   a worker is healthy, as of the last checks: nobody is asked for a reader's sake.
-                "degraded": some workers are ejected or unhealthy. Operators also see each worker
-                and the cache, which never makes a gateway unready: everything works without it.
+/health/ready   a worker is healthy according to the last checks. "degraded": some workers are
+                ejected or unhealthy. Operators also see each worker and the cache; the cache never
+                makes a gateway unready, since everything works without it.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,8 +26,8 @@ def models_router(
     *,
     max_model_len: Callable[[], int | None],
 ) -> APIRouter:
-    """/v1/models and /v1/models/{id}; this server has one model. ``about``: what else its card
-    says. ``max_model_len``: tokens of its context, None: not known.
+    """Return /v1/models and /v1/models/{id} of one model. ``about``: further fields of its card.
+    ``max_model_len``: tokens of its context; None: unknown.
     """
     router = APIRouter()
     base = {"id": model, "object": "model", "created": created, "owned_by": "switchyard", **about}
@@ -57,8 +57,8 @@ def operations_router(
     cache: Callable[[], dict[str, int]] | None,
     is_operator: Callable[[Request], bool],
 ) -> APIRouter:
-    """Health, metrics and version, outside of /v1 and without keys; names, addresses and reasons
-    are for operators.
+    """Return health, metrics and version, which need no key; only operators see names, addresses
+    and reasons.
     """
     router = APIRouter()
 

@@ -1,15 +1,15 @@
-"""One client's HTTP connection, within limits: uvicorn's protocol has none of these.
+"""One client's HTTP connection with limits, which uvicorn's protocol lacks.
 
-    connections      one more than the limit is answered with 503
-    header bytes     of one request, its first line included; more are answered with 431
-    headers          must arrive within a time; then 408, or nothing where no byte came
-    body             must arrive within a time, which the app watches and answers with 408; here the
+    connections      more than the limit: 503
+    header bytes     of one request, its first line included; more: 431
+    headers          must arrive within a time, else 408; no answer if no byte came
+    body             must arrive within a time, which the app checks and answers with 408; here the
                      connection closes soon after. Once a request is answered, the rest of its body
                      may take LINGER_S.
-    answer           a client that reads nothing of what waits for it for WRITE_S is cut off, also
-                     where the connection is closed and waits for the last of it to be read
+    answer           a client that does not read for WRITE_S is disconnected, also while a closing
+                     connection waits for it to read the rest
 
-Every refusal is an error object. Behind it the client's bytes are read and dropped for a moment: a
+Every refusal is an error object. After it the client's bytes are read and dropped for a moment: a
 connection that closes with unread bytes is reset, and the client may never see its answer.
 """
 
@@ -27,14 +27,14 @@ from ..errors import ApiError, bad_request, unavailable
 
 #: seconds that a refused client has to stop sending
 LINGER_S = 1.0
-#: seconds in which a client must read some 48 KiB of an answer that waits for it. Its generation is
-#: stopped meanwhile, but holds the worker
+#: seconds in which a client must read some 48 KiB of a waiting answer; its generation is paused
+#: meanwhile and occupies the worker
 WRITE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Of connections: how many; of one request: bytes of its headers, and seconds to arrive."""
+    """Limits: number of connections; bytes of a request's headers; seconds until parts arrive."""
 
     connections: int
     header_bytes: int
@@ -43,7 +43,7 @@ class ConnectionLimits:
 
 
 class Connection(H11Protocol):
-    """See the file's header. ``on_refused`` gets the code of each refusal."""
+    """See the file's header. ``on_refused`` is called with the error code of each refusal."""
 
     def __init__(
         self, *, limits: ConnectionLimits, on_refused: Callable[[str], None], **uvicorns: Any
@@ -52,7 +52,7 @@ class Connection(H11Protocol):
         self._limits = limits
         self._on_refused = on_refused
         self._refused = False
-        #: what is waited for, in which request, and the timer of its deadline
+        #: the awaited part, its request, and the timer of its deadline
         self._awaited: tuple[str, object] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.TimerHandle | None = None
@@ -76,7 +76,7 @@ class Connection(H11Protocol):
         while data and not self._refused:
             size = len(data)
             if self.conn.their_state is h11.IDLE:
-                # never more than the limit, or headers that come in one piece would pass it
+                # no more than the limit, or headers in one piece would exceed it
                 size = max(1, self._limits.header_bytes - len(self.conn.trailing_data[0]))
             super().data_received(data[:size])
             data = data[size:]
@@ -100,7 +100,7 @@ class Connection(H11Protocol):
         super().resume_writing()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer bytes that are not HTTP, or too many of them; uvicorn calls this."""
+        """Refuse bytes that are not HTTP, or too many of them. Called by uvicorn."""
         most = self._limits.header_bytes
         if len(self.conn.trailing_data[0]) >= most:
             message = f"Request headers too large: at most {most:,} bytes are allowed."
@@ -121,7 +121,7 @@ class Connection(H11Protocol):
             else:
                 self._await("body", self._limits.body_s + LINGER_S)
         elif state is h11.IDLE and (
-            # uvicorn waits for a request behind an answer, but not behind a body's late rest
+            # uvicorn's timer covers a request behind an answer, not one behind a body's late rest
             self.timeout_keep_alive_task is None or self.conn.trailing_data[0]
         ):
             self._await("headers", self._limits.header_s)
@@ -129,7 +129,7 @@ class Connection(H11Protocol):
             self._await_nothing()
 
     def _await(self, what: str, seconds: float) -> None:
-        """Starts a timer, unless one runs for the same part of the same request."""
+        """Start a timer unless one runs for the same part of the same request."""
         awaited = (what, self.cycle)
         if awaited != self._awaited:
             self._await_nothing()
@@ -158,7 +158,7 @@ class Connection(H11Protocol):
         self._on_refused(error.code or "")
         self._await_nothing()
         self._unset_keepalive_if_required()
-        # counts no more: it closes within LINGER_S
+        # no longer counted: it closes within LINGER_S
         self.connections.discard(self)
         running = self.cycle is not None and not self.cycle.response_complete
         if not (running and self.cycle.response_started):
@@ -172,7 +172,7 @@ class Connection(H11Protocol):
 
 
 def _answer(error: ApiError) -> bytes:
-    """The error as a whole HTTP response."""
+    """Return the error as a whole HTTP response."""
     body = json.dumps(error.body()).encode()
     headers = {
         "content-type": "application/json",

@@ -1,6 +1,6 @@
-"""The end of a shutdown: requests that outlive their grace period end with an error of ours.
+"""The end of a shutdown: requests that outlive the grace period get an error object.
 
-uvicorn would cancel them: clients would get "Internal Server Error" as text, or half a stream.
+uvicorn would cancel them, and clients would get the text "Internal Server Error" or half a stream.
 
 Threads          the event loop only.
 """
@@ -21,7 +21,7 @@ class Drain:
 
     @asynccontextmanager
     async def request(self) -> AsyncIterator[None]:
-        """Around one request. Raises ApiError 503 when the grace period ends before it."""
+        """Enclose one request. Raises ApiError 503 when the grace period ends first."""
         if self._ended:
             raise _shutdown()
         bound = asyncio.timeout(None)

@@ -1,14 +1,12 @@
 """Server-sent events: ``data: {json}`` and an empty line, ``data: [DONE]`` at the end.
 
-While the iterator is silent, comments keep the connection open: clients skip them, and proxies see
-that the answer is alive.
+During silence, comments keep the connection open: clients skip them, and proxies see traffic.
 
-An EventStream owns the iterator it sends. Whoever ends first ends the other: when the iterator is
-through, the response is complete; when the client leaves, or the server stops, the iterator is
-closed, and with it the work behind it. What the iterator raises is the caller's bug: everything
-expected must come as an event.
-Not here         what the events say (service), and errors before the first byte: those are ordinary
-                 answers.
+An EventStream owns its iterator. When the iterator ends, the response is complete; when the client
+leaves or the server stops, the iterator is closed, and with it the work behind it. The iterator
+must not raise: expected failures are events.
+
+Not here   the contents of events (service), errors before the first byte (ordinary answers).
 """
 
 import asyncio
@@ -38,27 +36,27 @@ _HEADERS = {
 
 
 class Events(Protocol):
-    """Encoded events, and a way to stop making them."""
+    """Encoded events that can be closed early."""
 
     def __aiter__(self) -> AsyncIterator[bytes]: ...
     async def aclose(self) -> None: ...
 
 
 class Disconnected(Exception):
-    """The client left before it had its answer."""
+    """The client left before the answer was complete."""
 
 
 def event(value: dict[str, Any]) -> bytes:
-    """One event. JSON escapes line ends, so that an event is always one line."""
+    """Encode one event. JSON escapes line ends, so that an event is one line."""
     return (
         b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
     )
 
 
 class EventStream(Response):
-    """Sends what ``events`` yields as it comes; ``on_disconnect``: the client left early.
+    """A response of events; ``on_disconnect`` is called when the client leaves early.
 
-    ``comment_seconds``: after so long without an event a comment is sent; 0: never.
+    ``comment_seconds``: seconds of silence after which a comment is sent; 0: never.
     """
 
     def __init__(
@@ -70,7 +68,7 @@ class EventStream(Response):
         on_disconnect: Callable[[], None] = lambda: None,
     ) -> None:
         super().__init__(headers={**(headers or {}), **_HEADERS})
-        # a stream's length is known at its end only
+        # the length is known only at the end
         del self.headers["content-length"]
         self._events = events
         self._comment_seconds = comment_seconds
@@ -96,7 +94,7 @@ class EventStream(Response):
             await cancel(comments)
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except OSError:
-            # some servers tell a disconnect this way
+            # some servers report a disconnect this way
             raise Disconnected from None
         finally:
             await cancel(comments)
@@ -113,9 +111,9 @@ class EventStream(Response):
 
 
 async def run_until_disconnect(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:
-    """The coroutine's result; when the client leaves first, cancels it and raises Disconnected.
+    """Return the coroutine's result. If the client leaves first, cancel it and raise Disconnected.
 
-    The body must have been read: from then on the server has nothing to say but "disconnected".
+    The body must have been read: then the server sends no other message than the disconnect.
     """
     task = asyncio.ensure_future(work)
     watch = asyncio.ensure_future(_disconnected(receive))
@@ -129,7 +127,7 @@ async def run_until_disconnect(work: Coroutine[Any, Any, Result], receive: Recei
 
 
 async def cancel(*tasks: "asyncio.Future[Any]") -> None:
-    """Cancels tasks and waits until they are really over; how they ended no longer matters."""
+    """Cancel tasks and wait until they have ended; ignore their results."""
     for task in tasks:
         task.cancel()
     if tasks:

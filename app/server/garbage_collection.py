@@ -1,9 +1,9 @@
-"""The garbage collector, told which objects live as long as the process.
+"""Garbage collection without the objects that live as long as the process.
 
-A full collection walks over every tracked object while all threads wait. A gateway's start leaves
-some 81,000 that are no garbage: under 1,200 requests with different tools the longest collection
-took 74 ms of CPU, and 16 ms once they were frozen, since collections skip frozen objects. Few later
-objects stay: a compiled grammar has some fifteen. So the thresholds keep their defaults.
+A full collection visits every tracked object while all threads wait. A gateway's start leaves some
+81,000 of them: under 1,200 requests with different tools the longest collection took 74 ms of CPU,
+and 16 ms once they were frozen. Few later objects stay (a compiled grammar has some fifteen), so
+the thresholds keep their defaults.
 """
 
 import gc
@@ -13,8 +13,8 @@ from contextlib import contextmanager
 
 @contextmanager
 def frozen() -> Iterator[None]:
-    """Leave out of collections what is alive now; take it in again at the end, since a process
-    that goes on (a test's) may drop it.
+    """Exclude the objects that are alive now from collections; include them again at the end, since
+    a process that goes on (a test's) may drop them.
     """
     gc.collect()
     gc.freeze()

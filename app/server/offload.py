@@ -1,12 +1,12 @@
 """Threads for the slow steps of requests, so that the event loop stays free.
 
-A small request takes asyncio's own threads, large ones share a thread of their own, so these steps
-of small requests never wait behind those of large ones.
+Small requests use asyncio's threads, large ones share one thread of their own, so that small
+requests never wait behind large ones.
 
-Bounds           one large request at once and MOST_WAITING in all; one more is refused with 503.
-Threads          the event loop only.
-Not here         how long a step may hold the GIL: a step that is one call of C code stops every
-                 thread. The bounds on bodies (api/body, request) keep such calls short.
+Bounds     one large request at once, MOST_WAITING in all; more are refused with 503.
+Threads    the event loop only.
+Not here   how long a step holds the GIL: a step that is one call of C code stops every thread. The
+           bounds on bodies (api.body, protocol) keep such calls short.
 """
 
 import asyncio
@@ -18,26 +18,26 @@ from ..errors import unavailable
 
 Result = TypeVar("Result")
 
-#: bytes of a body from which a request is large: parsing 64 KiB takes at most some milliseconds, a
-#: change of threads about 0.1 ms
+#: body size from which a request is large, in bytes: parsing 64 KiB takes a few milliseconds at
+#: most, switching threads about 0.1 ms
 LARGE_BYTES = 64 << 10
-#: large requests that may wait or run; each holds a body, and its client waits for seconds already
+#: large requests that wait or run; each holds a body, and the last one waits for seconds
 MOST_WAITING = 64
 
 
 class Offload:
-    """One for an app."""
+    """The threads of one app."""
 
     def __init__(self) -> None:
-        # two threads would pass the GIL to each other, past the event loop
+        # two threads would hand the GIL to each other and starve the event loop
         self._threads = ThreadPoolExecutor(1, "large-requests")
         self._waiting = 0
 
     async def run(self, size: int, step: Callable[[], Result]) -> Result:
-        """The step's result; ``size``: bytes of the request's body.
+        """Return the step's result; ``size``: bytes of the request's body.
 
         Raises:
-            ApiError: 503, too many large requests wait already.
+            ApiError: 503, too many large requests wait.
         """
         if size < LARGE_BYTES:
             return await asyncio.to_thread(step)
@@ -56,5 +56,5 @@ class Offload:
         self._waiting -= 1
 
     def close(self) -> None:
-        """Waits for running steps, drops waiting ones."""
+        """Wait for running steps, drop waiting ones."""
         self._threads.shutdown(cancel_futures=True)

@@ -1,4 +1,4 @@
-"""uvicorn, with our limits on connections and our end of a shutdown."""
+"""uvicorn with limits on connections and error objects at the end of a shutdown."""
 
 import asyncio
 import socket
@@ -14,16 +14,14 @@ from .connection import Connection, ConnectionLimits
 from .drain import Drain
 
 #: seconds after the grace period in which cancelled requests send their errors; then uvicorn closes
-#: connections whose clients do not read
+#: the connections of clients that do not read
 LAST_WORDS_S = 5
-#: longer than the 60 s that a proxy usually keeps an idle connection: the proxy closes first
+#: longer than the usual 60 s of proxies, so that the proxy closes an idle connection first
 KEEP_ALIVE_S = 75
 
 
 class Startup:
-    """An ASGI app that keeps the SettingError its startup fails with, which the server would log
-    as a traceback.
-    """
+    """An ASGI app that keeps the SettingError of its startup: uvicorn would log a traceback."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -53,7 +51,7 @@ class Startup:
 
 
 class Server(uvicorn.Server):
-    """Ends requests with an error of ours when the grace period of a shutdown is over."""
+    """Ends requests with an error object when the grace period of a shutdown is over."""
 
     def __init__(
         self, config: uvicorn.Config, startup: Startup, drain: Drain, grace_s: float
@@ -65,7 +63,7 @@ class Server(uvicorn.Server):
 
     @property
     def setting_error(self) -> SettingError | None:
-        """The unusable setting that ended startup."""
+        """The unusable setting that ended startup, if any."""
         return self._startup.error
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -75,7 +73,7 @@ class Server(uvicorn.Server):
 
 
 def make_server(app: FastAPI, settings: Settings) -> Server:
-    """The server of an app that ``create_app`` made."""
+    """Return the server of an app that ``create_app`` made."""
     limits = ConnectionLimits(
         connections=settings.max_connections,
         header_bytes=settings.max_header_bytes,
@@ -90,10 +88,10 @@ def make_server(app: FastAPI, settings: Settings) -> Server:
         port=settings.port,
         http=partial(Connection, limits=limits, on_refused=app.state.metrics.connection_refused),  # type: ignore[arg-type]
         ws="none",
-        # the parser complains of one byte more than this, see Connection
+        # the parser refuses one byte more than this; see Connection
         h11_max_incomplete_event_size=settings.max_header_bytes - 1,
         log_config=None,
-        # a line for every bad request would let anyone fill the log; refusals are counted instead
+        # a log line for every bad request would let anyone fill the log; metrics count refusals
         log_level="error",
         access_log=False,
         server_header=False,
