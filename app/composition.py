@@ -34,7 +34,7 @@ from .settings import SettingError, Settings
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What compiles: the same in a gateway and in ``switchyard warm``."""
+    """The components that compile, in a gateway and in ``switchyard warm``."""
 
     store: RedisLog | None
     tokenizer: Tokenizer
@@ -63,7 +63,7 @@ class Components:
     load_seconds: float
 
     async def start(self) -> None:
-        """Raises SettingError: a worker in this process can't load its model."""
+        """Start the pool and the cache. Raises SettingError if a worker can't load its model."""
         try:
             await self.pool.start()
         except WorkerError as error:
@@ -71,7 +71,7 @@ class Components:
         self.compiler.start(self.load_seconds)
 
     async def aclose(self) -> None:
-        """In the reverse order of making; a failure of one does not keep the others open."""
+        """Close everything in reverse order; a failure does not keep the others open."""
         closers: list[Callable[[], Awaitable[None]]] = [
             self.pool.aclose,
             self._close_offload,
@@ -91,15 +91,15 @@ class Components:
         await asyncio.to_thread(self.offload.close)
 
     async def _close_store(self) -> None:
-        """Publish what was made last, then disconnect."""
+        """Publish the last entries, then disconnect."""
         await asyncio.to_thread(close_store, self.compiler, self.store)
 
 
 def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
-    """Loads the tokenizer, and no model. The caller calls ``close_store``.
+    """Load the tokenizer, but no model. The caller must call ``close_store``.
 
     Raises:
-        SettingError: there is no such tokenizer, or the format does not fit it.
+        SettingError: no such tokenizer, or the format does not fit it.
     """
     store = make_store(settings, logger)
     try:
@@ -133,7 +133,7 @@ def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
 
 
 def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
-    """Makes everything; loads the tokenizer, and the model where it runs in this process."""
+    """Make all components; load the tokenizer, and a model that runs in this process."""
     core = build_core(settings, metrics, logger)
     store, tokenizer, compiler = core.store, core.tokenizer, core.compiler
     workers = make_workers(settings, compiler, tokenizer)
@@ -194,14 +194,14 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
 
 
 def close_store(compiler: Compiler, store: RedisLog | None) -> None:
-    """Publish what is fresh, end the compiler's background thread, and disconnect."""
+    """Publish new entries, end the compiler's background thread, and disconnect."""
     compiler.close()
     if store is not None:
         store.close()
 
 
 def make_store(settings: Settings, logger: Logger) -> RedisLog | None:
-    """The log in Redis, where one is set and may be used."""
+    """Return the log in Redis; None: none is configured, or it may not be used."""
     key = settings.cache_key
     secret = None if key is None else key.get_secret_value().encode()
     url = settings.redis_url
@@ -216,7 +216,7 @@ def make_store(settings: Settings, logger: Logger) -> RedisLog | None:
 
 
 def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -> list[Worker]:
-    """What MODEL and WORKERS name."""
+    """Return the workers that MODEL and WORKERS name."""
     kind, model = settings.worker_kind, settings.served_model
     if kind == "noise":
         from adapters.workers import NoiseWorker
@@ -250,7 +250,7 @@ def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -
 
 
 def make_pool(settings: Settings, workers: list[Worker], metrics: Metrics, logger: Logger) -> Pool:
-    """Only remote workers have deadlines: one in this process may take its time for a prompt."""
+    """Return the pool; only remote workers have deadlines."""
     is_remote = settings.worker_kind == "sglang"
     return Pool(
         workers,
@@ -264,22 +264,22 @@ def make_pool(settings: Settings, workers: list[Worker], metrics: Metrics, logge
 
 
 def backend_of(settings: Settings) -> str:
-    """What enforces: our engine also where the worker runs in this process."""
+    """Return the grammar backend; workers in this process use the own engine."""
     return settings.grammar_backend if settings.worker_kind == "sglang" else OWN_BACKEND
 
 
 def running(pool: Pool) -> dict[str, int]:
-    """Open generations by worker; workers of one name are told apart by number."""
+    """Return open generations by worker; a number tells workers of one name apart."""
     return {f"{n}:{member.worker.name}": member.running for n, member in enumerate(pool.members)}
 
 
 def available(pool: Pool) -> dict[str, int]:
-    """1 for each worker that is picked first, 0 for the others."""
+    """Return 1 for each healthy worker that is not ejected, 0 for the others."""
     return {f"{n}:{member.worker.name}": member.available for n, member in enumerate(pool.members)}
 
 
 def fingerprint(settings: Settings, tokenizer: Tokenizer) -> str:
-    """Changes with whatever may change an answer of one seed, as far as the gateway knows."""
+    """Return the system fingerprint: it covers what may change the answer to one seed."""
     parts = (
         version(),
         settings.served_model,

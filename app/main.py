@@ -1,7 +1,7 @@
 """``create_app``: settings in, a FastAPI app out.
 
-Making the app does no work; its lifespan builds the components, adds the routes that need them, and
-gives the components back. An app lives once: a second lifespan needs a second app.
+Creating the app does no work. Its lifespan builds the components, adds the routes that need them,
+and closes the components. An app has one lifespan.
 """
 
 import sys
@@ -30,7 +30,7 @@ from .settings import Settings
 
 
 def create_app(settings: Settings | None = None, *, logger: Logger | None = None) -> FastAPI:
-    """The gateway as an ASGI app. Settings default to the environment's, logs to stdout."""
+    """Return the gateway as an ASGI app. Defaults: settings of the environment, logs to stdout."""
     chosen = settings or Settings()
     log = logger or make_logger(chosen.log_level, sys.stdout)
     metrics = Metrics()
@@ -55,7 +55,7 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
         openapi_url=None,
         redirect_slashes=False,
     )
-    # the server is made around the app: it counts what it refuses, and ends what runs
+    # for the server around the app, which counts refused connections and ends running requests
     app.state.metrics, app.state.drain = metrics, Drain()
     app.add_middleware(RequestMiddleware, metrics=metrics, logger=log, drain=app.state.drain)
     install_error_handlers(app)
@@ -112,14 +112,14 @@ def _add_routes(app: FastAPI, settings: Settings, components: Components, metric
 
 
 def _about(components: Components) -> dict[str, Any]:
-    """The format that the model writes, and what its chat template does not show as it comes."""
+    """Return the model's format, and what its chat template does not show by itself."""
     profile = components.tokenizer.profile
     fitted = None if profile is None else profile.described()
     return {"format": components.tokenizer.wire.name, "chat_template": fitted}
 
 
 def _announce(logger: Logger, settings: Settings, components: Components) -> None:
-    """What a reader of the log must know before the first request."""
+    """Log the settings, the workers and warnings about them."""
     logger.info("settings", **settings.public())
     if settings.is_open:
         logger.warning(

@@ -1,4 +1,4 @@
-"""The settings of a command, and how what is wrong with them is told."""
+"""The settings of a command, and messages for invalid ones."""
 
 import os
 
@@ -8,14 +8,14 @@ from ..settings import PREFIX, Settings, unknown_variables
 
 
 class Unusable(Exception):
-    """A mistake on the command line or in the settings; its text is for people, without secrets."""
+    """A mistake on the command line or in the settings. The text contains no secret."""
 
     def __str__(self) -> str:
         return "\n".join(f"switchyard: {line}" for line in self.args)
 
 
 def read_settings() -> Settings:
-    """The environment's. Raises Unusable."""
+    """Return the settings of the environment. Raises Unusable."""
     unknown = unknown_variables(os.environ)
     if unknown:
         raise Unusable(*unknown)
@@ -26,7 +26,7 @@ def read_settings() -> Settings:
 
 
 def _explain(error: ValidationError) -> list[str]:
-    """One line a mistake, by the variable's name, without the value: it may be a secret."""
+    """Return a line per error with the variable's name, without its value: it may be a secret."""
     lines = []
     for problem in error.errors(include_url=False, include_input=False):
         where = f"{PREFIX}{str(problem['loc'][0]).upper()}" if problem["loc"] else "settings"

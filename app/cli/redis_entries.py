@@ -1,4 +1,4 @@
-"""``switchyard cache stats``, ``export`` and ``import``: what lies in Redis itself."""
+"""``switchyard cache stats``, ``export`` and ``import``: the entries in Redis."""
 
 import os
 import sys
@@ -23,14 +23,14 @@ from ..settings import Settings
 from .environment import Unusable
 from .terminal import table
 
-#: seconds that looking at all entries may take; then the table is of a part
+#: seconds of a survey of all entries; after that the table covers a part
 SURVEY_SECONDS = 30.0
-#: seconds that an export may take
+#: seconds of an export
 EXPORT_SECONDS = 3600.0
 
 
 def open_redis(settings: Settings) -> RedisLog:
-    """The Redis of the settings; it is not asked yet. Raises Unusable."""
+    """Return a client of the configured Redis, not yet connected. Raises Unusable."""
     if settings.redis_url is None:
         raise Unusable("SWITCHYARD_REDIS_URL is not set")
     secret = None if settings.cache_key is None else settings.cache_key.get_secret_value().encode()
@@ -47,7 +47,7 @@ def open_redis(settings: Settings) -> RedisLog:
 
 
 def show_shared(settings: Settings) -> int:
-    """Returns the exit status. Raises Unusable."""
+    """Print the table; return the exit status. Raises Unusable."""
     store = open_redis(settings)
     try:
         survey = store.namespace().survey(SURVEY_SECONDS)
@@ -78,7 +78,7 @@ def show_shared(settings: Settings) -> int:
 
 
 def export_shared(settings: Settings, file: Path) -> int:
-    """Returns the exit status; a file appears whole or not at all. Raises Unusable."""
+    """Export to a whole file or none; return the exit status. Raises Unusable."""
     store = open_redis(settings)
     try:
         with _appearing(file) as out:
@@ -103,7 +103,7 @@ def _appearing(file: Path) -> Iterator[BinaryIO]:
     """A new file beside ``file``, whose place it takes at the end; it goes if that isn't reached.
     Raises OSError.
     """
-    # named before it is there, so that a signal at any moment finds what to remove
+    # named before it exists, so that a signal at any moment removes it
     part = file.parent / f".switchyard-{token_hex(8)}.part"
     try:
         with open(part, "xb", opener=_private) as out:
@@ -115,12 +115,12 @@ def _appearing(file: Path) -> Iterator[BinaryIO]:
 
 
 def _private(path: str, flags: int) -> int:
-    """Opens a file that is its owner's alone."""
+    """Open a file that only its owner may read."""
     return os.open(path, flags, 0o600)
 
 
 def import_shared(settings: Settings, file: Path, key_file: Path | None) -> int:
-    """Returns the exit status. Raises Unusable."""
+    """Import a file; return the exit status. Raises Unusable."""
     file_key = None if key_file is None else _read_key(key_file)
     store = open_redis(settings)
     try:

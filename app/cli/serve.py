@@ -10,14 +10,14 @@ from ..server.uvicorn_server import make_server
 from ..settings import Settings
 from .environment import Unusable
 
-#: seconds after which a thread gives up the GIL that another one waits for. The event loop waits
-#: for it after every event while a thread runs Python: under hostile load the 99th percentile of
-#: plain requests is 0.12 s with this, 0.16 to 0.22 s with 1 ms, twice that with Python's own 5 ms
+#: seconds after which a thread releases the GIL to a waiting one. While a thread runs Python, the
+#: event loop waits for it after every event: under hostile load the 99th percentile of plain
+#: requests is 0.12 s with this value, 0.16 to 0.22 s with 1 ms, twice that with Python's 5 ms
 SWITCH_S = 0.0002
 
 
 def serve(settings: Settings) -> int:
-    """Returns the exit status. Raises Unusable."""
+    """Serve until a signal; return the exit status. Raises Unusable."""
     _check_host(settings)
     logger = make_logger(settings.log_level, sys.stdout)
     logging.basicConfig(handlers=[Forward(logger)], level=logging.WARNING)
@@ -26,7 +26,7 @@ def serve(settings: Settings) -> int:
     try:
         server.run()
     except SystemExit:
-        # the server's way to say that startup failed
+        # uvicorn exits this way when startup fails
         if server.setting_error is None:
             raise
     if server.setting_error is not None:
@@ -35,7 +35,7 @@ def serve(settings: Settings) -> int:
 
 
 def _check_host(settings: Settings) -> None:
-    """Raises Unusable: the address to listen on is not one of this machine's names."""
+    """Raise Unusable if the address to listen on does not resolve."""
     try:
         socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
     except OSError as error:

@@ -1,13 +1,13 @@
-"""What a file says is to be compiled: chat completions, tools, schemas; one, or many.
+"""Files of requests to warm: chat completions, tools or schemas, one or many.
 
-    {"messages": ..., "tools": ...}       a chat completion; of it what makes its grammar
+    {"messages": ..., "tools": ...}       a chat completion; the fields that make its grammar
     {"tools": ..., "response_format": ...}
     {"requests": [...]}                   many of these
     [{"type": "function", ...}, ...]      the tools of one request
-    [...]                                 else: many, each of any kind
-    {...}                                 else: a JSON schema, as a response format
+    [...]                                 any other array: many, each of any kind
+    {...}                                 any other object: a JSON schema, as a response format
 
-A file is one such JSON text, or one in each line.
+A file is one such JSON text, or one per line.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from ..errors import ApiError, bad_request
 from ..protocol.warmup_request import GrammarRequest
 from .environment import Unusable
 
-#: bytes of one file; as many as a hundred of the largest bodies that a gateway takes
+#: bytes of one file: a hundred request bodies of the largest size
 MOST_FILE_BYTES = 400 << 20
 
 _OF_A_REQUEST = ("tools", "tool_choice", "parallel_tool_calls", "response_format")
@@ -28,8 +28,8 @@ _TELLING = ("messages", "tools", "response_format")
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
-    """One request and its place: the file, the line, and a JSON pointer into what stands there."""
+class WarmupEntry:
+    """One request and its place: the file, the line, and a JSON pointer into the text there."""
 
     file: Path
     line: int
@@ -41,8 +41,8 @@ class Spec:
         return f"{self.file}:{self.line}" + (f"#{self.pointer}" if self.pointer else "")
 
 
-def read_specs(file: Path) -> list[Spec]:
-    """All that a file holds; what is ill-formed stands there as its error. Raises Unusable."""
+def read_entries(file: Path) -> list[WarmupEntry]:
+    """Return the requests of a file; an invalid one is its error. Raises Unusable."""
     try:
         size = file.stat().st_size
         if size > MOST_FILE_BYTES:
@@ -50,19 +50,19 @@ def read_specs(file: Path) -> list[Spec]:
         data = file.read_bytes()
     except OSError as error:
         raise Unusable(f"{file} can't be read: {error.strerror}") from None
-    specs: list[Spec] = []
+    entries: list[WarmupEntry] = []
     for line, text in _texts(data):
         try:
             found = list(_requests(parse_json(text), ""))
         except ValueError as error:
-            specs.append(Spec(file, line, "", bad_request(f"Not JSON: {error}.")))
+            entries.append(WarmupEntry(file, line, "", bad_request(f"Not JSON: {error}.")))
             continue
-        specs += [Spec(file, line, pointer, _as_request(raw)) for pointer, raw in found]
-    return specs
+        entries += [WarmupEntry(file, line, pointer, _as_request(raw)) for pointer, raw in found]
+    return entries
 
 
 def _texts(data: bytes) -> list[tuple[int, bytes]]:
-    """JSON texts with the line where each begins."""
+    """Return JSON texts with the line where each begins."""
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     if len(lines) > 1 and _are_texts([line for _, line in lines], data):
         return lines
@@ -88,7 +88,7 @@ def _is_json(text: bytes) -> bool:
 
 
 def _requests(value: Any, pointer: str) -> Iterator[tuple[str, Any]]:
-    """The requests in a JSON value, each with its place in it."""
+    """Yield the requests in a JSON value, each with its place in it."""
     if isinstance(value, dict) and isinstance(value.get("requests"), list):
         for number, each in enumerate(value["requests"]):
             yield from _requests(each, f"{pointer}/requests/{number}")

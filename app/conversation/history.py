@@ -1,10 +1,10 @@
-"""The messages of a request: what must follow what, and the plain form that prompts are made from.
+"""The messages of a request: their order, and the plain form from which prompts are made.
 
     tool message    answers a call of the last assistant message before it
-    tool_calls      every one is answered before the conversation goes on
+    tool_calls      each is answered before the conversation goes on
 
-Representation   plain dicts with role and content (always text or None), and where they exist name,
-                 tool_call_id, reasoning_content and tool_calls in OpenAI's own form.
+Representation   plain dicts with role and content (text or None) and, if present, name,
+                 tool_call_id, reasoning_content, and tool_calls in OpenAI's form.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from ..protocol.messages import AssistantMessage, ContentPart, Message, PastTool
 
 
 def check_order(messages: Sequence[Message]) -> None:
-    """Raises ApiError 400 for a tool message without a call, or a call without its tool message."""
+    """Raise ApiError 400 for a tool message without a call, or a call without a tool message."""
     waiting: dict[str, None] = {}
     caller = 0
     for at, message in enumerate(messages):
@@ -93,7 +93,7 @@ def _unanswered(caller: int, waiting: dict[str, None]) -> ApiError:
 
 
 def text_of(content: str | list[ContentPart] | None) -> str | None:
-    """Content as one text, without thoughts: parts follow each other, as templates put them."""
+    """Return content as one text without thoughts; parts are concatenated, as templates do it."""
     if content is None or isinstance(content, str):
         return content
     return "".join(part.refusal if part.type == "refusal" else part.text for part in content)
@@ -111,12 +111,12 @@ def _thought_of(message: AssistantMessage) -> str:
 
 
 def mentions_json(messages: Sequence[Message]) -> bool:
-    """OpenAI's condition for json_object: a model not told of JSON writes white space for ever."""
+    """OpenAI's condition for json_object: otherwise a model may write white space for ever."""
     return any("json" in (text_of(message.content) or "").lower() for message in messages)
 
 
 def plain_messages(request: ChatRequest) -> list[dict[str, Any]]:
-    """The conversation as dicts."""
+    """Return the conversation as dicts."""
     return [_plain(message) for message in request.messages]
 
 

@@ -1,4 +1,4 @@
-"""How a model marks its thoughts, and whether a prompt leaves it in the middle of one.
+"""Thinking marks: how a model marks its thoughts, and whether a prompt ends inside one.
 
 Templates of models that think end the prompt in one of three ways: behind the mark that opens a
 thought (the answer begins inside), behind the one that closes it (there is none), or before either
@@ -10,7 +10,7 @@ from typing import Any
 
 from adapters.formats import ThinkingMarks, Thought
 
-#: what is known to stand around thoughts, with the line feeds that are customary inside and behind
+#: known marks, with the usual line feeds inside and behind them
 MARKS = (
     ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
     ThinkingMarks(begin="[THINK]", end="[/THINK]", inner_newlines=0, outer_newlines=0),
@@ -25,7 +25,7 @@ MARKS = (
 
 
 def marks_of(template: str, special_texts: Collection[str]) -> ThinkingMarks | None:
-    """The marks that a template or a vocabulary has; None: no known ones."""
+    """Return the marks of a template or a vocabulary; None: no known ones."""
     for marks in MARKS:
         both = (marks.begin, marks.end)
         if all(text in template for text in both) or all(text in special_texts for text in both):
@@ -49,7 +49,7 @@ def thought_apart(message: Mapping[str, Any], marks: ThinkingMarks | None) -> Ma
 
 
 def thought_at_end(prompt: str, marks: ThinkingMarks | None) -> Thought:
-    """What the end of a prompt says of thinking."""
+    """Return where the end of a prompt leaves the model."""
     text = prompt.rstrip()
     if marks is None:
         return "free"

@@ -1,12 +1,12 @@
-"""Vocabulary, format and prompt: what the gateway must know of a model without running it.
+"""Tokenizers: the vocabulary, format and prompts of a model.
 
 Representation   a Tokenizer joins a vocabulary for the engine with the format that its model
-                 writes, and renders messages as a prompt. Two kinds: the built-in vocabulary of the
-                 noise worker, and a Hugging Face folder with or without a chat template.
-Invariants       I1 the vocabulary's ids are those that the worker speaks, and its stop tokens hold
-                 all that end an answer in the format. I2 ``render`` raises ApiError 400 for
-                 messages that can't be shown, and nothing else because of what a client wrote.
-Threads          ``render`` may be called from several threads at once.
+                 writes, and renders messages as a prompt. There are two: the noise worker's
+                 built-in vocabulary, and a Hugging Face folder with or without a chat template.
+Invariants       I1 ids are those of the worker; the stop tokens include every token that ends an
+                 answer in the format. I2 ``render`` raises ApiError 400 for messages that can't be
+                 shown, and no other exception because of a client's text.
+Threads          ``render`` may run in several threads at once.
 Not here         the wire syntax of tool calls (adapters.formats).
 """
 
@@ -45,7 +45,7 @@ from . import (
     thought_at_end,
 )
 
-#: one of these in a chat template tells the model family; the first that is found decides
+#: texts in a chat template that identify the model family; the first match decides
 FAMILIES = (
     ("<|channel|>", "harmony"),
     ("<tool_call>", "hermes"),
@@ -53,15 +53,14 @@ FAMILIES = (
     ("<|start_header_id|>", "llama3_json"),
     ("<|im_start|>", "hermes"),
 )
-#: the built-in vocabulary holds every family's tokens; this is the one it speaks unless told
-#: otherwise
+#: the default family of the built-in vocabulary, which has the tokens of every family
 BUILTIN_FAMILY = "hermes"
 
 Prompt = str | list[int]
 
 
 class Rendered(NamedTuple):
-    """A prompt, and where its end leaves the model."""
+    """A prompt, and whether it ends in a thought."""
 
     prompt: Prompt
     thought: Thought = "free"
@@ -84,7 +83,7 @@ class Tokenizer(Protocol):
         output: OutputSpec,
         variables: Mapping[str, Any] | None = None,
     ) -> Rendered:
-        """The prompt, up to where the model begins to write; ``tools`` are those it is told of.
+        """Return the prompt up to where the model begins to write; ``tools``: the tools it shows.
 
         ``variables``: what the request sets for the chat template, such as ``enable_thinking``;
         those that it does not read are left out.
@@ -93,7 +92,9 @@ class Tokenizer(Protocol):
 
 
 def load_tokenizer(source: str | None, family: str) -> Tokenizer:
-    """The tokenizer of a folder or name; None: the built-in one. ``family``: a format, or "auto".
+    """Return the tokenizer of a folder or hub name; None: the built-in one.
+
+    ``family``: a format, or "auto".
 
     Raises:
         ValueError: no such format, ``source`` holds no tokenizer that can be used, or the
@@ -213,7 +214,7 @@ class HuggingFaceTokenizer:
                     "messages",
                     "invalid_value",
                 ) from None
-        # the text already holds every special token, the one at the start included
+        # the text already contains every special token, also the first one
         ids: list[int] = self._tokenizer.encode(self._control.whole(text), add_special_tokens=False)
         return ids
 
@@ -240,10 +241,10 @@ class HuggingFaceTokenizer:
             raise _refused(f"refuses these messages: {said_by_it}") from None
         at = 0
         for number, message in enumerate(said):
-            # some templates show a system message only beside a user's at the end
+            # some templates show a system message only if the last message is a user's
             if message["role"] in INSTRUCTING:
                 words = message["content"].strip()
-                # they stand in their order, as a rule
+                # mostly they keep their order
                 found = text.find(words, at)
                 found = text.find(words) if found < 0 else found
                 at = max(found, 0)
@@ -276,7 +277,7 @@ def _refused(what: str) -> ApiError:
 
 
 def _pretrained(source: str) -> Any:
-    """Raises ValueError: ``source`` is no folder or hub name of a tokenizer, with the reason."""
+    """Load a tokenizer. Raises ValueError with the reason."""
     if source.startswith(("/", ".", "~")) and not Path(source).is_dir():
         raise ValueError(f"no such folder: {source}")
     from transformers import AutoTokenizer
@@ -284,13 +285,13 @@ def _pretrained(source: str) -> Any:
     try:
         return AutoTokenizer.from_pretrained(source, trust_remote_code=False)
     except Exception as error:
-        # the library raises whatever its parsers raise; the first line names what was wrong
+        # the library passes on its parsers' exceptions; their first line names the reason
         reason = str(error).strip().partition("\n")[0]
         raise ValueError(f"cannot load a tokenizer from {source}: {reason}") from error
 
 
 def check_fit(wire: Format, special_texts: Sequence[str]) -> None:
-    """Raises ValueError when the vocabulary lacks tokens of the format."""
+    """Raise ValueError if the vocabulary lacks tokens of the format."""
     missing = [text for text in wire.own_tokens if text not in special_texts]
     if missing:
         raise ValueError(
@@ -300,7 +301,7 @@ def check_fit(wire: Format, special_texts: Sequence[str]) -> None:
 
 
 def stop_ids(tokenizer: Any, texts: Sequence[str]) -> list[int]:
-    """The ids that end an answer: the tokenizer's own end, and those of ``texts`` that it has."""
+    """Return the ids that end an answer: the tokenizer's own, and those of ``texts``."""
     known: Mapping[str, int] = tokenizer.get_added_vocab()
     ids = {known[text] for text in texts if text in known}
     if tokenizer.eos_token_id is not None:
@@ -322,7 +323,7 @@ def guess_family(template: str, special_texts: Collection[str]) -> str:
 def render_plain(
     wire: Format, messages: Messages, tools: Sequence[Tool], output: OutputSpec
 ) -> str:
-    """The prompt as the format itself writes it."""
+    """Return the prompt as the format writes it."""
     try:
         return wire.render(messages, tools, output)
     except FormatError as error:
@@ -332,7 +333,7 @@ def render_plain(
 
 
 def as_function(tool: Tool) -> dict[str, Any]:
-    """A tool as chat templates expect it: OpenAI's own form."""
+    """Return a tool in OpenAI's form, which chat templates expect."""
     function = {
         "name": tool.name,
         "description": tool.description,

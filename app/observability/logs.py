@@ -1,8 +1,7 @@
 """Structured logs: one JSON object a line, without prompts, answers or secrets.
 
-Nothing is configured globally: a logger is made once and handed to whoever speaks. Events carry
-names and numbers only; what a client wrote is never among them, and tracebacks come without local
-variables.
+No global configuration: a logger is created once and passed on. Events carry names and numbers
+only, never text of a client; tracebacks come without local variables.
 """
 
 import logging
@@ -12,12 +11,12 @@ import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 from structlog.typing import FilteringBoundLogger
 
-#: what every part of the app is handed
+#: the type of the app's logger
 Logger = FilteringBoundLogger
 
 
 def make_logger(level: str, out: TextIO) -> Logger:
-    """A logger that writes JSON lines of at least ``level`` to ``out``."""
+    """Return a logger that writes JSON lines of at least ``level`` to ``out``."""
     logger: Logger = structlog.wrap_logger(
         structlog.WriteLogger(out),
         processors=[
@@ -34,7 +33,7 @@ def make_logger(level: str, out: TextIO) -> Logger:
 
 
 class Forward(logging.Handler):
-    """Hands the records of libraries that use the standard library's logging to our logger."""
+    """Forwards records of the standard library's logging, which libraries use, to a logger."""
 
     def __init__(self, logger: Logger) -> None:
         super().__init__()

@@ -1,10 +1,10 @@
-"""What the gateway counts, in a registry of its own: two apps in one process share no numbers.
+"""Metrics, in a registry of their own: two apps in one process share no numbers.
 
-Invariants       I1 every label has few values, whatever clients send: methods and routes come from
-                 closed sets, keywords beyond ``MOST_KEYWORDS`` are "other".
-                 I2 ``parse_divergence`` and ``internal_errors`` count our own bugs: they must stay
-                    0.
-Not here         numbers of the workers themselves: they have their own /metrics.
+Invariants   I1 every label has few values, whatever clients send: methods and routes come from
+                closed sets, keywords beyond ``MOST_KEYWORDS`` are "other".
+             I2 ``parse_divergence`` and ``internal_errors`` count Switchyard's own bugs: they must
+                stay 0.
+Not here     the workers' own metrics: each worker has a /metrics.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -13,11 +13,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-#: values of the label ``method``; HTTP lets a client invent others
+#: values of the label ``method``; HTTP allows any other
 METHODS = frozenset(
     ("CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE")
 )
-#: different values of the label ``keyword``; JSON Schema has about 60 keywords
+#: distinct values of the label ``keyword``; JSON Schema has about 60 keywords
 MOST_KEYWORDS = 100
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
@@ -25,7 +25,7 @@ _COMPILE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 
 
 def method_label(method: str) -> str:
-    """The method as a label: one of ``METHODS``, or "other"."""
+    """Return the method as a label: one of ``METHODS``, or "other"."""
     return method if method in METHODS else "other"
 
 
@@ -98,15 +98,15 @@ class Metrics:
         )
 
     def refused(self, keyword: str) -> None:
-        """Counts a refused schema; ``keyword``: what can't be enforced, or the kind of mistake."""
+        """Count a refused schema; ``keyword``: the unenforceable one, or the kind of error."""
         self._refused.labels(self._bounded(keyword)).inc()
 
     def connection_refused(self, code: str) -> None:
-        """Counts a connection that was refused; ``code``: of the error that it was sent."""
+        """Count a refused connection; ``code``: of the error it was sent."""
         self._connections_refused.labels(code).inc()
 
     def relaxed(self, keyword: str) -> None:
-        """Counts a keyword that was taken out of a schema."""
+        """Count a keyword that was taken out of a schema."""
         self._relaxed.labels(self._bounded(keyword)).inc()
 
     def _bounded(self, keyword: str) -> str:
@@ -116,18 +116,18 @@ class Metrics:
         return keyword
 
     def describe(self, **facts: str) -> None:
-        """What this gateway is, as labels of ``switchyard_build_info``: other series are joined
-        with it where a fleet serves several formats or vocabularies.
+        """Export facts as labels of ``switchyard_build_info``; other series are joined with it when
+        a fleet serves several formats or vocabularies.
         """
         Info("switchyard_build", "What this gateway is", registry=self.registry).info(facts)
 
     def watch(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
-        """Exports a mapping of running numbers, read when /metrics is asked for."""
+        """Export a mapping of numbers, which is read on each request for /metrics."""
         self.registry.register(_Watched(f"switchyard_{name}", text, read))
 
 
 class _Watched(Collector):
-    """One gauge family with a label ``what``: the mapping's own names."""
+    """A gauge family whose label ``what`` is the mapping's key."""
 
     def __init__(self, name: str, text: str, read: Callable[[], Mapping[str, int | float]]) -> None:
         self._name, self._text, self._read = name, text, read

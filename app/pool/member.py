@@ -1,18 +1,18 @@
-"""One worker of a pool, and what the pool knows about it: a circuit breaker without I/O.
+"""A member of a pool: one worker with a circuit breaker, without I/O.
 
-States           closed: takes requests. open: ejected, a backoff runs. half-open: one probe runs.
+States       closed: takes requests. open: ejected, a backoff runs. half-open: one probe runs.
 
-                     closed    -- failure in AT_ONCE, or EJECT_AFTER failures in a row --> open
-                     open      -- the backoff is over -------------------------------> half-open
-                     half-open -- the probe fails: the backoff doubles --------------> open
-                     half-open -- the probe succeeds --------------------------------> closed
-                     any       -- a request's answer is complete --------------------> closed
+                 closed    -- failure in AT_ONCE, or EJECT_AFTER failures in a row --> open
+                 open      -- the backoff is over -------------------------------> half-open
+                 half-open -- the probe fails: the backoff doubles --------------> open
+                 half-open -- the probe succeeds --------------------------------> closed
+                 any       -- a request's answer is complete --------------------> closed
 
-Invariants       I1 a closed circuit is not a clean record: only a complete answer resets the
-                    failures and the backoff, so a worker that passes every probe and fails every
-                    request is ejected at its next failure, for longer each time.
-                 I2 ``running`` is the number of its open generations.
-Not here         probes, timers, health checks and retries (pool).
+Invariants   I1 closing the circuit does not reset the record: only a complete answer resets
+                failures and backoff, so a worker that passes every probe and fails every request is
+                ejected at its next failure, for longer each time.
+             I2 ``running`` is the number of its open generations.
+Not here     probes, timers, health checks, retries (worker_pool).
 """
 
 import asyncio
@@ -25,19 +25,19 @@ State = Literal["closed", "open", "half-open"]
 
 #: failures in a row that eject: one request that breaks every worker must not eject a busy one
 EJECT_AFTER = 3
-#: failures that no request causes; one ejects, since each costs a request seconds, unless the
+#: failures that no request causes. One ejects, since each costs a request seconds, unless the
 #: worker answered others meanwhile: a long queue is no fault
 AT_ONCE: frozenset[FailureReason] = frozenset({"connection", "timeout"})
 #: seconds until the first probe; doubles with every further ejection
 BACKOFF_S = 1.0
-#: seconds between two probes at most: how late a worker may notice that it is well again
+#: maximal seconds between two probes: how long a recovered worker may stay ejected
 BACKOFF_MAX_S = 30.0
-#: the part of a backoff that is random, so that gateways do not probe in step
+#: the random part of a backoff, so that gateways do not probe in step
 JITTER = 0.5
 
 
 class Member:
-    """See the file's header. ``recovery`` is the pool's task that probes while it is ejected."""
+    """See the file's header. ``recovery``: the pool's task that probes the ejected worker."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
@@ -55,9 +55,9 @@ class Member:
 
     @property
     def rank(self) -> tuple[int, int, int]:
-        """Smaller is picked first: the signals against it, its failures if it is ejected, its load.
+        """The order of picking, smallest first: bad signals, failures if ejected, load.
 
-        On probation, until its first complete answer, it gets one request at a time.
+        On probation, until its first complete answer, a worker gets one request at a time.
         """
         is_open = self.state != "closed"
         is_taken = self.ejections > 0 and self.running > 0
@@ -65,7 +65,7 @@ class Member:
         return signals, self.failures if is_open else 0, self.running
 
     def fail(self, reason: FailureReason, answers: int) -> bool:
-        """Count a failure of an attempt that began after so many ``answers``.
+        """Count a failure of an attempt that began after ``answers`` answers.
 
         Returns:
             Whether the worker must be ejected now.
@@ -76,18 +76,18 @@ class Member:
         return ripe and self.state == "closed"
 
     def open(self) -> float:
-        """Eject it; return the seconds until its next probe."""
+        """Eject the worker; return the seconds until its next probe."""
         self.state = "open"
         longest = min(BACKOFF_MAX_S, BACKOFF_S * 2.0 ** min(self.ejections, 16))
         self.ejections += 1
         return longest * (1 - JITTER * random.random())
 
     def close(self) -> None:
-        """Let it take requests again, on probation."""
+        """Readmit the worker on probation."""
         self.state = "closed"
 
     def answer(self) -> None:
-        """Count a complete answer: closed, and the record is clean."""
+        """Count a complete answer: close the circuit and reset the record."""
         self.answers += 1
         self.state = "closed"
         self.failures = self.ejections = 0

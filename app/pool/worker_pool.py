@@ -1,23 +1,22 @@
-"""Several workers of one model, as one: who gets a generation, and what a failure leads to.
+"""The worker pool: several workers of one model as one.
 
-Picking          the worker with the fewest running generations among those that are healthy and
-                 not ejected. When there is none, the least bad one: nothing is refused because of
-                 an ejection.
-Sampling         a request may ask for what every worker supports: whether it is refused does not
-                 depend on the worker that happens to be picked.
-Retries          a failure before the first output is tried on every other worker. A refusal (400)
-                 needs a second worker that agrees; a worker that refused what another one takes
-                 has failed. After the first output there is no second try: the client has seen
-                 text, and gets an error.
-Ejection         every failure counts (member). An ejected worker is probed with a generation of
-                 one token, so that no request pays for the attempt; its health check alone says
-                 nothing about answers.
-Health           each worker has its own loop and deadline: a hung one delays no other. A check
-                 that raises is a failed check.
+Picking      the worker with the fewest running generations among those that are healthy and not
+             ejected. If there is none, the least bad one: no request is refused because of an
+             ejection.
+Sampling     a request may use the options that every worker supports, so that the picked worker
+             does not decide whether it is refused.
+Retries      a failure before the first output is retried on every other worker. A refusal (400)
+             needs a second worker that agrees; a worker that refused what another one accepts has
+             failed. After the first output there is no retry: the client has seen text.
+Ejection     every failure counts (member). An ejected worker is probed with a generation of one
+             token, so that no request pays for the attempt; a health check alone does not prove
+             that it answers.
+Health       each worker has its own loop and deadline: a hung one delays no other. A check that
+             raises is a failed check.
 
-Invariants       I1 no generation tries a member twice. I2 what ``generate`` yields to its end is a
-                 complete answer: its last chunk had a finish reason.
-Threads          the event loop only.
+Invariants   I1 no generation tries a member twice. I2 what ``generate`` yields to its end is a
+             complete answer: its last chunk has a finish reason.
+Threads      the event loop only.
 """
 
 import asyncio
@@ -43,11 +42,11 @@ Item = TypeVar("Item")
 #: ok: every worker is available; degraded: some are ejected or unhealthy; unready: none is healthy
 Status = Literal["ok", "degraded", "unready"]
 
-#: seconds that one health check may take
+#: seconds of one health check
 HEALTH_DEADLINE_S = 5.0
-#: workers that must agree that a request is at fault
+#: workers that must refuse a request before it is refused
 OPINIONS = 2
-#: what an ejected worker must answer before it gets requests again
+#: the generation that an ejected worker must answer to be readmitted
 PROBE = Generation(rid="probe", prompt="Hello", spec=None, max_tokens=1, temperature=0.0)
 
 
@@ -56,10 +55,10 @@ class Pool:
 
     Args:
         health_seconds: between two health checks of a worker.
-        first_token_seconds: a worker may take for its first chunk, its queue included; None: any.
-        token_seconds: a worker may take between two chunks; None: any.
-        on_failure: gets the worker's name and the reason of each failure.
-        on_ejection: gets the name of a worker that is ejected.
+        first_token_seconds: until a worker's first chunk, its queue included; None: no limit.
+        token_seconds: between two chunks; None: no limit.
+        on_failure: called with the worker's name and the reason of each failure.
+        on_ejection: called with the name of each ejected worker.
     """
 
     def __init__(
@@ -86,13 +85,13 @@ class Pool:
         self._is_closed = False
 
     async def start(self) -> None:
-        """Starts the workers and the health checks."""
+        """Start the workers and the health checks."""
         await asyncio.gather(*(member.worker.start() for member in self.members))
         await self.check()
         self._watches = [asyncio.create_task(self._watch(member)) for member in self.members]
 
     async def aclose(self) -> None:
-        """Stops the checks and probes, then the workers."""
+        """Stop the checks and probes, then the workers."""
         self._is_closed = True
         recoveries = [member.recovery for member in self.members if member.recovery is not None]
         tasks = [*self._watches, *recoveries]
@@ -104,33 +103,32 @@ class Pool:
 
     @property
     def supported_sampling(self) -> frozenset[str]:
-        """The SamplingOptions that every worker supports, so that any may get any request."""
+        """The SamplingOptions that every worker supports."""
         return frozenset.intersection(
             *(member.worker.supported_sampling for member in self.members)
         )
 
     @property
     def max_model_len(self) -> int | None:
-        """The longest context of a worker; None while one of them is not known."""
+        """The longest context of a worker in tokens; None while one is unknown."""
         lengths = [member.worker.max_model_len for member in self.members]
         return None if None in lengths else max(length for length in lengths if length is not None)
 
     @property
     def status(self) -> Status:
-        """As of the last checks and answers."""
+        """The status according to the last checks and answers."""
         if not any(member.health.ready for member in self.members):
             return "unready"
         return "ok" if all(member.available for member in self.members) else "degraded"
 
-    # -- generations
-    # ----------------------------------------------------------------------------------
+    # -- generations -------------------------------------------------------------------------------
 
     async def generate(
         self,
         generation: Generation,
         read: Callable[[AsyncGenerator[Chunk, None]], AsyncGenerator[Item, None]],
     ) -> AsyncGenerator[Item, None]:
-        """The items that ``read`` makes of a worker's chunks; it is called anew for every attempt.
+        """Yield the items that ``read`` makes of a worker's chunks; it is called for every attempt.
 
         Workers whose context has no room for the prompt are not asked.
 
@@ -173,7 +171,7 @@ class Pool:
         raise _verdict(last, refusals)
 
     async def _chunks(self, member: Member, generation: Generation) -> AsyncGenerator[Chunk, None]:
-        """The worker's chunks, each within its deadline, the last one with a finish reason."""
+        """Yield the worker's chunks, each within its deadline, the last with a finish reason."""
         seconds, what = self._first_token_seconds, "first token"
         async with aclosing(member.worker.generate(generation)) as chunks:
             while True:
@@ -212,8 +210,7 @@ class Pool:
         left = (member for member in members if member not in tried)
         return min(left, key=lambda member: member.rank)
 
-    # -- failures
-    # -------------------------------------------------------------------------------------
+    # -- failures ----------------------------------------------------------------------------------
 
     def _failed(
         self, member: Member, reason: FailureReason, error: Exception, answers: int
@@ -231,7 +228,7 @@ class Pool:
             self._eject(member)
 
     def _contradict(self, refusals: list[tuple[Member, WorkerError]]) -> None:
-        """Another worker takes the request: those that refused it were at fault."""
+        """Count refusals as failures: another worker accepted the request."""
         for member, error in refusals:
             self._failed(member, "refused", error, member.answers)
         refusals.clear()
@@ -248,7 +245,7 @@ class Pool:
         self._keep_out(member)
 
     def _keep_out(self, member: Member) -> None:
-        """Open its circuit, and probe it from now on."""
+        """Open the circuit, and start probing."""
         if member.recovery is not None:
             member.recovery.cancel()
         member.recovery = asyncio.create_task(self._recover(member, member.open()))
@@ -277,11 +274,10 @@ class Pool:
         member.recovery = None
         self._log("worker readmitted", name=member.worker.name)
 
-    # -- health
-    # ---------------------------------------------------------------------------------------
+    # -- health ------------------------------------------------------------------------------------
 
     async def check(self) -> None:
-        """Asks every worker how it is, all at once."""
+        """Check the health of all workers at once."""
         await asyncio.gather(*(self._check(member) for member in self.members))
 
     async def _watch(self, member: Member) -> None:
@@ -312,7 +308,7 @@ class Pool:
 
 
 def reason_of(error: Exception) -> FailureReason | None:
-    """Why an attempt failed; None: not the worker's doing."""
+    """Return the reason of a failed attempt; None: not the worker's fault."""
     match error:
         case WorkerError():
             return error.reason
@@ -324,7 +320,7 @@ def reason_of(error: Exception) -> FailureReason | None:
 
 
 def _verdict(error: Exception, refusals: Sequence[tuple[Member, WorkerError]]) -> Exception:
-    """The one error of a request that no worker took."""
+    """Return the error of a request that no worker accepted."""
     if refusals:
         return refusals[0][1]
     if isinstance(error, WorkerError) and error.reason != "internal":

@@ -1,13 +1,13 @@
 """The use case of GET /v1/cache: what replicas shared with this gateway.
 
-    following    whether the gateway follows the log in Redis now; null: none is set
+    following    whether the gateway follows the log in Redis now; null: no Redis is configured
     log          the counters of the log's client
     compiles     grammars compiled, and found compiled
     artifacts    by kind: entries loaded, refused, missing, skipped, published and dropped
-    time         in milliseconds: what the loaded entries took to make elsewhere, beside what
-                 reading and loading them took here; what the masks took that were made here
+    time         in milliseconds: what other replicas spent on the loaded entries, what reading and
+                 loading them took here, and what masks computed here took
 
-The same numbers, with all others, are in /metrics.
+/metrics exports the same numbers, and all others.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _COUNTED = ("loaded", "refused", "missing", "skipped", "published", "dropped")
 def cache_report(
     store: RedisLog | None, compiler: Compiler, *, wire: str, vocabulary: Vocabulary
 ) -> dict[str, Any]:
-    """The answer as JSON. ``wire``: the format's name."""
+    """Return the answer as JSON. ``wire``: the format's name."""
     stats = compiler.stats()
     following = stats.get("shared_following")
     return {
@@ -51,7 +51,7 @@ def cache_report(
 
 
 def shared_count(stats: Mapping[str, int], counter: str) -> int:
-    """A counter of the compiler's ``stats()`` about shared artifacts, summed over all kinds."""
+    """Return a counter of shared artifacts in the compiler's ``stats()``, summed over all kinds."""
     return sum(stats.get(f"shared_{kind}_{counter}", 0) for kind in _KINDS)
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from app.cli import warmup_files as specs
+from app.cli import warmup_files
 from app.cli.environment import Unusable
 from app.cli.terminal import with_progress
-from app.cli.warmup_files import Spec, read_specs
+from app.cli.warmup_files import WarmupEntry, read_entries
 from app.conversation.tokenizer import HuggingFaceTokenizer
 from app.errors import ApiError
 from app.protocol.warmup_request import GrammarRequest
@@ -33,12 +33,12 @@ ALARMS = json.dumps(ALARM)
 # -- files ----------------------------------------------------------------------------------------
 
 
-def specs_of(path: Path, text: str) -> list[Spec]:
+def specs_of(path: Path, text: str) -> list[WarmupEntry]:
     path.write_text(text)
-    return read_specs(path)
+    return read_entries(path)
 
 
-def outline(spec: Spec) -> tuple[int, str, str]:
+def outline(spec: WarmupEntry) -> tuple[int, str, str]:
     """Line, pointer, and what kind of request stands there."""
     request = spec.request
     if isinstance(request, ApiError):
@@ -124,7 +124,7 @@ def test_a_schema_is_compiled_as_a_response_format_that_is_not_strict(tmp_path: 
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(specs, "MOST_FILE_BYTES", len(ALARMS))
+    monkeypatch.setattr(warmup_files, "MOST_FILE_BYTES", len(ALARMS))
     assert len(specs_of(tmp_path / "file", ALARMS)) == 1
     with pytest.raises(Unusable, match=f"{len(ALARMS) + 1:,} bytes, and at most"):
         specs_of(tmp_path / "file", ALARMS + " ")
