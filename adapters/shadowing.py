@@ -13,11 +13,11 @@ def shadowing_error(*names: str) -> str | None:
     """Return one sentence about the first of these packages that is not Switchyard's; None: all
     are.
     """
-    home = Path(__file__).resolve().parents[1]
+    home = Path(__file__).parents[1]
     for name in names:
         found = find_spec(name)
         origin = None if found is None else found.origin
-        if origin is None or Path(origin).resolve().parents[1] != home:
+        if origin is None or not Path(origin).parents[1].samefile(home):
             return (
                 f"another installed package, {origin}, shadows Switchyard's package {name!r} in "
                 f"{home}: remove it, or install Switchyard into an environment of its own"
