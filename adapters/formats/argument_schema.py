@@ -1,15 +1,15 @@
-"""Schemas of arguments: always objects.
+"""Schemas of a tool's arguments: always objects.
 
-A call's arguments are a JSON object on every wire, so a tool's schema is read as "an object, and
-this". Where the schema says so itself it is left as it is; otherwise ``"type": "object"`` is added,
-or takes the place of a list of types. A schema that no object can fit is refused with the place
-that excludes them.
+A call's arguments are a JSON object on every wire, so a tool's schema is narrowed to objects. A
+schema that allows only objects stays unchanged; otherwise ``"type": "object"`` is added, or
+replaces a list of types. A schema that no object satisfies is refused with the place that excludes
+them.
 
-What is seen is what the schema says outright: type, const, enum, and those behind $ref, anyOf,
-oneOf and allOf. Anything hidden deeper is the engine's to refuse. Branches are never dropped, so
-pointers stay those of the request.
+Only direct statements count: type, const, enum, and those behind $ref, anyOf, oneOf and allOf. The
+engine refuses contradictions that lie deeper. Branches are never dropped, so pointers stay those of
+the request.
 
-Cost    linear: each part of the schema is looked at once, whatever its references do.
+Cost    linear: each part of the schema is visited once, whatever its references do.
 """
 
 from collections.abc import Mapping
@@ -18,9 +18,8 @@ from typing import Any
 from .location import split_pointer
 from .output_spec import FormatError
 
-#: how many $ref and branches are followed one inside the other; what lies deeper counts as unknown,
-#: which is safe: the type is added, and the engine judges. People write 1 or 2; it keeps the
-#: recursion small.
+#: nested $ref and branches that are followed. Deeper parts count as unknown, which is safe: the
+#: type is added, and the engine decides. Real schemas nest 1 or 2; it bounds the recursion
 _DEPTH = 16
 TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
 
@@ -32,7 +31,7 @@ NO_ARGUMENTS: Mapping[str, Any] = {
 
 
 def argument_schema(schema: Any, param: str) -> dict[str, Any]:
-    """``schema`` narrowed to objects; {} is an empty list of arguments, as with OpenAI.
+    """Return ``schema`` narrowed to objects; {} means no arguments, as with OpenAI.
 
     Raises:
         FormatError: ``schema`` is no schema, or no object fits it.
@@ -53,7 +52,7 @@ def argument_schema(schema: Any, param: str) -> dict[str, Any]:
 
 
 class _Objects:
-    """What the parts of one schema say about objects, by identity; "unknown" is None or False."""
+    """Facts about the parts of one schema, by identity; unknown is None or False."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
@@ -61,7 +60,7 @@ class _Objects:
         self._excluded: dict[int, str | None] = {}
 
     def certain(self, schema: Any, depth: int) -> bool:
-        """Whether only objects fit."""
+        """Whether the schema allows only objects."""
         if not isinstance(schema, Mapping) or not depth:
             return False
         key = id(schema)
@@ -81,7 +80,7 @@ class _Objects:
         return any(c and all(self.certain(part, depth) for part in c) for c in choices)
 
     def excluded(self, schema: Any, depth: int) -> str | None:
-        """The pointer inside of ``schema`` to what excludes objects; None where nothing does."""
+        """Return the pointer inside ``schema`` to what excludes objects; None: nothing does."""
         if schema is False:
             return ""
         if not isinstance(schema, Mapping) or not depth:
@@ -109,7 +108,7 @@ class _Objects:
         return None
 
     def _target(self, schema: Mapping[str, Any]) -> Any:
-        """What a local $ref points at; None where there is none."""
+        """Return the target of a local $ref; None: there is none."""
         reference = schema.get("$ref")
         if not isinstance(reference, str) or not reference.startswith("#"):
             return None
@@ -130,13 +129,13 @@ def _branches(schema: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def _names_types(value: Any) -> bool:
-    """Whether ``type`` is what it may be: a type, or a list of them."""
+    """Whether the value is a valid ``type``: a type, or a list of types."""
     names = [value] if isinstance(value, str) else value
     return isinstance(names, list) and all(isinstance(n, str) and n in TYPES for n in names)
 
 
 def _own_exclusion(schema: Mapping[str, Any]) -> str | None:
-    """The keyword of this very schema that excludes objects."""
+    """Return the schema's own keyword that excludes objects, if any."""
     types = schema.get("type", "object")
     if _names_types(types) and types != "object" and "object" not in types:
         return "type"

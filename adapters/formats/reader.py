@@ -1,17 +1,17 @@
-"""The reading of an answer: the engine's events in, deltas out.
+"""The reader of an answer: the engine's events in, deltas out.
 
 The engine parses with the grammar that constrained the model, so nothing is searched for here: an
-event names its node, and the node's role says what the bytes are.
+event names its node, and the node's role says what the bytes mean.
 
-Representation   one open UTF-8 decoder for the stretch of text being read; the text held back
-                 between two calls (``_gap``, None when nothing can be held) and behind a possible
-                 end of reasoning (``_tail``).
-Invariants       I1 the deltas add up to the same message for every way to cut the events into calls
-                 of feed, and the events' text into events. I2 no byte of content, reasoning or
-                 arguments is lost by a cut-off. I3 bytes that are not yet a whole character wait;
-                 only the end of a stretch turns them into U+FFFD.
-Cost             linear in the bytes, but for white space held back between calls.
-Not here         deciding what is text and what is syntax (the spec), tokens (the engine's parser).
+Representation   one open UTF-8 decoder for the current stretch of text; text held back between two
+                 calls (``_gap``, None when nothing can be held) and behind a possible end of
+                 reasoning (``_tail``).
+Invariants       I1 the deltas add up to the same message however events are grouped into calls of
+                 feed and text into events. I2 a cut-off answer loses no byte of content, reasoning
+                 or arguments. I3 incomplete characters wait; only the end of a stretch turns them
+                 into U+FFFD.
+Cost             linear in the bytes, except white space held back between calls.
+Not here         what is text and what is syntax (the spec), tokens (the engine's parser).
 """
 
 import codecs
@@ -28,7 +28,7 @@ _new_decoder = codecs.getincrementaldecoder("utf-8")
 
 @dataclass(frozen=True)
 class TagWhitespace:
-    """What a family writes around its tags where the grammar takes it as free text.
+    """White space around a family's tags that the grammar accepts as free text.
 
     ``between``          characters that may stand between two calls, or behind the last: no content
                          while only these came.
@@ -43,7 +43,7 @@ class TagWhitespace:
 
 
 class Reader:
-    """Reads one answer.
+    """The reader of one answer.
 
     ``tool_calls_started`` counts the calls seen so far. ``thoughts`` says where reasoning stands in
     the answer's bytes, its marks included: (begin, end) of each stretch, an end of None while it
@@ -64,7 +64,7 @@ class Reader:
         self._tail = ""
 
     def feed(self, events: Iterable[Event]) -> list[Delta]:
-        """What these events add to the message."""
+        """Return what these events add to the message."""
         for event in events:
             role = self._role(event.node)
             start, self._position = self._position, self._position + len(event.bytes)
@@ -77,7 +77,7 @@ class Reader:
         return self._take()
 
     def finish(self) -> list[Delta]:
-        """What was held back: call once, after the parser's own finish."""
+        """Return what was held back. Call it once, after the parser's finish."""
         self._end_stretch()
         self._emit(ReasoningDelta(self._tail))
         self._tail = ""
@@ -138,7 +138,7 @@ class Reader:
             self._emit(ToolArguments(self.tool_calls_started - 1, text))
 
     def _skipped(self, text: str) -> str:
-        """``text`` without the line feeds still to be dropped at the start of a stretch."""
+        """Return ``text`` without line feeds that are dropped at the start of a stretch."""
         while self._skip and text.startswith("\n"):
             text, self._skip = text[1:], self._skip - 1
         if text:
@@ -162,7 +162,7 @@ class Reader:
 
     # -- out ---------------------------------------------------------------------------------------
     def _emit(self, delta: Delta) -> None:
-        """Append, or lengthen the last delta if it is of the same kind; empty text is nothing."""
+        """Append a delta, or extend the last one of the same kind; ignore empty text."""
         if isinstance(delta, ToolStart):
             self._deltas.append(delta)
             return

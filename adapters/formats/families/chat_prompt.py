@@ -1,4 +1,4 @@
-"""Prompts for tokenizers that bring no chat template.
+"""Prompts for tokenizers without a chat template.
 
 Representation   messages become Turns, which every family renders; a Chat is the data of a family
                  whose prompt is one marked block a turn.
@@ -34,7 +34,10 @@ class PastCall:
 
 @dataclass(frozen=True)
 class Turn:
-    """``role``: system (developer too), user, assistant, tool. ``tool``: whose result, or ""."""
+    """One message. ``role``: system (also for developer), user, assistant or tool.
+
+    ``tool``: the name of the tool whose result it is, or "".
+    """
 
     role: str
     text: str
@@ -44,7 +47,7 @@ class Turn:
 
 
 def read_turns(messages: Sequence[ChatMessage]) -> list[Turn]:
-    """Chat messages as clients send them.
+    """Convert chat messages as clients send them.
 
     Raises:
         FormatError: an unknown role, or content that is no text.
@@ -100,7 +103,7 @@ def _text(content: Any, place: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Chat:
-    """The data of such a prompt. In ``begin`` "{role}" stands for the role, ``roles`` renames some.
+    """The texts of such a prompt. ``begin`` contains "{role}"; ``roles`` renames some roles.
 
     ``tools``        the block that offers tools; "{tools}" stands for them, each as ``tool`` shows
                      it.
@@ -133,7 +136,7 @@ def render_chat(
     tools: Sequence[Tool],
     output: OutputSpec,
 ) -> str:
-    """The whole prompt, ending where the assistant's next turn begins."""
+    """Return the whole prompt, which ends where the assistant's next turn begins."""
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
     system = [*(turn.text for turn in turns[:first]), *offers(chat, tools, output)]
@@ -151,7 +154,7 @@ def render_chat(
 
 
 def offers(chat: Chat, tools: Sequence[Tool], output: OutputSpec) -> list[str]:
-    """The blocks that offer tools and ask for JSON, as far as there are any."""
+    """Return the blocks that offer tools and that require JSON, if any."""
     found = []
     if tools:
         shown = chat.tool_separator.join(map(chat.tool, tools))
@@ -164,7 +167,7 @@ def offers(chat: Chat, tools: Sequence[Tool], output: OutputSpec) -> list[str]:
 
 
 def turn_text(chat: Chat, call_text: Callable[[str, str], str], turn: Turn) -> str:
-    """What stands between a turn's marks."""
+    """Return the text between a turn's marks."""
     if turn.role == "tool":
         return _filled(chat.result, "{text}", turn.text)
     calls = chat.between_calls.join(call_text(call.name, call.arguments) for call in turn.calls)
@@ -184,7 +187,7 @@ def _filled(template: str, mark: str, text: str) -> str:
 
 
 def tool_object(tool: Tool) -> dict[str, Any]:
-    """The tool as OpenAI's requests show it."""
+    """Return the tool in the form of OpenAI's requests."""
     return {
         "type": "function",
         "function": {
@@ -196,5 +199,5 @@ def tool_object(tool: Tool) -> dict[str, Any]:
 
 
 def compact(value: Any) -> str:
-    """JSON on one line, in the spacing that chat templates use."""
+    """Write JSON on one line with the spacing of chat templates."""
     return json.dumps(value, ensure_ascii=False)

@@ -84,7 +84,7 @@ class Harmony:
         return developer_text([], tools, output)
 
     def as_text(self, message: ChatMessage) -> str | None:
-        """See wire_format.Format: calls are messages of their own here."""
+        """See wire_format.Format; calls are separate messages in Harmony."""
         return None
 
 
@@ -108,16 +108,16 @@ def _answer(output: OutputSpec, tools: list[OfferedTool], special_texts: Sequenc
 def _rest(
     thoughts: list[Part], preamble: Part, calls: list[Part], final: Part, output: OutputSpec
 ) -> list[Part]:
-    """The answer, with any number of ``thoughts`` wherever a message may begin."""
+    """Return the answer, with any number of ``thoughts`` wherever a message may begin."""
     if not calls:
         return [*_before(thoughts), final]
-    # clients parse all content as the value that they asked for, also beside calls
+    # clients parse all content as the requested value, also beside calls
     before = [*thoughts, preamble] if output.response_schema is None else thoughts
     return [*_before(before), either(*calls) if must_call(output) else either(*calls, final)]
 
 
 def _before(messages: list[Part]) -> list[Part]:
-    """Any number of these messages, each followed by the beginning of the next."""
+    """Return any number of these messages, each followed by the beginning of the next."""
     return [star(sequence(either(*messages), _AGAIN))] if messages else []
 
 

@@ -27,7 +27,7 @@ _NEXT = "<|start|>assistant"
 def render_harmony(
     messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
 ) -> str:
-    """The whole prompt, ending with <|start|>assistant."""
+    """Return the whole prompt, which ends with <|start|>assistant."""
     turns = read_turns(messages)
     first = next((n for n, turn in enumerate(turns) if turn.role != "system"), len(turns))
     effort = output.effort or _EFFORT[output.reasoning]
@@ -51,7 +51,7 @@ def _message(author: str, header: str, text: str, end: str = "<|end|>") -> str:
 
 
 def developer_text(instructions: list[str], tools: Sequence[Tool], output: OutputSpec) -> str:
-    """The text of a developer message; "" if there is nothing to say."""
+    """Return the text of a developer message, or ""."""
     blocks = []
     if instructions:
         blocks.append("# Instructions\n\n" + "\n\n".join(instructions))

@@ -1,4 +1,4 @@
-"""What every family derives from an output spec: tools as parts of a spec, the answer's value."""
+"""Parts that every family derives from an output spec: the offered tools, a JSON value."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -50,7 +50,7 @@ from .spelling import Spelling, json_name, unwritable
 
 @dataclass(frozen=True, kw_only=True)
 class TagFamily:
-    """One family. Strings are what stands on the wire.
+    """One family; its strings are the texts on the wire.
 
     ``begin``      of a call; "{name}" stands for the tool's name as ``spell`` writes it.
     ``trigger``    a prefix of every begin; in free text it opens a call and nothing else can be
@@ -97,7 +97,7 @@ class TagFamily:
         return turn_text(self.chat, self.call_text, turn)
 
     def call_text(self, name: str, arguments: str) -> str:
-        """A whole call, as history shows it."""
+        """Return a whole call, as history shows it."""
         return self.begin.replace("{name}", self.spell(name) or "") + arguments + self.end
 
     # -- the answer --------------------------------------------------------------------------------
@@ -154,24 +154,24 @@ class TagFamily:
             return answer
         inside = any_text(REASONING, self._excludes(special_texts), output.thinking_tokens)
         if output.reasoning == "off":
-            # the prompt opened it: it ends at once
+            # the prompt opened the thought: it ends at once
             inside = const("")
         thought = tag("" if is_open else marks.begin, inside, marks.end, THOUGHT)
         if answer.role is not CONTENT:
-            # free text takes the line feeds behind the mark itself, and the reader drops them
+            # free text accepts the line feeds behind the mark, and the reader drops them
             thought = sequence(thought, regex(f"\\n{{0,{marks.outer_newlines}}}"))
         return sequence(thought if is_open else optional(thought), answer)
 
     # -- marks -------------------------------------------------------------------------------------
     def _triggers(self, names: Iterable[str]) -> list[str]:
-        """What opens a call of one of these tools in free text."""
+        """Return the texts that open a call of one of these tools in free text."""
         spelled = filter(None, map(self.spell, names))
         named = (self.trigger.replace("{name}", name) for name in spelled)
         own = named if "{name}" in self.trigger else [self.trigger]
         return [self.lead, *own] if self.lead else [*own]
 
     def _marks(self) -> list[str]:
-        """What no tool's name may hold."""
+        """Return texts that no tool's name may contain."""
         thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
         return [*self._triggers(()), *thinking]
 
@@ -182,8 +182,9 @@ class TagFamily:
         besides: Sequence[str] = (),
         without: Sequence[str] = (),
     ) -> list[str]:
-        """What free text must not hold: special tokens, reasoning's marks, ``besides``; but for
-        what collides with the marks in ``without``."""
+        """Return the texts that free text must exclude: special tokens, reasoning's marks and
+        ``besides``, except those that collide with the marks in ``without``.
+        """
         thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
         texts = dict.fromkeys([*unwritable([*special_texts, *thinking], without), *besides])
         return [text for text in texts if not any(w in text or text in w for w in without)]

@@ -1,4 +1,4 @@
-"""Tools as TypeScript types, which is how gpt-oss was shown them.
+"""Tools as TypeScript types, the form in which gpt-oss was trained.
 
     // Gets the weather
     type f = (_: {
@@ -27,13 +27,13 @@ _SIMPLE = {
     "boolean": "boolean",
     "null": "null",
 }
-#: how deep types are shown inside types; beyond it stands ``any``. References may be recursive.
+#: nesting of types; deeper ones are shown as ``any``, since references may be recursive
 _DEPTH = 6
 _INDENT = "    "
 
 
 def namespace(name: str, tools: Sequence[Tool]) -> str:
-    """All tools as one namespace."""
+    """Return all tools as one namespace."""
     shown = "".join(f"{_tool(tool)}\n\n" for tool in tools)
     return f"namespace {name} {{\n\n{shown}}} // namespace {name}"
 
@@ -51,7 +51,7 @@ class _Types:
         self._root = root
 
     def show(self, schema: Any, indent: str, depth: int) -> str:
-        """``schema`` as a type; lines inside of it start with ``indent``."""
+        """Return ``schema`` as a type; its inner lines start with ``indent``."""
         if not isinstance(schema, Mapping) or not depth:
             return "any"
         literals = [schema["const"]] if "const" in schema else schema.get("enum")
@@ -107,7 +107,7 @@ def _about(schema: Any, indent: str) -> str:
 
 
 def comment(text: Any, indent: str = "") -> str:
-    """``text`` as comments, each line with its line feed; "" for what is no text."""
+    """Return ``text`` as comment lines; "" for a value that is no text."""
     lines = text.splitlines() if isinstance(text, str) else []
     return "".join(f"{indent}// {line}\n" for line in lines)
 
