@@ -135,8 +135,8 @@ test-peers: $(VENV)/.dev $(VENV)/.bench build ## grammars that xgrammar builds a
 	    tests/engine/frontends/test_printed_grammars.py tests/engine/frontends/test_structural_tag_xgrammar.py $(ARGS)
 
 conformance: $(VENV)/.dev build data ## through a gateway: tool loops and thinking with every chat template, random stop strings
-	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/test_chat_templates.py tests/app/test_template_loops.py \
-	    tests/app/test_template_thinking.py tests/app/test_stopping.py $(ARGS)
+	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/conversation/test_chat_templates.py tests/app/conversation/test_template_loops.py \
+	    tests/app/conversation/test_template_thinking.py tests/app/generation/test_content_stops.py $(ARGS)
 
 real-input: $(VENV)/.dev build data ## send real tool sets through a running gateway and judge every answer
 	$(PY) -m tests.real_input $(ARGS)

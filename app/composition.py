@@ -1,8 +1,8 @@
-"""Joins the parts: from settings to a service. The one place where concrete classes are named.
+"""Composition: from settings to the components of an app.
 
-Everything is made by ``build`` and given back by ``Parts.aclose`` in reverse order. Nothing heavy
-happens at import: a gateway in front of SGLang never loads torch, one without a model never loads
-transformers.
+Only this module names concrete classes. ``build`` makes everything, ``Components.aclose`` closes it
+in reverse order. Nothing heavy is imported early: a gateway in front of SGLang never loads torch,
+and one without a model never loads transformers.
 """
 
 import asyncio
@@ -16,42 +16,42 @@ from adapters.workers import Worker, WorkerError
 from cache import RedisLog, may_use_redis, open_store
 from engine import ARTIFACT_VERSION, SPEC_VERSION, Compiler, Limits, Relaxations
 
-from .logging import Logger
-from .metrics import Metrics
-from .offload import Offload
-from .pool import Pool
-from .service.caching import cache_report
-from .service.chat import ChatService
-from .service.checking import CheckService
-from .service.compiling import Compiles
+from . import version
+from .constraints.compile_scheduler import CompileScheduler
+from .constraints.planner import OWN_BACKEND, ConstraintPlanner
+from .conversation.tokenizer import Tokenizer, load_tokenizer
+from .observability.logs import Logger
+from .observability.metrics import Metrics
+from .pool.worker_pool import Pool
+from .server.offload import Offload
+from .service.cache_report import cache_report
+from .service.chat_service import ChatService
+from .service.check_service import CheckService
 from .service.faults import Faults
-from .service.planning import OURS, Planner
-from .service.warming import WarmService
+from .service.warm_service import WarmService
 from .settings import SettingError, Settings
-from .tokenizer import Tokenizer, load_tokenizer
-from .version import version
 
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """What compiles: the same in a gateway and in ``switchyard warm``."""
+    """The components that compile, in a gateway and in ``switchyard warm``."""
 
     store: RedisLog | None
     tokenizer: Tokenizer
     compiler: Compiler
-    compiles: Compiles
+    scheduler: CompileScheduler
     relaxations: Relaxations
-    planner: Planner
+    planner: ConstraintPlanner
     warming: WarmService
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """What an app is made of."""
+class Components:
+    """The components of an app."""
 
     chat: ChatService
     checks: CheckService
-    compiles: Compiles
+    scheduler: CompileScheduler
     warming: WarmService
     cache_report: Callable[[], dict[str, Any]]
     pool: Pool
@@ -64,7 +64,7 @@ class Parts:
     loads_per_second: int
 
     async def start(self) -> None:
-        """Raises SettingError: a worker in this process can't load its model."""
+        """Start the pool and the cache. Raises SettingError if a worker can't load its model."""
         try:
             await self.pool.start()
         except WorkerError as error:
@@ -72,11 +72,11 @@ class Parts:
         self.compiler.start(self.load_seconds, loads_per_second=self.loads_per_second)
 
     async def aclose(self) -> None:
-        """In the reverse order of making; a failure of one does not keep the others open."""
+        """Close everything in reverse order; a failure does not keep the others open."""
         closers: list[Callable[[], Awaitable[None]]] = [
             self.pool.aclose,
             self._close_offload,
-            self.compiles.aclose,
+            self.scheduler.aclose,
             self._close_store,
         ]
         failures = []
@@ -92,15 +92,15 @@ class Parts:
         await asyncio.to_thread(self.offload.close)
 
     async def _close_store(self) -> None:
-        """Publish what was made last, then disconnect."""
+        """Publish the last entries, then disconnect."""
         await asyncio.to_thread(close_store, self.compiler, self.store)
 
 
 def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
-    """Loads the tokenizer, and no model. The caller calls ``close_store``.
+    """Load the tokenizer, but no model. The caller must call ``close_store``.
 
     Raises:
-        SettingError: there is no such tokenizer, or the format does not fit it.
+        SettingError: no such tokenizer, or the format does not fit it.
     """
     store = make_store(settings, logger)
     try:
@@ -115,24 +115,26 @@ def build_core(settings: Settings, metrics: Metrics, logger: Logger) -> Core:
         store=store,
         limits=limits,
     )
-    compiles = Compiles(limits, threads=settings.compile_threads, queue=settings.compile_queue)
+    scheduler = CompileScheduler(
+        limits, threads=settings.compile_threads, queue=settings.compile_queue
+    )
     relaxations = Relaxations(limits)
-    planner = Planner(
+    planner = ConstraintPlanner(
         compiler,
         tokenizer.wire,
         tokenizer.special_texts,
         metrics,
         logger,
         backend=backend_of(settings),
-        compiles=compiles,
+        scheduler=scheduler,
         relaxations=relaxations,
     )
     warming = WarmService(settings, planner, compiler)
-    return Core(store, tokenizer, compiler, compiles, relaxations, planner, warming)
+    return Core(store, tokenizer, compiler, scheduler, relaxations, planner, warming)
 
 
-def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
-    """Makes everything; loads the tokenizer, and the model where it runs in this process."""
+def build(settings: Settings, metrics: Metrics, logger: Logger) -> Components:
+    """Make all components; load the tokenizer, and a model that runs in this process."""
     core = build_core(settings, metrics, logger)
     store, tokenizer, compiler = core.store, core.tokenizer, core.compiler
     workers = make_workers(settings, compiler, tokenizer)
@@ -144,7 +146,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         "The engine's compiler: counters and sizes",
         lambda: compiler.stats() | core.relaxations.stats(),
     )
-    metrics.watch("compiles", "Compiles that run, wait or were turned away", core.compiles.stats)
+    metrics.watch("compiles", "Compiles that run, wait or were turned away", core.scheduler.stats)
     metrics.watch("workers_running", "Open generations by worker", lambda: running(pool))
     metrics.watch(
         "workers_available",
@@ -168,7 +170,7 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         faults=Faults(metrics, logger),
         system_fingerprint=fingerprint(settings, tokenizer),
     )
-    checks = CheckService(compiler, settings.strict_profile, core.compiles, core.relaxations)
+    checks = CheckService(compiler, settings.strict_profile, core.scheduler, core.relaxations)
     report = partial(
         cache_report,
         store,
@@ -176,10 +178,10 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
         wire=tokenizer.wire.name,
         vocabulary=tokenizer.vocabulary,
     )
-    return Parts(
+    return Components(
         chat,
         checks,
-        core.compiles,
+        core.scheduler,
         core.warming,
         report,
         pool,
@@ -194,14 +196,14 @@ def build(settings: Settings, metrics: Metrics, logger: Logger) -> Parts:
 
 
 def close_store(compiler: Compiler, store: RedisLog | None) -> None:
-    """Publish what is fresh, end the compiler's background thread, and disconnect."""
+    """Publish new entries, end the compiler's background thread, and disconnect."""
     compiler.close()
     if store is not None:
         store.close()
 
 
 def make_store(settings: Settings, logger: Logger) -> RedisLog | None:
-    """The log in Redis, where one is set and may be used."""
+    """Return the log in Redis; None: none is configured, or it may not be used."""
     key = settings.cache_key
     secret = None if key is None else key.get_secret_value().encode()
     url = settings.redis_url
@@ -216,7 +218,7 @@ def make_store(settings: Settings, logger: Logger) -> RedisLog | None:
 
 
 def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -> list[Worker]:
-    """What MODEL and WORKERS name."""
+    """Return the workers that MODEL and WORKERS name."""
     kind, model = settings.worker_kind, settings.served_model
     if kind == "noise":
         from adapters.workers import NoiseWorker
@@ -250,7 +252,7 @@ def make_workers(settings: Settings, compiler: Compiler, tokenizer: Tokenizer) -
 
 
 def make_pool(settings: Settings, workers: list[Worker], metrics: Metrics, logger: Logger) -> Pool:
-    """Only remote workers have deadlines: one in this process may take its time for a prompt."""
+    """Return the pool; only remote workers have deadlines."""
     is_remote = settings.worker_kind == "sglang"
     return Pool(
         workers,
@@ -264,22 +266,22 @@ def make_pool(settings: Settings, workers: list[Worker], metrics: Metrics, logge
 
 
 def backend_of(settings: Settings) -> str:
-    """What enforces: our engine also where the worker runs in this process."""
-    return settings.grammar_backend if settings.worker_kind == "sglang" else OURS
+    """Return the grammar backend; workers in this process use the own engine."""
+    return settings.grammar_backend if settings.worker_kind == "sglang" else OWN_BACKEND
 
 
 def running(pool: Pool) -> dict[str, int]:
-    """Open generations by worker; workers of one name are told apart by number."""
+    """Return open generations by worker; a number tells workers of one name apart."""
     return {f"{n}:{member.worker.name}": member.running for n, member in enumerate(pool.members)}
 
 
 def available(pool: Pool) -> dict[str, int]:
-    """1 for each worker that is picked first, 0 for the others."""
+    """Return 1 for each healthy worker that is not ejected, 0 for the others."""
     return {f"{n}:{member.worker.name}": member.available for n, member in enumerate(pool.members)}
 
 
 def fingerprint(settings: Settings, tokenizer: Tokenizer) -> str:
-    """Changes with whatever may change an answer of one seed, as far as the gateway knows."""
+    """Return the system fingerprint: it covers what may change the answer to one seed."""
     parts = (
         version(),
         settings.served_model,

@@ -1,10 +1,9 @@
-"""Errors as clients see them: OpenAI's error object, all four keys always present.
+"""Errors of the API: OpenAI's error object, always with all four keys.
 
     {"error": {"message": str, "type": str, "param": str | null, "code": str | null}}
 
-``ApiError`` is raised wherever a request can't be served; api/errors turns it, and everything else
-that escapes, into an answer. Types follow from the status; the constructors below name the usual
-cases.
+``ApiError`` is raised wherever a request can't be served; api.error_responses makes an answer of
+it. The type follows from the status; the functions below make the usual errors.
 """
 
 from typing import Any
@@ -24,12 +23,12 @@ _TYPES = {
 }
 
 
-#: seconds after which a client may try again what the server could not do now
+#: seconds after which a client may retry a request that the server refused for now
 RETRY_AFTER = 1
 
 
 class ApiError(Exception):
-    """An answer that is an error. ``message`` is shown to the client."""
+    """An error answer. ``message`` is shown to the client."""
 
     def __init__(
         self,
@@ -54,7 +53,7 @@ class ApiError(Exception):
         )
 
     def body(self) -> dict[str, Any]:
-        """The error object."""
+        """Return the error object."""
         return {
             "error": {
                 "message": self.message,
@@ -66,12 +65,12 @@ class ApiError(Exception):
 
 
 def bad_request(message: str, param: str | None = None, code: str | None = None) -> ApiError:
-    """400: the request itself is wrong."""
+    """Return a 400: the request is wrong."""
     return ApiError(400, message, param=param, code=code)
 
 
 def unsupported_parameter(param: str, message: str | None = None) -> ApiError:
-    """400: OpenAI has it, it would change the output, and we do not do it."""
+    """Return a 400: the parameter would change the output and is not served."""
     return bad_request(
         message or f"Unsupported parameter: '{param}' is not supported by this server.",
         param,
@@ -80,17 +79,17 @@ def unsupported_parameter(param: str, message: str | None = None) -> ApiError:
 
 
 def unsupported_value(param: str, message: str) -> ApiError:
-    """400: the parameter is known, this value of it is not served."""
+    """Return a 400: this value of the parameter is not served."""
     return bad_request(message, param, "unsupported_value")
 
 
 def unavailable(message: str, code: str) -> ApiError:
-    """503: not now."""
+    """Return a 503: the server can't serve the request now."""
     return ApiError(503, message, code=code, headers={"Retry-After": str(RETRY_AFTER)})
 
 
 def model_not_found(model: str) -> ApiError:
-    """404: no such model here."""
+    """Return a 404: the server has no such model."""
     shown = model if len(model) <= 200 else model[:200] + "..."
     return ApiError(
         404,
@@ -101,12 +100,12 @@ def model_not_found(model: str) -> ApiError:
 
 
 def client_left() -> ApiError:
-    """499: for the log, since nobody reads the answer."""
+    """Return a 499, for the log: the client has left."""
     return ApiError(499, "The client closed the connection.", code="client_disconnect")
 
 
 def internal_error(request_id: str) -> ApiError:
-    """500 without details: those are in the log, under the same id."""
+    """Return a 500 without details; the log has them under the same id."""
     return ApiError(
         500,
         "The server had an error while processing your request. "

@@ -1,7 +1,7 @@
 """``create_app``: settings in, a FastAPI app out.
 
-Making the app does no work; its lifespan builds the parts, adds the routes that need them, and
-gives the parts back. An app lives once: a second lifespan needs a second app.
+Creating the app does no work. Its lifespan builds the components, adds the routes that need them,
+and closes the components. An app has one lifespan.
 """
 
 import sys
@@ -12,40 +12,40 @@ from typing import Any
 
 from fastapi import Depends, FastAPI, Request
 
-from .api import errors
-from .api.admin import admin_router
+from . import version
+from .api.admin_routes import admin_router
 from .api.auth import AdminKeys, Keys
 from .api.body import BodyReader
-from .api.chat import chat_router
-from .api.grammars import grammars_router
+from .api.chat_routes import chat_router
+from .api.error_responses import install_error_handlers
+from .api.grammar_routes import grammars_router
 from .api.middleware import RequestMiddleware
-from .api.operations import models_router, operations_router
-from .collector import frozen
-from .composition import Parts, build
-from .drain import Drain
-from .logging import Logger, make_logger
-from .metrics import Metrics
+from .api.operations_routes import models_router, operations_router
+from .composition import Components, build
+from .observability.logs import Logger, make_logger
+from .observability.metrics import Metrics
+from .server.drain import Drain
+from .server.garbage_collection import frozen
 from .settings import Settings
-from .version import version
 
 
 def create_app(settings: Settings | None = None, *, logger: Logger | None = None) -> FastAPI:
-    """The gateway as an ASGI app. Settings default to the environment's, logs to stdout."""
+    """Return the gateway as an ASGI app. Defaults: settings of the environment, logs to stdout."""
     chosen = settings or Settings()
     log = logger or make_logger(chosen.log_level, sys.stdout)
     metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        parts = build(chosen, metrics, log)
+        components = build(chosen, metrics, log)
         try:
-            await parts.start()
-            _add_routes(app, chosen, parts, metrics)
-            _announce(log, chosen, parts)
+            await components.start()
+            _add_routes(app, chosen, components, metrics)
+            _announce(log, chosen, components)
             with frozen():
                 yield
         finally:
-            await parts.aclose()
+            await components.aclose()
             log.info("stopped")
 
     app = FastAPI(
@@ -55,14 +55,14 @@ def create_app(settings: Settings | None = None, *, logger: Logger | None = None
         openapi_url=None,
         redirect_slashes=False,
     )
-    # the server is made around the app: it counts what it refuses, and ends what runs
+    # for the server around the app, which counts refused connections and ends running requests
     app.state.metrics, app.state.drain = metrics, Drain()
     app.add_middleware(RequestMiddleware, metrics=metrics, logger=log, drain=app.state.drain)
-    errors.install(app)
+    install_error_handlers(app)
     return app
 
 
-def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics) -> None:
+def _add_routes(app: FastAPI, settings: Settings, components: Components, metrics: Metrics) -> None:
     keys = Keys(key.get_secret_value() for key in settings.api_keys)
 
     async def with_key(request: Request) -> None:
@@ -73,72 +73,74 @@ def _add_routes(app: FastAPI, settings: Settings, parts: Parts, metrics: Metrics
 
     guarded = [Depends(with_key)]
     bodies = BodyReader(
-        parts.offload,
+        components.offload,
         max_bytes=settings.max_body_bytes,
         max_values=settings.max_json_values,
         timeout_s=settings.body_seconds,
     )
     app.include_router(
-        chat_router(parts.chat, metrics, bodies, comment_seconds=settings.stream_comment_seconds),
+        chat_router(
+            components.chat, metrics, bodies, comment_seconds=settings.stream_comment_seconds
+        ),
         dependencies=guarded,
     )
-    app.include_router(grammars_router(parts.checks, bodies), dependencies=guarded)
+    app.include_router(grammars_router(components.checks, bodies), dependencies=guarded)
     admin_keys = AdminKeys(key.get_secret_value() for key in settings.admin_keys)
 
     async def with_admin_key(request: Request) -> None:
         admin_keys.check(request.headers.get("authorization"))
 
-    admin = admin_router(parts.warming, parts.cache_report, bodies)
+    admin = admin_router(components.warming, components.cache_report, bodies)
     app.include_router(admin, dependencies=[Depends(with_admin_key)])
     models = models_router(
         settings.served_model,
         int(time.time()),
-        _about(parts),
-        max_model_len=lambda: parts.pool.max_model_len,
+        _about(components),
+        max_model_len=lambda: components.pool.max_model_len,
     )
     app.include_router(models, dependencies=guarded)
-    versions = {"version": version(), "format": parts.tokenizer.wire.name}
+    versions = {"version": version(), "format": components.tokenizer.wire.name}
     app.include_router(
         operations_router(
-            parts.pool,
+            components.pool,
             metrics,
             version=versions,
-            cache=None if parts.store is None else parts.store.stats,
+            cache=None if components.store is None else components.store.stats,
             is_operator=lambda request: admin_keys.fits(request.headers.get("authorization")),
         )
     )
 
 
-def _about(parts: Parts) -> dict[str, Any]:
-    """The format that the model writes, and what its chat template does not show as it comes."""
-    profile = parts.tokenizer.profile
+def _about(components: Components) -> dict[str, Any]:
+    """Return the model's format, and what its chat template does not show by itself."""
+    profile = components.tokenizer.profile
     fitted = None if profile is None else profile.described()
-    return {"format": parts.tokenizer.wire.name, "chat_template": fitted}
+    return {"format": components.tokenizer.wire.name, "chat_template": fitted}
 
 
-def _announce(logger: Logger, settings: Settings, parts: Parts) -> None:
-    """What a reader of the log must know before the first request."""
+def _announce(logger: Logger, settings: Settings, components: Components) -> None:
+    """Log the settings, the workers and warnings about them."""
     logger.info("settings", **settings.public())
     if settings.is_open:
         logger.warning(
             "ANYONE WHO REACHES THIS ADDRESS CAN USE THE GATEWAY: set SWITCHYARD_API_KEYS",
             host=settings.host,
         )
-    for worker in parts.workers:
+    for worker in components.workers:
         logger.info(
             "worker", name=worker.name, model=settings.served_model, description=worker.description
         )
-    profile = parts.tokenizer.profile
+    profile = components.tokenizer.profile
     if profile is not None and profile.call_syntax == "other":
         logger.warning(
             "the chat template shows tool calls in another syntax than the format",
-            format=parts.tokenizer.wire.name,
+            format=components.tokenizer.wire.name,
         )
     logger.info(
         "ready",
         version=version(),
-        **_about(parts),
-        vocabulary=parts.tokenizer.vocabulary.size,
+        **_about(components),
+        vocabulary=components.tokenizer.vocabulary.size,
         keys_required=bool(settings.api_keys),
         operators=bool(settings.admin_keys),
     )

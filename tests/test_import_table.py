@@ -53,8 +53,16 @@ GATEWAY = frozenset(
     ]
 )
 APP_FACES = frozenset(
-    ["engine", "cache", "adapters.formats", "adapters.workers", "adapters.workers.noise_vocabulary"]
+    [
+        "engine",
+        "cache",
+        "adapters.formats",
+        "adapters.shadowing",
+        "adapters.workers",
+        "adapters.workers.noise_vocabulary",
+    ]
 )
+PLUGIN_FACES = frozenset({"engine", "cache", "adapters.shadowing"})
 IN_PROCESS = frozenset({"numpy", "torch", "tokenizers", "transformers"})
 
 #: the most particular part that contains a file decides
@@ -69,7 +77,7 @@ RULES = (
     Rule("adapters/workers/sampling", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/workers/tools", IN_PROCESS, frozenset({"engine"})),
     Rule("adapters/workers/transformers", IN_PROCESS, frozenset({"engine"})),
-    Rule("adapters/sglang_plugin", frozenset({"torch", "sglang"}), frozenset({"engine", "cache"})),
+    Rule("adapters/sglang_plugin", frozenset({"torch", "sglang"}), PLUGIN_FACES),
     Rule("app", GATEWAY, APP_FACES),
 )
 
@@ -211,12 +219,12 @@ BAD = [
     ("engine/rows.py", "importlib.import_module('fastapi')"),
     ("cache/memory.py", "from engine import Vocabulary"),
     ("cache/memory.py", "import adapters.formats"),
-    ("adapters/formats/plain.py", "import httpx"),
-    ("adapters/formats/plain.py", "from cache import MemoryStore"),
-    ("adapters/formats/plain.py", "from ..workers import base"),
-    ("adapters/formats/plain.py", "from adapters.workers.base import Worker"),
-    ("adapters/formats/plain.py", "from adapters import workers"),
-    ("adapters/formats/plain.py", "from engine.rows import Row"),
+    ("adapters/formats/families/plain.py", "import httpx"),
+    ("adapters/formats/families/plain.py", "from cache import MemoryStore"),
+    ("adapters/formats/families/plain.py", "from ...workers import base"),
+    ("adapters/formats/families/plain.py", "from adapters.workers.base import Worker"),
+    ("adapters/formats/families/plain.py", "from adapters import workers"),
+    ("adapters/formats/families/plain.py", "from engine.rows import Row"),
     ("adapters/workers/sglang.py", "import torch"),
     ("adapters/workers/sglang.py", "from engine import Compiler"),
     ("adapters/workers/noise.py", "from cache import RedisStore"),
@@ -248,16 +256,16 @@ GOOD = [
     ("engine/rows.py", '"""\nimport redis\n"""'),
     ("engine/rows.py", "# import redis"),
     ("cache/redis_store.py", "from redis.connection import Connection"),
-    ("adapters/formats/plain.py", "from engine import Event"),
-    ("adapters/formats/plain.py", "from .base import Format"),
+    ("adapters/formats/families/plain.py", "from engine import Event"),
+    ("adapters/formats/dialects.py", "from .format_plan import FormatPlan"),
     ("adapters/workers/sglang.py", "import httpx"),
     ("adapters/workers/transformers.py", "import torch"),
     ("adapters/sglang_plugin/backend.py", "from cache import RedisStore"),
     ("app/main.py", "from adapters.workers import NoiseWorker"),
     ("app/main.py", "from adapters.formats import get_format"),
     ("app/main.py", "import engine"),
-    ("app/tokenizer.py", "from adapters.workers import noise_vocabulary"),
-    ("app/api/chat.py", "from ..settings import Settings"),
+    ("app/conversation/tokenizer.py", "from adapters.workers import noise_vocabulary"),
+    ("app/api/chat_routes.py", "from ..settings import Settings"),
 ]
 
 

@@ -1,61 +1,63 @@
 """Formats: how model families write messages, reasoning and tool calls.
 
-plan = get_format("hermes").plan(Ask(tools=...), special_texts)
-plan.spec_json          what constrains the model: for the engine, for workers
+plan = get_format("hermes").plan(OutputSpec(tools=...), special_texts)
+plan.spec               the structural tag that constrains the model
+plan.spec_json          the same as JSON text, for workers
 plan.reader()           turns the engine's events into deltas
-plan.blame(pointer)     the place of the request behind a place of the spec
+plan.locate(pointer)    the location in the request behind a place of the spec
 """
 
 from dataclasses import replace
 
-from .base import (
-    Ask,
-    ContentDelta,
-    Delta,
+from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
+from .dialects import for_own_engine, for_reading_foreign
+from .families.harmony import HARMONY
+from .families.hermes import HERMES
+from .families.llama3 import LLAMA3_FUNCTION, LLAMA3_JSON
+from .families.plain import PLAIN
+from .families.tag_family import TagFamily
+from .format_plan import FormatPlan
+from .location import Location, join_pointer
+from .output_spec import (
+    ChatMessage,
     Effort,
-    Format,
     FormatError,
-    Message,
-    ReasoningDelta,
-    Thinking,
+    OutputSpec,
+    ThinkingMarks,
     Thought,
     Tool,
-    ToolArguments,
-    ToolStart,
 )
-from .dialects import for_own_engine, for_reading_stock
-from .harmony import HARMONY
-from .hermes import HERMES
-from .llama3 import LLAMA3_FUNCTION, LLAMA3_JSON
-from .plain import PLAIN
-from .plan import Plan
+from .parts import Origin
 from .reader import Reader
-from .tags import TagFamily
+from .wire_format import Format
 
 __all__ = [
     "FORMATS",
-    "Ask",
+    "ChatMessage",
     "ContentDelta",
     "Delta",
     "Effort",
     "Format",
     "FormatError",
-    "Message",
-    "Plan",
+    "FormatPlan",
+    "Location",
+    "Origin",
+    "OutputSpec",
     "Reader",
     "ReasoningDelta",
-    "Thinking",
+    "ThinkingMarks",
     "Thought",
     "Tool",
     "ToolArguments",
     "ToolStart",
     "for_own_engine",
-    "for_reading_stock",
+    "for_reading_foreign",
     "get_format",
+    "join_pointer",
     "with_thinking",
 ]
 
-#: the formats by name, and one other name
+#: the formats by name; "qwen3" is an alias
 FORMATS: dict[str, Format] = {
     "plain": PLAIN,
     "hermes": HERMES,
@@ -67,10 +69,10 @@ FORMATS: dict[str, Format] = {
 
 
 def get_format(name: str) -> Format:
-    """The format of that name.
+    """Return the format of that name.
 
     Raises:
-        ValueError: there is none; the message lists those there are.
+        ValueError: no such format; the message lists the known ones.
     """
     try:
         return FORMATS[name]
@@ -78,6 +80,6 @@ def get_format(name: str) -> Format:
         raise ValueError(f"no format {name!r}; there are {', '.join(FORMATS)}") from None
 
 
-def with_thinking(wire: Format, marks: Thinking) -> Format:
-    """The same format for a model that thinks between these marks; Harmony has marks of its own."""
+def with_thinking(wire: Format, marks: ThinkingMarks) -> Format:
+    """Return the format for a model that thinks between these marks; Harmony has fixed ones."""
     return replace(wire, thinking=marks) if isinstance(wire, TagFamily) else wire

@@ -1,37 +1,38 @@
-"""One spec in the dialects of the engines that may stand behind it. Pointers are the same in all.
+"""Dialects of the structural tag, for the grammar engine that reads it.
 
-wire, our own engine     additional keys of objects stand last: that is what models write, and a
-                         text can't put off a required key for ever. What is known is spelled in
-                         one way, so that it need not be drawn. Said by the field "switchyard" of a
-                         json_schema node.
-wire, stock engines      the plain structural tag, which they accept; they put additional keys
-                         last by themselves.
-reading, behind stock    every json_schema node is read as any JSON, however badly written: what
-                         they enforce, they enforce by rules of their own, and their text must
-                         still be read.
+own engine        additional keys of objects stand last: models write them last, and a text can't
+                  put off a required key for ever. Values that the grammar fixes have one spelling,
+                  so that they need not be drawn. The field "switchyard" of a json_schema node says
+                  so.
+foreign engine    the plain structural tag, which these engines accept; they put additional keys
+                  last by themselves.
+reading foreign   every json_schema node accepts any JSON, however badly written: a foreign engine
+                  enforces schemas by rules of its own, and its text must still be read.
+
+Pointers, roles and origins are the same in all of them.
 """
 
-import json
+from dataclasses import replace
 from typing import Any
 
 from engine import SPEC_VERSION
 
+from .format_plan import FormatPlan
 
-def for_own_engine(spec: dict[str, Any]) -> str:
+
+def for_own_engine(plan: FormatPlan) -> FormatPlan:
+    """Return the plan in the dialect that Switchyard's engine enforces."""
     own = {"version": SPEC_VERSION, "extra_keys": "last", "spelling": "canonical"}
-    return _written(_with_field(spec, own))
+    return replace(plan, spec=_with_field(plan.spec, own))
 
 
-def for_reading_stock(spec: dict[str, Any]) -> str:
-    return _written(_with_field(spec, {"version": SPEC_VERSION, "loose": True}))
-
-
-def _written(spec: Any) -> str:
-    return json.dumps(spec, separators=(",", ":"), allow_nan=False)
+def for_reading_foreign(plan: FormatPlan) -> FormatPlan:
+    """Return the plan in the dialect that reads text which a foreign engine constrained."""
+    return replace(plan, spec=_with_field(plan.spec, {"version": SPEC_VERSION, "loose": True}))
 
 
 def _with_field(node: Any, own: dict[str, Any]) -> Any:
-    """A copy with the field in every json_schema node; schemas themselves are not walked into."""
+    """Return a copy with the field in every json_schema node; schemas are not searched."""
     if isinstance(node, list):
         return [_with_field(child, own) for child in node]
     if not isinstance(node, dict):

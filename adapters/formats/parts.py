@@ -1,15 +1,14 @@
-"""Nodes of a spec, each with what its text means.
+"""Parts: nodes of a structural tag, each with the meaning of its text.
 
-A Part is one node of a structural tag plus two marks that are not sent: its Role (what the reader
-does with events of this node) and its Origin (which place of the request it was made from).
-``lower`` writes the parts as the plain structural tag and keeps the marks by JSON pointer, so spec
-and reading can't drift apart.
+A Part is one node plus two facts that are not sent: its Role (what the reader does with the node's
+events) and its Origin (the field of the request that it was made from). ``lower`` writes parts as
+the plain structural tag and keeps roles and origins by JSON pointer, so that grammar and reading
+can't drift apart.
 
-Representation   fields are the node's own, as in the structural-tag language; a value may be a Part
-                 or a list of Parts. Schemas are carried over untouched: nothing here walks into
-                 them.
-Invariants       I1 every node that was lowered has a role; SYNTAX where none was given.
-Not here         which parts a family needs (tags.py, harmony.py), reading (reader.py).
+Representation   fields are those of the structural-tag language; a value may be a Part or a list of
+                 Parts. Schemas are copied unchanged and never searched.
+Invariants       every lowered node has a role; SYNTAX is the default.
+Not here         the parts of a family (families), reading (reader).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +18,9 @@ from typing import Any
 
 
 class Kind(Enum):
-    """What the text of a node is."""
+    """What the text of a node means."""
 
-    SYNTAX = "syntax"  # the format's own marks: nobody sees them
+    SYNTAX = "syntax"  # the format's own marks, never shown
     CONTENT = "content"  # free text
     VALUE = "value"  # content that is a JSON value
     REASONING = "reasoning"
@@ -32,7 +31,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Role:
-    """``tool`` is the tool's name for CALL, else empty."""
+    """What the reader does with a node's events. ``tool``: the called tool's name, for CALL."""
 
     kind: Kind
     tool: str = ""
@@ -48,10 +47,15 @@ THOUGHT = Role(Kind.THOUGHT)
 
 @dataclass(frozen=True)
 class Origin:
-    """A place of the request. For a schema, the rest of the pointer goes on inside of it."""
+    """The field of the request that a node was made from.
+
+    ``is_schema``: the node carries the field's schema. ``is_strict``: the client refuses a relaxed
+    one.
+    """
 
     param: str
     is_schema: bool = False
+    is_strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,26 +66,26 @@ class Part:
 
 
 @dataclass
-class Marks:
-    """Roles and origins by JSON pointer into the spec."""
+class SpecIndex:
+    """Roles and origins of a spec's nodes, by JSON pointer."""
 
     roles: dict[str, Role] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
 
 
-def lower(part: Part, pointer: str, marks: Marks) -> dict[str, Any]:
-    """``part`` as plain JSON; its marks and those of its descendants go into ``marks``."""
-    marks.roles[pointer] = part.role
+def lower(part: Part, pointer: str, index: SpecIndex) -> dict[str, Any]:
+    """Return ``part`` as plain JSON, and add the roles and origins of its nodes to ``index``."""
+    index.roles[pointer] = part.role
     if part.origin is not None:
-        marks.origins[pointer] = part.origin
-    return {key: _value(value, f"{pointer}/{key}", marks) for key, value in part.fields.items()}
+        index.origins[pointer] = part.origin
+    return {key: _value(value, f"{pointer}/{key}", index) for key, value in part.fields.items()}
 
 
-def _value(value: Any, pointer: str, marks: Marks) -> Any:
+def _value(value: Any, pointer: str, index: SpecIndex) -> Any:
     if isinstance(value, Part):
-        return lower(value, pointer, marks)
+        return lower(value, pointer, index)
     if isinstance(value, list) and value and isinstance(value[0], Part):
-        return [lower(child, f"{pointer}/{number}", marks) for number, child in enumerate(value)]
+        return [lower(child, f"{pointer}/{number}", index) for number, child in enumerate(value)]
     return value
 
 
@@ -105,15 +109,15 @@ def any_text(role: Role, excludes: Sequence[str], max_tokens: int | None = None)
     return Part({"type": "any_text", "excludes": list(excludes), **bound}, role)
 
 
-def json_value(schema: Mapping[str, Any] | bool, role: Role, param: str) -> Part:
-    return Part({"type": "json_schema", "json_schema": schema}, role, Origin(param, is_schema=True))
+def json_value(schema: Mapping[str, Any] | bool, role: Role, origin: Origin) -> Part:
+    return Part({"type": "json_schema", "json_schema": schema}, role, origin)
 
 
 # -- composition -----------------------------------------------------------------------------------
 
 
 def sequence(*parts: Part) -> Part:
-    """One after the other; a sequence inside becomes part of the outer one."""
+    """Return the parts one after the other; nested sequences become part of the outer one."""
     flat: list[Part] = []
     for part in parts:
         flat.extend(part.fields["elements"] if part.fields["type"] == "sequence" else [part])
@@ -121,7 +125,7 @@ def sequence(*parts: Part) -> Part:
 
 
 def either(*parts: Part) -> Part:
-    """Exactly one of them."""
+    """Return exactly one of the parts."""
     return parts[0] if len(parts) == 1 else Part({"type": "or", "elements": list(parts)})
 
 
@@ -146,7 +150,7 @@ def tag(
 def triggered(
     triggers: Sequence[str], tags: Sequence[Part], excludes: Sequence[str], *, only_one: bool
 ) -> Part:
-    """Free text (content) with tags in it; ``only_one``: at most one, and nothing follows it."""
+    """Return free text with tags in it; ``only_one``: at most one tag, and nothing follows it."""
     return Part(
         {
             "type": "triggered_tags",
@@ -160,7 +164,7 @@ def triggered(
 
 
 def separated(tags: Sequence[Part], separator: str, *, only_one: bool) -> Part:
-    """At least one tag, separators between them, and nothing else; ``only_one``: exactly one."""
+    """Return one or more tags with separators between them; ``only_one``: exactly one."""
     return Part(
         {
             "type": "tags_with_separator",

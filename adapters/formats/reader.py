@@ -1,38 +1,34 @@
-"""The reading of an answer: the engine's events in, deltas out.
+"""The reader of an answer: the engine's events in, deltas out.
 
 The engine parses with the grammar that constrained the model, so nothing is searched for here: an
-event names its node, and the node's role says what the bytes are.
+event names its node, and the node's role says what the bytes mean.
 
-Representation   one open UTF-8 decoder for the stretch of text being read; the text held back
-                 between two calls (``_gap``, None when nothing can be held) and behind a possible
-                 end of reasoning (``_tail``).
-Invariants       I1 the deltas add up to the same message for every way to cut the events into calls
-                 of feed, and the events' text into events. I2 no byte of content, reasoning or
-                 arguments is lost by a cut-off. I3 bytes that are not yet a whole character wait;
-                 only the end of a stretch turns them into U+FFFD.
-Cost             linear in the bytes, but for white space held back between calls.
-Not here         deciding what is text and what is syntax (the spec), tokens (the engine's parser).
+Representation   one open UTF-8 decoder for the current stretch of text; text held back between two
+                 calls (``_gap``, None when nothing can be held) and behind a possible end of
+                 reasoning (``_tail``).
+Invariants       I1 the deltas add up to the same message however events are grouped into calls of
+                 feed and text into events. I2 a cut-off answer loses no byte of content, reasoning
+                 or arguments. I3 incomplete characters wait; only the end of a stretch turns them
+                 into U+FFFD.
+Cost             linear in the bytes, except white space held back between calls.
+Not here         what is text and what is syntax (the spec), tokens (the engine's parser).
 """
-
-from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from .base import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
+from engine import Event
+
+from .deltas import ContentDelta, Delta, ReasoningDelta, ToolArguments, ToolStart
 from .parts import SYNTAX, Kind, Role
-
-if TYPE_CHECKING:
-    from engine import Event
 
 _new_decoder = codecs.getincrementaldecoder("utf-8")
 
 
 @dataclass(frozen=True)
-class Layout:
-    """What a family writes around its tags where the grammar takes it as free text.
+class TagWhitespace:
+    """White space around a family's tags that the grammar accepts as free text.
 
     ``between``          characters that may stand between two calls, or behind the last: no content
                          while only these came.
@@ -47,19 +43,19 @@ class Layout:
 
 
 class Reader:
-    """Reads one answer.
+    """The reader of one answer.
 
     ``tool_calls_started`` counts the calls seen so far. ``thoughts`` says where reasoning stands in
     the answer's bytes, its marks included: (begin, end) of each stretch, an end of None while it
     goes on.
     """
 
-    def __init__(self, roles: Mapping[str, Role], layout: Layout) -> None:
+    def __init__(self, roles: Mapping[str, Role], whitespace: TagWhitespace) -> None:
         self.tool_calls_started = 0
         self.thoughts: list[tuple[int, int | None]] = []
         self._position = 0
         self._roles = dict(roles)
-        self._layout = layout
+        self._whitespace = whitespace
         self._deltas: list[Delta] = []
         self._kind = Kind.SYNTAX
         self._decoder = _new_decoder("replace")
@@ -68,7 +64,7 @@ class Reader:
         self._tail = ""
 
     def feed(self, events: Iterable[Event]) -> list[Delta]:
-        """What these events add to the message."""
+        """Return what these events add to the message."""
         for event in events:
             role = self._role(event.node)
             start, self._position = self._position, self._position + len(event.bytes)
@@ -81,7 +77,7 @@ class Reader:
         return self._take()
 
     def finish(self) -> list[Delta]:
-        """What was held back: call once, after the parser's own finish."""
+        """Return what was held back. Call it once, after the parser's finish."""
         self._end_stretch()
         self._emit(ReasoningDelta(self._tail))
         self._tail = ""
@@ -103,7 +99,7 @@ class Reader:
             self.tool_calls_started += 1
         elif role.kind is Kind.THOUGHT:
             self.thoughts.append((start, None))
-            self._skip = self._layout.thought_newlines
+            self._skip = self._whitespace.thought_newlines
 
     def _close(self, role: Role) -> None:
         self._end_stretch()
@@ -112,7 +108,7 @@ class Reader:
         elif role.kind is Kind.THOUGHT:
             self.thoughts[-1] = (self.thoughts[-1][0], self._position)
             self._tail = ""
-            self._skip = self._layout.answer_newlines
+            self._skip = self._whitespace.answer_newlines
 
     # -- text --------------------------------------------------------------------------------------
     def _text(self, kind: Kind, data: bytes) -> None:
@@ -142,7 +138,7 @@ class Reader:
             self._emit(ToolArguments(self.tool_calls_started - 1, text))
 
     def _skipped(self, text: str) -> str:
-        """``text`` without the line feeds still to be dropped at the start of a stretch."""
+        """Return ``text`` without line feeds that are dropped at the start of a stretch."""
         while self._skip and text.startswith("\n"):
             text, self._skip = text[1:], self._skip - 1
         if text:
@@ -152,7 +148,7 @@ class Reader:
     def _content(self, text: str) -> None:
         if self._gap is not None:
             text = self._gap + text
-            self._gap = None if text.strip(self._layout.between) else text
+            self._gap = None if text.strip(self._whitespace.between) else text
             if self._gap is not None:
                 return
         self._emit(ContentDelta(text))
@@ -160,13 +156,13 @@ class Reader:
     def _reasoning(self, text: str) -> None:
         text = self._tail + text
         kept = len(text.rstrip("\n"))
-        cut = max(kept, len(text) - self._layout.thought_newlines)
+        cut = max(kept, len(text) - self._whitespace.thought_newlines)
         self._tail = text[cut:]
         self._emit(ReasoningDelta(text[:cut]))
 
     # -- out ---------------------------------------------------------------------------------------
     def _emit(self, delta: Delta) -> None:
-        """Append, or lengthen the last delta if it is of the same kind; empty text is nothing."""
+        """Append a delta, or extend the last one of the same kind; ignore empty text."""
         if isinstance(delta, ToolStart):
             self._deltas.append(delta)
             return

@@ -1,20 +1,20 @@
 """The engine inside an SGLang worker: SGLang's grammar backend ``switchyard``.
 
 SGLang finds ``register`` by its entry point in every process it spawns. From then on
-``--grammar-backend switchyard`` constrains every request of that worker with our masks.
+``--grammar-backend switchyard`` constrains every request of that worker with Switchyard's masks.
 
-versions      everything that depends on SGLang's version, in one place
-settings      what the worker's environment says
-tokenizers    SGLang's tokenizers -> the engine's vocabulary
-requests      what a request asks for -> what is compiled
-compiling     one compilation for all requests that wait for it; masks ahead during the prefill
-grammar       one request's grammar, as SGLang drives it; nothing but ValueError leaves it
-ahead         masks made between two steps, by a thread
-line          a thread with a bounded line before it
-drafts        forced text, offered to SGLang's speculator
-masks         the masks' memory, and what lays them over logits
-backend       joins them: SGLang's BaseGrammarBackend
-status        what the worker says of itself at /server_info
+    versions         everything that depends on SGLang's version
+    settings         the worker's environment variables
+    tokenizers       SGLang's tokenizers -> the engine's vocabulary
+    grammar_specs    SGLang's (kind, text) -> what the compiler is given
+    compiling        one compile for all requests that wait for it; masks during the prefill
+    grammar          one request's grammar, as SGLang drives it; raises ValueError only
+    mask_prefetcher  masks computed between two steps, in a thread
+    mask_buffers     memory of masks, and their application to logits
+    executor         a thread with a bounded queue
+    drafts           forced text as drafts for SGLang's n-gram speculation
+    backend          SGLang's BaseGrammarBackend, made of all these
+    status           the worker's entry in /server_info
 
 Nothing here imports SGLang or torch before ``register`` runs.
 """
@@ -23,13 +23,25 @@ Nothing here imports SGLang or torch before ``register`` runs.
 NAME = "switchyard"
 
 
+class ShadowedPackage(RuntimeError):
+    """Another installed package has the name of one of Switchyard's."""
+
+
 def register() -> None:
-    """SGLang's entry point; may be called again.
+    """Register the grammar backend. SGLang's entry point; may be called again.
+
+    SGLang logs an error of this function, then refuses ``--grammar-backend switchyard`` as an
+    invalid choice.
 
     Raises:
-        UnsupportedSGLang: a version that nobody has tried. SGLang logs it, and then refuses
-            ``--grammar-backend switchyard`` as an invalid choice.
+        UnsupportedSGLang: the plug-in was not tested with this version.
+        ShadowedPackage: the engine or the cache can't be imported.
     """
+    from ..shadowing import shadowing_error
+
+    error = shadowing_error("cache", "engine")
+    if error is not None:
+        raise ShadowedPackage(error)
     from . import versions
 
     api = versions.check()

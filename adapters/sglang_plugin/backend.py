@@ -28,12 +28,12 @@ from engine import Compiled, Compiler, EngineError, Limits
 
 from . import settings as environment
 from . import versions
-from .ahead import Ahead
 from .compiling import Compilations
 from .drafts import offer
 from .grammar import Shared, SwitchyardGrammar, walk_tree
-from .masks import Masks
-from .requests import Spec, Thinking, Wanted, compile_wanted
+from .grammar_specs import GrammarSpec, GrammarText, ThinkingRegion, compile_grammar
+from .mask_buffers import MaskBuffers
+from .mask_prefetcher import MaskPrefetcher
 from .status import describe
 from .tokenizers import read_vocabulary
 
@@ -45,7 +45,7 @@ MESSAGE_CHARS = 500
 _here: "SwitchyardBackend | None" = None
 
 
-class GrammarKey(tuple[str, Spec]):
+class GrammarKey(tuple[str, GrammarText]):
     """SGLang's (kind, text), with what else of a request matters for its grammar."""
 
     prompt_tokens: int
@@ -55,7 +55,7 @@ class GrammarKey(tuple[str, Spec]):
     def of(
         cls, key: tuple[str, str], prompt_tokens: int, thinking_budget: int | None
     ) -> "GrammarKey":
-        made = cls((key[0], Spec(key[1])))
+        made = cls((key[0], GrammarText(key[1])))
         made.prompt_tokens, made.thinking_budget = prompt_tokens, thinking_budget
         return made
 
@@ -66,7 +66,7 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
     def __init__(
         self,
         compiler: Compiler,
-        masks: Masks,
+        masks: MaskBuffers,
         settings: environment.Settings,
         *,
         thinking_end: str | None = None,
@@ -76,8 +76,8 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         super().__init__()
         self.compiler = compiler
         vocabulary = compiler.vocabulary
-        ahead = Ahead() if settings.masks_ahead else None
-        self.shared = Shared(masks, vocabulary.stop_token_ids, vocabulary.words, ahead)
+        prefetcher = MaskPrefetcher() if settings.masks_ahead else None
+        self.shared = Shared(masks, vocabulary.stop_token_ids, vocabulary.words, prefetcher)
         self.compilations = Compilations(compiler, settings)
         self._thinking_end = thinking_end
         self._most_thinking = most_thinking
@@ -99,13 +99,13 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
     ) -> tuple[BaseGrammarObject | Future[BaseGrammarObject], bool]:
         """The grammar, or its future; and whether it is there."""
         try:
-            wanted = self._wanted(key, require_reasoning)
-            found = self.compilations.known(wanted)
+            spec = self._grammar_spec(key, require_reasoning)
+            found = self.compilations.known(spec)
             if found is not None:
-                return self._grammar(wanted, found, is_hit=True), True
+                return self._grammar(spec, found, is_hit=True), True
             prompt_tokens = getattr(key, "prompt_tokens", 0)
-            deliver = self._deliverer(wanted)
-            return self.compilations.start(wanted, prompt_tokens, deliver), False
+            deliver = self._deliverer(spec)
+            return self.compilations.start(spec, prompt_tokens, deliver), False
         except Exception as error:
             return self._invalid(error), True
 
@@ -131,34 +131,36 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
         return self._compiled_now("structural_tag", key_string)
 
     # -- making grammars ---------------------------------------------------------------------------
-    def _wanted(self, key: tuple[str, str], require_reasoning: bool) -> Wanted:
+    def _grammar_spec(self, key: tuple[str, str], require_reasoning: bool) -> GrammarSpec:
         kind, text = key[0], str(key[1])
         # a grammar of the whole answer says itself what thinking is
         if not require_reasoning or self._thinking_end is None or kind == "full_assistant_ebnf":
-            return Wanted(kind, text, None, self._most_whitespace)
+            return GrammarSpec(kind, text, None, self._most_whitespace)
         budget = getattr(key, "thinking_budget", None)
         most = self._most_thinking if budget is None or budget < 0 else budget
-        return Wanted(kind, text, Thinking(self._thinking_end, most), self._most_whitespace)
+        return GrammarSpec(
+            kind, text, ThinkingRegion(self._thinking_end, most), self._most_whitespace
+        )
 
-    def _grammar(self, wanted: Wanted, compiled: Compiled, *, is_hit: bool) -> SwitchyardGrammar:
-        stats = GrammarStats(is_cache_hit=is_hit, dispatch_type=wanted.kind)
+    def _grammar(self, spec: GrammarSpec, compiled: Compiled, *, is_hit: bool) -> SwitchyardGrammar:
+        stats = GrammarStats(is_cache_hit=is_hit, dispatch_type=spec.kind)
         return SwitchyardGrammar(compiled, self.shared, stats)
 
-    def _deliverer(self, wanted: Wanted) -> Any:
+    def _deliverer(self, spec: GrammarSpec) -> Any:
         def deliver(made: Compiled | Exception) -> BaseGrammarObject:
             if not isinstance(made, Compiled):
                 return self._invalid(made)
             try:
-                return self._grammar(wanted, made, is_hit=False)
+                return self._grammar(spec, made, is_hit=False)
             except Exception as error:
                 return self._invalid(error)
 
         return deliver
 
     def _compiled_now(self, kind: str, text: str) -> BaseGrammarObject:
-        wanted = Wanted(kind, text, None, self._most_whitespace)
+        spec = GrammarSpec(kind, text, None, self._most_whitespace)
         try:
-            return self._grammar(wanted, compile_wanted(self.compiler, wanted), is_hit=False)
+            return self._grammar(spec, compile_grammar(self.compiler, spec), is_hit=False)
         except Exception as error:
             return self._invalid(error)
 
@@ -214,7 +216,7 @@ def create(
             store=store,
             limits=Limits().within(settings.compiler_memory_bytes),
         ),
-        Masks(can_pin=api.can_pin(), device_kernel=api.device_kernel),
+        MaskBuffers(can_pin=api.can_pin(), device_kernel=api.device_kernel),
         settings,
         thinking_end=api.reasoning_end(tokenizer),
         most_thinking=api.most_thinking(),

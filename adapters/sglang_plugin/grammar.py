@@ -22,14 +22,14 @@ from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, Gramm
 
 from engine import Bitmask, Compiled, EngineError, Matcher, Tally, fill_bitmask_batch
 
-from .ahead import Ahead
-from .masks import Masks
+from .mask_buffers import MaskBuffers
+from .mask_prefetcher import MaskPrefetcher
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class Counters:
+class GrammarCounters:
     """What happened in a scheduler's process, and the nanoseconds that it took of the scheduler; of
     tokens accepted, ``Tally`` counts both.
 
@@ -52,18 +52,18 @@ class Counters:
 class Shared:
     """What all grammars of a worker have in common."""
 
-    __slots__ = ("ahead", "counters", "masks", "stop_ids", "stop_row", "tally")
+    __slots__ = ("counters", "masks", "prefetcher", "stop_ids", "stop_row", "tally")
 
     def __init__(
         self,
-        masks: Masks,
+        masks: MaskBuffers,
         stop_token_ids: Sequence[int],
         words: int,
-        ahead: Ahead | None = None,
+        prefetcher: MaskPrefetcher | None = None,
     ) -> None:
         self.masks = masks
-        self.ahead = ahead
-        self.counters, self.tally = Counters(), Tally()
+        self.prefetcher = prefetcher
+        self.counters, self.tally = GrammarCounters(), Tally()
         self.stop_ids = frozenset(stop_token_ids)
         self.stop_row = torch.zeros(words, dtype=torch.int32)
         for number in stop_token_ids:
@@ -105,8 +105,8 @@ class SwitchyardGrammar(BaseGrammarObject):  # type: ignore[misc]
                 taken = matcher.accept_token(token) or self._is_past_the_end()
                 if token in shared.stop_ids:
                     self._is_over = matcher.is_terminated()
-                if taken and shared.ahead is not None:
-                    shared.ahead.look(matcher)
+                if taken and shared.prefetcher is not None:
+                    shared.prefetcher.submit(matcher)
             except Exception as error:
                 self._fail("accepting a token", error)
                 taken = False

@@ -27,7 +27,7 @@ def describe(compiler: Compiler, shared: Shared, compilations: Compilations) -> 
             "accept_ns": shared.tally.accept_ns,
             **asdict(shared.counters),
             "mask_failures": shared.masks.failures,
-            "masks_ahead": 0 if shared.ahead is None else shared.ahead.made,
+            "masks_ahead": 0 if shared.prefetcher is None else shared.prefetcher.made,
             **compilations.counts,
         },
         "compiler": compiler.stats(),

@@ -1,4 +1,4 @@
-"""What runs a model, seen from the gateway: one generation in, a stream of chunks out.
+"""The worker interface: one generation in, a stream of chunks out.
 
 Representation   a Generation is everything a worker needs, a Chunk what is new since the last one;
                  both are frozen.
@@ -8,8 +8,7 @@ Invariants       I1 the chunks' token ids, put together, are the whole output, t
                  I3 ``prompt_tokens`` and ``completion_tokens`` are cumulative and never go down.
                  I4 what can be refused (a spec, a prompt too long) is refused before the first
                     chunk.
-                 I5 whoever leaves ``generate`` early (aclose, cancellation) ends the work behind it
-                    too.
+                 I5 leaving ``generate`` early (aclose, cancellation) ends the work behind it.
                  I6 what was handed on is never taken back: tokens that may belong to a stop string
                     wait until that is decided, so ``trim`` lies within the last chunk's tokens.
 Not here         text (the engine's parser makes it from ids), retries, balancing and deadlines (the
@@ -23,7 +22,7 @@ from typing import Any, Literal, Protocol
 #: "stop": a stop token or a stop string; "length": max_tokens or the context is used up;
 #: "abort": ended from outside; "error": ended by a fault after the first chunk
 FinishReason = Literal["stop", "length", "abort", "error"]
-#: why a worker gave no answer, or no whole one; a label of metrics, so the set is closed.
+#: why a worker gave no whole answer; a label of metrics, so the set is closed.
 #: "refused": the request's own fault, says the worker; "connection": none, or it broke; "timeout":
 #: a deadline passed; "unavailable": full, starting or stopping; "status": another HTTP error;
 #: "protocol": not what its protocol allows; "truncated": the stream ended without a finish reason;
@@ -77,11 +76,11 @@ class SamplingOptions:
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The names of the options that are not off."""
+        """Return the names of the options that are not off."""
         return tuple(f.name for f in fields(self) if getattr(self, f.name) != f.default)
 
     def least_tokens(self, limit: int) -> int:
-        """How many tokens must come before a stop token, in an answer of at most ``limit``."""
+        """Return the tokens required before a stop token, in an answer of at most ``limit``."""
         return limit if self.ignore_eos else min(self.min_tokens, limit)
 
 
@@ -114,7 +113,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What is new since the chunk before.
+    """The output since the previous chunk.
 
     ``trim`` counts the bytes at the end of *all* text so far that must not be shown: the stop
     string and what its last token holds behind it. Like ``stop_text`` it is set in the last chunk
@@ -193,8 +192,8 @@ class Worker(Protocol):
         """Run one generation; raises WorkerError. Close the generator to abort."""
 
     async def health(self) -> Health:
-        """Ask. The caller sets a deadline, and takes an exception for a failed check."""
+        """Check the health. The caller sets a deadline; an exception is a failed check."""
         ...
 
     async def aclose(self) -> None:
-        """Give back everything; a running generation ends with WorkerError(503)."""
+        """Release everything; a running generation ends with WorkerError(503)."""

@@ -1,5 +1,4 @@
-"""What the workers that run inside the gateway's process share: compiling, one row of a mask, the
-answer's end.
+"""Parts of workers that run in the gateway's process: compiling, one mask row, an answer's end.
 
 Representation   a RowMask is one row of int32 words, 32 tokens a word, bit set = allowed; the same
                  bytes read as one little-endian integer have bit t set when token t is allowed.
@@ -23,12 +22,12 @@ from engine import (
 from .base import Chunk, FinishReason, Generation, WorkerError
 from .stop_strings import StopGate
 
-#: what an unconstrained generation is: any text, control tokens too, until a stop token
+#: the spec of an unconstrained generation: any text, also control tokens, until a stop token
 ANY_TEXT = '{"type":"structural_tag","format":{"type":"any_text"}}'
 
 
 async def compile_spec(compiler: Compiler, spec: str | None) -> Compiled:
-    """Compiles off the event loop.
+    """Compile off the event loop.
 
     Raises:
         WorkerError: 400 for what the spec asks for, 500 for a fault of the engine.
@@ -40,7 +39,7 @@ async def compile_spec(compiler: Compiler, spec: str | None) -> Compiled:
 
 
 def worker_error(error: EngineError) -> WorkerError:
-    """The engine's error as a worker's."""
+    """Return the engine's error as a worker's."""
     refused = isinstance(error, SpecError | LimitExceeded)
     return WorkerError(400 if refused else 500, str(error))
 
@@ -55,7 +54,7 @@ class RowMask:
         self._buffer = memoryview(self.raw).cast("B").cast("i", (1, words))
 
     def fill(self, matcher: Matcher) -> int:
-        """The matcher's mask as an integer.
+        """Return the matcher's mask as an integer.
 
         Raises:
             InternalError: nothing is allowed, which no grammar leads to.
@@ -73,7 +72,7 @@ class RowMask:
 
 
 class Answer:
-    """One generation as far as it has come: mask, grammar, stop strings, count and end.
+    """The state of one generation: mask, grammar, stop strings, count and end.
 
     ``limit`` is the number of tokens it may have. After ``finish`` is set, take no more.
     """
@@ -100,7 +99,7 @@ class Answer:
         self._least = generation.sampling.least_tokens(limit)
 
     def allowed(self) -> int:
-        """The tokens that may come next, bit t for token t; ``mask.raw`` holds the same.
+        """Return the tokens that may come next, bit t for token t; ``mask.raw`` holds the same.
 
         No stop token before the least number of tokens, unless the grammar allows nothing else.
         """
@@ -111,7 +110,7 @@ class Answer:
         return self.mask.keep(others) if others else bits
 
     def forced(self) -> list[int]:
-        """Tokens that must come next, as the model's own tokenizer writes them; often none.
+        """Return tokens that must come next, as the model's tokenizer writes them; often none.
 
         The grammar would also allow the same text cut differently, which a model has rarely seen.
         """

@@ -1,1 +1,1 @@
-"""HTTP: routes, request models, errors, keys, request ids."""
+"""HTTP routes, keys, request bodies, error answers, request ids."""

@@ -1,11 +1,10 @@
 """API keys: ``Authorization: Bearer KEY``, compared in constant time.
 
-Representation   SHA-256 digests of the keys, so that every comparison has one length and no key
-                 lies around.
-Invariants       I1 every key is compared on every request: time tells neither which one fits nor
-                 how much of it.
-                 I2 without keys of clients nobody is asked for one; without keys of operators
-                    nobody is let in.
+Representation   SHA-256 digests of the keys: every comparison has one length, and no key is kept.
+Invariants       I1 each request is compared with every key: timing reveals neither which key fits
+                 nor how much of it.
+                 I2 without client keys no key is required; without operator keys every operator
+                 request is refused.
 """
 
 import hmac
@@ -18,7 +17,7 @@ _HEADERS = {"WWW-Authenticate": "Bearer"}
 
 
 class Keys:
-    """The keys that open this gateway."""
+    """The keys of clients."""
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._digests = [sha256(key.encode()).digest() for key in keys]
@@ -30,7 +29,7 @@ class Keys:
         return sha256((authorization or "").partition(" ")[2].strip().encode()).hexdigest()
 
     def check(self, authorization: str | None) -> None:
-        """Raises ApiError 401 unless the header carries one of the keys."""
+        """Raise ApiError 401 unless the header carries one of the keys."""
         if not self._digests:
             return
         scheme, _, key = (authorization or "").partition(" ")
@@ -53,12 +52,11 @@ class Keys:
 
 
 class AdminKeys:
-    """The keys of operators. Keys of clients are no keys here.
+    """The keys of operators; client keys do not count.
 
-    Without any the routes stay closed, on 127.0.0.1 too: behind a proxy on the same machine every
-    client comes from there, and so does what a web page makes its reader's browser send. Whoever
-    runs ``make serve`` for himself names a key, or uses ``switchyard warm`` and ``switchyard cache
-    stats``, which ask no gateway for leave.
+    Without any, the routes stay closed, on 127.0.0.1 too: behind a proxy on the same machine every
+    client comes from there, and so do requests that a web page makes its reader's browser send.
+    ``switchyard warm`` and ``switchyard cache stats`` need no key.
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
@@ -67,7 +65,7 @@ class AdminKeys:
         self._is_open = bool(given)
 
     def check(self, authorization: str | None) -> None:
-        """Raises ApiError 403 where there are no such keys, and 401 as ``Keys`` does."""
+        """Raise ApiError 403 without operator keys, 401 unless the header carries one of them."""
         if not self._is_open:
             raise ApiError(
                 403,

@@ -1,12 +1,11 @@
-"""The request's body: bytes counted while they come in, then JSON, then a request.
+"""Request bodies: bytes are counted while they arrive, then parsed as JSON, then validated.
 
-Invariants       I1 never more than the limit is kept in memory, whatever Content-Length says or
-                 leaves out; a body that is announced as too large is refused unread.
-                 I2 what is not JSON in UTF-8, is nested too deep for any later recursion, holds too
-                    many values or a number that JSON can't write again, is refused here. The
-                    parser's own depth limit is 200.
-                 I3 values are counted before any is made: a million small arrays in 4 MiB would
-                    stop every thread for a second.
+Invariants   I1 no more than the limit is kept in memory, whatever Content-Length says; a body that
+                is announced as too large is refused unread.
+             I2 text that is not JSON in UTF-8, too deep nesting, too many values, and numbers that
+                JSON can't write again are refused. The parser's own depth limit is 200.
+             I3 values are counted before any is created: a million small arrays in 4 MiB would stop
+                every thread for a second.
 """
 
 import asyncio
@@ -20,24 +19,24 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 
-from ..errors import ApiError, bad_request
-from ..offload import LARGE_BYTES, Offload
-from ..request import ChatRequest
-from .errors import from_validation
+from ..errors import ApiError, bad_request, client_left
+from ..protocol.chat_request import ChatRequest
+from ..server.offload import LARGE_BYTES, Offload
+from .error_responses import from_validation
 from .surrogates import lone_surrogate
 
 Parsed = TypeVar("Parsed", bound=BaseModel)
 
-#: for the search of numbers that may become infinite: all digits are alike, as are both exponents
+#: for the search for infinite numbers: maps digits to 0, and both exponent marks to e
 _DIGITS = bytes.maketrans(b"123456789E", b"000000000e")
-#: such a number has an exponent, or more digits than a float holds
+#: marks of a number that may be infinite: an exponent, or more digits than a float has
 _EXPONENT, _LONG = b"0e", b"0" * 300
-#: a string of JSON text; one without an end reaches to the end of the text
+#: a string of JSON text; an unterminated one reaches to the end
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 
 
 class BodyReader:
-    """Reads bodies within the limits of one app."""
+    """Read bodies within the limits of one app."""
 
     def __init__(
         self, offload: Offload, *, max_bytes: int, max_values: int, timeout_s: float
@@ -48,7 +47,7 @@ class BodyReader:
         self._timeout_s = timeout_s
 
     async def read(self, kind: type[Parsed], request: Request) -> tuple[Parsed, int]:
-        """The request, and the bytes of its body. Raises ApiError for whatever is not one."""
+        """Return the request and the bytes of its body. Raises ApiError for an invalid one."""
         announced = request.headers.get("content-length", "")
         if announced.isdecimal() and int(announced[:20]) > self._max_bytes:
             raise too_large(self._max_bytes)
@@ -68,7 +67,7 @@ class BodyReader:
 
 
 async def read_body(stream: AsyncIterator[bytes], max_bytes: int) -> bytes:
-    """The whole body; 413 as soon as it passes ``max_bytes``."""
+    """Return the whole body; raise ApiError 413 as soon as it exceeds ``max_bytes``."""
     parts: list[bytes] = []
     size = 0
     try:
@@ -78,11 +77,12 @@ async def read_body(stream: AsyncIterator[bytes], max_bytes: int) -> bytes:
                 raise too_large(max_bytes)
             parts.append(part)
     except ClientDisconnect:
-        raise ApiError(499, "The client closed the connection.", code="client_disconnect") from None
+        raise client_left() from None
     return b"".join(parts)
 
 
 def too_large(max_bytes: int) -> ApiError:
+    """Return the 413 of a body with more than ``max_bytes``."""
     return ApiError(
         413,
         f"Request body too large: at most {max_bytes:,} bytes are allowed.",
@@ -91,12 +91,12 @@ def too_large(max_bytes: int) -> ApiError:
 
 
 def parse_request(body: bytes) -> ChatRequest:
-    """JSON text -> request. Raises ApiError 400 that names the place."""
+    """Parse a chat completion. Raises ApiError 400 that names the field."""
     return parse_as(ChatRequest, body)
 
 
 def parse_as(kind: type[Parsed], body: bytes, *, max_values: int | None = None) -> Parsed:
-    """JSON text -> a request of this kind. Raises ApiError 400 that names the place."""
+    """Parse a request of this kind. Raises ApiError 400 that names the field."""
     if max_values is not None and has_more_values(body, max_values):
         raise bad_request(
             f"The request's body has too many JSON values: at most {max_values:,} are allowed, "
@@ -117,10 +117,10 @@ def parse_as(kind: type[Parsed], body: bytes, *, max_values: int | None = None) 
 
 
 def has_more_values(body: bytes, most: int) -> bool:
-    """Whether JSON text has more than ``most`` values below the outermost one.
+    """Whether JSON text has more than ``most`` values inside the outermost one.
 
-    An array or object that is not empty has as many values as commas and one more, which its
-    opening bracket stands for; an empty one counts for two.
+    A non-empty array or object has one value more than commas; its opening bracket counts for that
+    one. An empty one counts for two.
     """
     if sum(body.count(mark) for mark in (b",", b"[", b"{")) <= most:
         return False
@@ -134,14 +134,14 @@ def has_more_values(body: bytes, most: int) -> bool:
 
 
 def _marks(text: bytes) -> int:
-    """Commas and opening brackets in a text without strings."""
+    """Count commas and opening brackets in a text without strings."""
     return len(text) - len(text.translate(None, b",[{"))
 
 
 def parse_json(body: bytes) -> Any:
-    """JSON text -> value. Raises ValueError, also for a number that JSON can't write again."""
+    """Parse JSON. Raises ValueError, also for a number that JSON can't write again."""
     value = from_json(body, allow_inf_nan=False)
-    # two searches of constants take 15 ms for 4 MiB, a pattern takes up to a second
+    # two constant searches take 15 ms for 4 MiB, a regular expression up to a second
     alike = body.translate(_DIGITS)
     if _EXPONENT in alike or _LONG in alike:
         _refuse_infinite(value)
@@ -149,7 +149,7 @@ def parse_json(body: bytes) -> Any:
 
 
 def _refuse_infinite(value: Any) -> None:
-    """Raises ValueError. In steps of Python, between which other threads run."""
+    """Raise ValueError for an infinite number. Steps of Python, between which other threads run."""
     left = [value]
     while left:
         each = left.pop()
@@ -163,7 +163,7 @@ def _refuse_infinite(value: Any) -> None:
 
 
 def validated(kind: type[Parsed], value: Any) -> Parsed:
-    """A JSON value -> a request of this kind. Raises ApiError 400 that names the place."""
+    """Validate a JSON value. Raises ApiError 400 that names the field."""
     try:
         return kind.model_validate(value)
     except ValidationError as error:

@@ -1,14 +1,14 @@
-"""Around every request: an id, a time, a log line, a count, and an answer to what nobody expected.
+"""The outermost middleware: request ids, times, log lines, metrics, and unexpected exceptions.
 
-Pure ASGI, so that a client's disconnect and the body pass through untouched.
+Pure ASGI, so that disconnects and bodies pass through unchanged.
 
-Invariants       I1 every answer carries x-request-id: the client's own if it is short and
-                 printable, else a new one.
-                 I2 an exception never reaches the server: before the first byte it is a 500 error
-                    object, after it the connection ends without the body's end, which no client
-                    takes for a complete answer.
-                 I3 a request that the end of a shutdown cancels is a 503, or an error event at the
-                    end of its stream.
+Invariants   I1 every answer carries x-request-id: the client's if it is short and printable, else a
+                new one.
+             I2 no exception reaches the server: before the first byte it becomes a 500, after it
+                the connection closes before the body's end, so that no client takes the answer for
+                a complete one.
+             I3 a request that the end of a shutdown cancels gets a 503, or an error event at the
+                end of its stream.
 """
 
 import re
@@ -20,15 +20,15 @@ from typing import Any
 import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..drain import Drain
 from ..errors import ApiError, internal_error
-from ..logging import Logger
-from ..metrics import Metrics, method_label
-from ..streaming import EVENT_STREAM, event
-from .errors import error_response
+from ..observability.logs import Logger
+from ..observability.metrics import Metrics, method_label
+from ..server.drain import Drain
+from ..server.event_stream import EVENT_STREAM, event
+from .error_responses import error_response
 
 _USABLE_ID = re.compile(rb"[\x21-\x7e]{1,200}\Z")
-#: routes whose success is not worth a line: something asks for them every few seconds
+#: routes whose success is not logged: monitors request them every few seconds
 _QUIET = ("/health", "/health/live", "/health/ready", "/metrics")
 
 
@@ -53,7 +53,7 @@ class RequestMiddleware:
         try:
             async with self._drain.request():
                 await self._app(scope, receive, exchange.send)
-        except ApiError as error:  # the shutdown's: the app answers its own
+        except ApiError as error:  # of the shutdown; routes answer their own
             exchange.error = error.code
             if not exchange.status:
                 await error_response(error)(scope, receive, exchange.send)
@@ -91,15 +91,15 @@ class RequestMiddleware:
 
 
 class _Exchange:
-    """One request on its way through: its id, its start, its status."""
+    """One request: its id, start time and status."""
 
     def __init__(self, scope: MutableMapping[str, Any], send: Send) -> None:
         given = dict(scope["headers"]).get(b"x-request-id", b"")
         self.id = given.decode("ascii") if _USABLE_ID.match(given) else f"req_{uuid.uuid4().hex}"
         self.status = 0
-        #: the code of the error that ended it from outside
+        #: code of the error that ended the request from outside
         self.error: str | None = None
-        #: whether events are being sent
+        #: whether an event stream has begun and not ended
         self.streams = False
         self._send = send
         self._start = time.perf_counter()

@@ -1,7 +1,7 @@
-"""Lone surrogates in a body: JSON can spell them (``"\\ud800"``), and they are no Unicode text.
+"""Lone surrogates in a body: JSON can spell them (``"\\ud800"``), but they are no Unicode text.
 
-The parser refuses them without a name or a place. So a body that it refused is parsed once more, by
-one that lets them pass, and searched; cost and depth are bounded by the limits on bodies.
+The parser refuses them without naming a place. So a refused body is parsed again by a parser that
+accepts them, and searched; the limits on bodies bound cost and depth.
 """
 
 import json
@@ -10,20 +10,20 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import ApiError, bad_request
-from .errors import param_of
+from .error_responses import param_of
 
-#: an escape of a surrogate, alone or one of a pair; or what its bytes in UTF-8 would be
+#: an escape of a surrogate, paired or not, or the bytes that UTF-8 would give it
 _SUSPICIOUS = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 #: characters of a place that an error repeats
 _PLACE_CHARS = 300
 
-#: a value's place: its parent's, and the key or number in it
+#: a value's place: the place of its parent, and its key or index there
 Place = tuple["Place", int | str] | None
 
 
 def lone_surrogate(body: bytes) -> ApiError | None:
-    """400 that names the first one; None where there is none, or what else is wrong hides it."""
+    """Return a 400 that names the first one; None: there is none, or the body is no JSON at all."""
     if not _SUSPICIOUS.search(body):
         return None
     try:
@@ -44,7 +44,7 @@ def lone_surrogate(body: bytes) -> ApiError | None:
 
 
 def _texts(value: Any) -> Iterator[tuple[Place, str, bool]]:
-    """Every text of a JSON value with its place, and whether it is a key there; as they stand."""
+    """Yield each string with its place and whether it is a key there, in document order."""
     left: list[tuple[Place, Any]] = [(None, value)]
     while left:
         place, each = left.pop()

@@ -1,15 +1,15 @@
-"""The command line: which commands there are, and what they take.
+"""The command line: the commands and their arguments.
 
     serve                    run the gateway
-    version                  name what is installed
-    warm FILE...             compile ahead, and fill the store
-    cache stats              what gateways say of their cache, or what lies in Redis
-    cache export, import     all that lies in Redis, as a file
+    version                  print the version
+    warm FILE...             compile grammars ahead and fill the cache
+    cache stats              a table of gateways' caches, or of the entries in Redis
+    cache export, import     all entries in Redis, as a file
 
-Exit status   0 done; 1 done in part, or something that was asked did not answer; 2 a mistake on the
-              command line or in the settings: nothing was done.
+Exit status   0 done; 1 done in part, or a server did not answer; 2 a mistake on the command line or
+              in the settings, nothing was done.
 
-What a command needs is imported when it runs, so that a mistake is told at once.
+A command imports what it needs when it runs, so that mistakes are reported at once.
 """
 
 import argparse
@@ -20,19 +20,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from ..version import version
-from .settings import Unusable, read_settings
+from .. import version
+from .environment import Unusable, read_settings
 
-#: seconds that ``warm`` waits at its end for what is not written yet
+#: seconds that ``warm`` waits at its end for unwritten entries
 WAIT_SECONDS = 30.0
-#: exit status after SIGINT, as shells have it
+#: exit status after SIGINT, as in shells
 INTERRUPTED = 130
-#: exit status where nobody reads what is printed, as after SIGPIPE
+#: exit status when the reader of stdout has gone, as after SIGPIPE
 UNREAD = 141
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit status."""
+def run_command(arguments: Sequence[str] | None = None) -> int:
+    """Run the command of these arguments; return its exit status."""
     given = _parser().parse_args(arguments)
     try:
         status = _run(given)
@@ -55,7 +55,7 @@ def _run(given: argparse.Namespace) -> int:
 
 
 def _print_no_more() -> None:
-    """What is still held back would be written, and fail, when the interpreter ends."""
+    """Redirect output to nowhere: flushing it at exit would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         os.dup2(nowhere, stream.fileno())
@@ -123,7 +123,7 @@ def _version(given: argparse.Namespace) -> int:
 
 
 def _serve(given: argparse.Namespace) -> int:
-    from .serving import serve
+    from .serve import serve
 
     return serve(read_settings())
 
@@ -140,20 +140,20 @@ def _stats(given: argparse.Namespace) -> int:
         from .gateways import show_gateways
 
         return show_gateways(settings, given.url)
-    from .shared import show_shared
+    from .redis_entries import show_shared
 
     return show_shared(settings)
 
 
 def _export(given: argparse.Namespace) -> int:
-    from .shared import export_shared
+    from .redis_entries import export_shared
 
-    signal.signal(signal.SIGTERM, _leave)  # whose default leaves what was begun of the file
+    signal.signal(signal.SIGTERM, _leave)  # the default action would leave an unfinished file
     return export_shared(read_settings(), given.file)
 
 
 def _import(given: argparse.Namespace) -> int:
-    from .shared import import_shared
+    from .redis_entries import import_shared
 
     return import_shared(read_settings(), given.file, given.key_file)
 

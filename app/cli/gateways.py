@@ -1,4 +1,4 @@
-"""``switchyard cache stats --url``: what running gateways say of their cache, a column each."""
+"""``switchyard cache stats --url``: the caches of running gateways, one column each."""
 
 import asyncio
 import json
@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 import httpx
 
 from ..settings import Settings
-from .settings import Unusable
-from .table import plain, table
+from .environment import Unusable
+from .terminal import plain, table
 
-#: seconds that one gateway may take for its whole answer
+#: seconds until a gateway's whole answer
 ASKED_SECONDS = 10.0
-#: bytes of an answer; it has some thousand
+#: bytes of an answer, which usually has some thousand
 MOST_ANSWER_BYTES = 1 << 20
 
 #: a gateway's name, and its rows
@@ -23,11 +23,11 @@ Column = tuple[str, dict[str, Any]]
 
 
 class NoAnswer(Exception):
-    """Why a gateway told nothing."""
+    """The reason why a gateway gave no usable answer."""
 
 
 def show_gateways(settings: Settings, urls: Sequence[str]) -> int:
-    """Returns the exit status. Raises Unusable."""
+    """Print the table; return the exit status. Raises Unusable."""
     if not settings.admin_keys:
         raise Unusable("SWITCHYARD_ADMIN_KEYS must hold a key of the gateways")
     key = settings.admin_keys[0].get_secret_value()
@@ -44,7 +44,7 @@ def show_gateways(settings: Settings, urls: Sequence[str]) -> int:
 
 
 def _name(url: str) -> str:
-    """Host, port and path, without a password."""
+    """Return host, port and path without a password."""
     try:
         parts = urlsplit(url)
         found = parts.netloc + parts.path
@@ -54,7 +54,7 @@ def _name(url: str) -> str:
 
 
 async def _ask(url: str, key: str) -> tuple[int, bytes]:
-    """Status and body. Raises NoAnswer."""
+    """Return status and body. Raises NoAnswer."""
     headers = {"authorization": f"Bearer {key}"}
     address = f"{url.rstrip('/')}/v1/cache"
     body = b""
@@ -76,7 +76,7 @@ async def _ask(url: str, key: str) -> tuple[int, bytes]:
 
 
 def _column(status: int, body: bytes) -> dict[str, Any]:
-    """Raises NoAnswer."""
+    """Return the rows of one gateway. Raises NoAnswer."""
     try:
         answer = json.loads(body)
         if status != 200:
@@ -104,7 +104,7 @@ def _message(answer: Any) -> str:
 
 
 def _flat(answer: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Rows of one column; nested names stand in one row."""
+    """Yield the rows of one column; nested names are joined."""
     for name, value in answer.items():
         if isinstance(value, dict):
             yield from _nested(name, value)

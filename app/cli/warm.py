@@ -1,7 +1,7 @@
-"""``switchyard warm``: compile the grammars that files ask for, and publish what that made.
+"""``switchyard warm``: compile the grammars of requests in files, and publish the results.
 
-The command is composed as a gateway is, from the same settings: the same vocabulary, keys and seal.
-No gateway need run, and no model is loaded.
+The command uses a gateway's settings: the same vocabulary, keys and seal. It needs no running
+gateway and loads no model.
 """
 
 import asyncio
@@ -12,41 +12,39 @@ from pathlib import Path
 
 from ..composition import Core, build_core, close_store
 from ..errors import ApiError
-from ..logging import make_logger
-from ..metrics import Metrics
-from ..service.caching import shared_count
-from ..service.warming import Warmed, totals
+from ..observability.logs import make_logger
+from ..observability.metrics import Metrics
+from ..service.cache_report import shared_count
+from ..service.warm_service import WarmupResult, totals
 from ..settings import SettingError, Settings
-from .progress import with_progress
-from .settings import Unusable
-from .shared import open_redis
-from .specs import Spec, read_specs
-from .table import table
-from .warned import warnings_of
+from .environment import Unusable
+from .redis_entries import open_redis
+from .terminal import table, warnings_of, with_progress
+from .warmup_files import WarmupEntry, read_entries
 
-#: requests after which artifacts are published, so that a command that is ended loses few
+#: requests between two publications, so that an interrupted command loses few
 PUBLISHED_EVERY = 32
-#: refusals that are listed
+#: refusals that the output lists
 MOST_LISTED = 1_000
 
 
 def warm(settings: Settings, files: Sequence[Path], *, wait_s: float) -> int:
-    """Return the exit status. Raises Unusable."""
-    specs = [spec for file in files for spec in read_specs(file)]
+    """Warm the cache; return the exit status. Raises Unusable."""
+    entries = [entry for file in files for entry in read_entries(file)]
     with warnings_of("engine") as warnings:
         core = _build(settings)
         try:
             start = time.perf_counter()
-            warmed = asyncio.run(_warm_all(core, specs))
+            warmed = asyncio.run(_warm_all(core, entries))
             is_published = asyncio.run(core.warming.publish())
-            asyncio.run(core.compiles.aclose())
+            asyncio.run(core.scheduler.aclose())
             seconds = time.perf_counter() - start
             in_time = core.compiler.close(wait_s)
             stats = core.compiler.stats()
         finally:
             close_store(core.compiler, core.store)
     published, dropped = shared_count(stats, "published"), shared_count(stats, "dropped")
-    _tell_refusals(specs, warmed)
+    _tell_refusals(entries, warmed)
     print(table(_summary(warmed, published, seconds)))
     for warning in warnings:
         print(f"switchyard: {warning}", file=sys.stderr)
@@ -59,7 +57,7 @@ def warm(settings: Settings, files: Sequence[Path], *, wait_s: float) -> int:
 
 
 def _build(settings: Settings) -> Core:
-    # says what is wrong before anything is compiled
+    # reports unusable settings before anything is compiled
     open_redis(settings).close()
     try:
         return build_core(settings, Metrics(), make_logger("error", sys.stderr))
@@ -67,23 +65,23 @@ def _build(settings: Settings) -> Core:
         raise Unusable(str(error)) from None
 
 
-async def _warm_all(core: Core, specs: Sequence[Spec]) -> list[Warmed]:
+async def _warm_all(core: Core, entries: Sequence[WarmupEntry]) -> list[WarmupResult]:
     warmed = []
-    for number, spec in enumerate(with_progress(specs, "warming", sys.stderr), start=1):
-        if isinstance(spec.request, ApiError):
-            warmed.append(Warmed(""))
-            warmed[-1].refuse(spec.request)
+    for number, entry in enumerate(with_progress(entries, "warming", sys.stderr), start=1):
+        if isinstance(entry.request, ApiError):
+            warmed.append(WarmupResult(""))
+            warmed[-1].refuse(entry.request)
             continue
-        warmed.append(await core.warming.warm_one(spec.request))
+        warmed.append(await core.warming.warm_one(entry.request))
         if number % PUBLISHED_EVERY == 0:
             await core.warming.publish()  # then once more, at the end
     return warmed
 
 
-def _tell_refusals(specs: Sequence[Spec], warmed: Sequence[Warmed]) -> None:
+def _tell_refusals(entries: Sequence[WarmupEntry], warmed: Sequence[WarmupResult]) -> None:
     refused = [
-        (spec.place, each.error.param, each.error.message)
-        for spec, each in zip(specs, warmed, strict=True)
+        (entry.place, each.error.param, each.error.message)
+        for entry, each in zip(entries, warmed, strict=True)
         if each.error is not None
     ]
     if refused:
@@ -94,7 +92,7 @@ def _tell_refusals(specs: Sequence[Spec], warmed: Sequence[Warmed]) -> None:
 
 
 def _summary(
-    warmed: Sequence[Warmed], published: int, seconds: float
+    warmed: Sequence[WarmupResult], published: int, seconds: float
 ) -> list[tuple[str, int | float]]:
     sums = totals(warmed)
     return [

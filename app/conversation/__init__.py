@@ -1,7 +1,7 @@
-"""Messages in the words of a model's chat template.
+"""Conversation: messages to prompt, in the words of a model's chat template.
 
-A template is asked once what it can show (``profile_of``); each conversation is then written so
-that this template shows all of it (``fitted``), or refused with the message named.
+A template is probed once for what it can show (``profile_of``). Each conversation is then written
+so that the template shows all of it (``fitted``), or refused with the message named.
 """
 
 from .control import ControlText, DeepArguments, UnwritableText

@@ -1,4 +1,4 @@
-"""A tokenizer's chat template at work.
+"""A tokenizer's chat template.
 
 Not here    what templates show (profile.py), and what they are given (fitting.py).
 """
@@ -30,7 +30,7 @@ class ChatTemplate:
                 list(messages), tools=tools, add_generation_prompt=True, tokenize=False, **known
             )
         except Exception as error:
-            # a template is a program: it raises whatever a program may raise
+            # a template is a program and may raise anything
             raise TemplateError(str(error)) from error
         return text
 

@@ -1,4 +1,4 @@
-"""How a model marks its thoughts, and whether a prompt leaves it in the middle of one.
+"""Thinking marks: how a model marks its thoughts, and whether a prompt ends inside one.
 
 Templates of models that think end the prompt in one of three ways: behind the mark that opens a
 thought (the answer begins inside), behind the one that closes it (there is none), or before either
@@ -8,24 +8,24 @@ thought (the answer begins inside), behind the one that closes it (there is none
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from adapters.formats import Thinking, Thought
+from adapters.formats import ThinkingMarks, Thought
 
-#: what is known to stand around thoughts, with the line feeds that are customary inside and behind
+#: known marks, with the usual line feeds inside and behind them
 MARKS = (
-    Thinking(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
-    Thinking(begin="[THINK]", end="[/THINK]", inner_newlines=0, outer_newlines=0),
-    Thinking(
+    ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
+    ThinkingMarks(begin="[THINK]", end="[/THINK]", inner_newlines=0, outer_newlines=0),
+    ThinkingMarks(
         begin="<|START_THINKING|>", end="<|END_THINKING|>", inner_newlines=0, outer_newlines=0
     ),
-    Thinking(begin="<seed:think>", end="</seed:think>", inner_newlines=1, outer_newlines=1),
-    Thinking(
+    ThinkingMarks(begin="<seed:think>", end="</seed:think>", inner_newlines=1, outer_newlines=1),
+    ThinkingMarks(
         begin="<think:opensource>", end="</think:opensource>", inner_newlines=1, outer_newlines=1
     ),
 )
 
 
-def marks_of(template: str, special_texts: Collection[str]) -> Thinking | None:
-    """The marks that a template or a vocabulary has; None: no known ones."""
+def marks_of(template: str, special_texts: Collection[str]) -> ThinkingMarks | None:
+    """Return the marks of a template or a vocabulary; None: no known ones."""
     for marks in MARKS:
         both = (marks.begin, marks.end)
         if all(text in template for text in both) or all(text in special_texts for text in both):
@@ -33,7 +33,7 @@ def marks_of(template: str, special_texts: Collection[str]) -> Thinking | None:
     return None
 
 
-def thought_apart(message: Mapping[str, Any], marks: Thinking | None) -> Mapping[str, Any]:
+def thought_apart(message: Mapping[str, Any], marks: ThinkingMarks | None) -> Mapping[str, Any]:
     """A past answer whose content begins with a thought, with this as its reasoning.
 
     Clients of servers that do not separate thoughts replay them so.
@@ -48,8 +48,8 @@ def thought_apart(message: Mapping[str, Any], marks: Thinking | None) -> Mapping
     return {**message, "content": answer.lstrip("\n"), "reasoning_content": thought.strip("\n")}
 
 
-def thought_at_end(prompt: str, marks: Thinking | None) -> Thought:
-    """What the end of a prompt says of thinking."""
+def thought_at_end(prompt: str, marks: ThinkingMarks | None) -> Thought:
+    """Return where the end of a prompt leaves the model."""
     text = prompt.rstrip()
     if marks is None:
         return "free"

@@ -1,1 +1,1 @@
-"""The use case: from a valid request to an answer. Only here the order of steps is known."""
+"""Use cases, one class per route: the only modules that know the order of the steps."""

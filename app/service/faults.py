@@ -1,25 +1,22 @@
-"""What can go wrong once a request was taken, as errors for the client; counted and logged."""
+"""Faults: failures of accepted requests as errors for the client, counted and logged."""
 
 from adapters.workers import PromptTooLong, WorkerError
 from engine import InternalError, ParseDivergence
 
-from ..errors import ApiError, bad_request, internal_error
-from ..logging import Logger
-from ..metrics import Metrics
-
-#: seconds after which a client may try again when no worker could take its request
-RETRY_AFTER = 1
+from ..errors import RETRY_AFTER, ApiError, bad_request, internal_error
+from ..observability.logs import Logger
+from ..observability.metrics import Metrics
 
 
 class Faults:
-    """Turns exceptions into ApiErrors."""
+    """Convert exceptions to ApiErrors."""
 
     def __init__(self, metrics: Metrics, logger: Logger) -> None:
         self._metrics = metrics
         self._logger = logger
 
     def as_api_error(self, error: Exception, request_id: str) -> ApiError:
-        """Never raises; what nobody expected is a 500 without details."""
+        """Return the error; an unexpected exception becomes a 500 without details. Never raises."""
         match error:
             case ApiError():
                 return error

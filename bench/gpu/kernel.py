@@ -3,7 +3,7 @@
     python -m bench.gpu.kernel DEVICE WIDTH BATCH,BATCH... SECONDS      JSON on standard output
 
 The server's interpreter runs this, without a server: buffers, copies, events and kernel are those
-that the scheduler uses (adapters.sglang_plugin.masks).
+that the scheduler uses (adapters.sglang_plugin.mask_buffers).
 
 Checks   *equal*: logits behind ``apply`` on the device, beside those that torch masks on the
          processor by single bits. *in flight*: while the device is kept busy, many steps are
@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from adapters.sglang_plugin.masks import Masks
+from adapters.sglang_plugin.mask_buffers import MaskBuffers
 from adapters.sglang_plugin.versions import SGLangApi
 
 #: share of the tokens that rows allow: names and digits; what JSON has outside strings; strings
@@ -36,7 +36,7 @@ MOST, LEAST = 1000, 5
 def measure(device: str, width: int, batches: list[int], seconds: float) -> dict[str, Any]:
     """Records by batch and share of allowed tokens; ``findings``: where something differs."""
     on_gpu = device != "cpu"
-    masks = Masks(can_pin=on_gpu, device_kernel=lambda: SGLangApi("").device_kernel())
+    masks = MaskBuffers(can_pin=on_gpu, device_kernel=lambda: SGLangApi("").device_kernel())
     peer = _peer(device)
     records = []
     for batch in batches:
@@ -54,7 +54,7 @@ def measure(device: str, width: int, batches: list[int], seconds: float) -> dict
     return {"records": records, "findings": _findings(records, masks)}
 
 
-def _findings(records: list[dict[str, Any]], masks: Masks) -> list[str]:
+def _findings(records: list[dict[str, Any]], masks: MaskBuffers) -> list[str]:
     found = [
         f"{check}: differs at batch {record['batch']}, {record['allowed']} allowed"
         for record in records
@@ -94,14 +94,14 @@ def _masked(logits: torch.Tensor, bits: torch.Tensor) -> torch.Tensor:
 
 
 # -- checks ----------------------------------------------------------------------------------------
-def _is_equal(masks: Masks, logits: torch.Tensor, bits: torch.Tensor, device: str) -> bool:
+def _is_equal(masks: MaskBuffers, logits: torch.Tensor, bits: torch.Tensor, device: str) -> bool:
     found = logits.to(device, copy=True)
     masks.apply(found, _moved(masks, found, bits))
     same = found.cpu().view(torch.int32) == _masked(logits, bits).view(torch.int32)
     return bool(same.all())
 
 
-def _is_kept_in_flight(masks: Masks, width: int, batch: int, device: str) -> bool:
+def _is_kept_in_flight(masks: MaskBuffers, width: int, batch: int, device: str) -> bool:
     """All that was queued behind a busy device is the mask of its own step."""
     words = (width + 31) // 32
     logits = torch.zeros(batch, width, device=device)
@@ -113,7 +113,7 @@ def _is_kept_in_flight(masks: Masks, width: int, batch: int, device: str) -> boo
     return all(torch.equal(one.cpu(), bits) for one, bits in zip(found, wanted, strict=True))
 
 
-def _moved(masks: Masks, logits: torch.Tensor, bits: torch.Tensor) -> torch.Tensor:
+def _moved(masks: MaskBuffers, logits: torch.Tensor, bits: torch.Tensor) -> torch.Tensor:
     """One step as the scheduler makes it, without ``apply``."""
     mask = masks.allocate(logits.shape[1], logits.shape[0], logits.device)
     mask.copy_(bits)
@@ -135,7 +135,7 @@ def _peer(device: str) -> Peer | None:
 
 
 def _times(
-    masks: Masks, logits: torch.Tensor, bits: torch.Tensor, peer: Peer | None, seconds: float
+    masks: MaskBuffers, logits: torch.Tensor, bits: torch.Tensor, peer: Peer | None, seconds: float
 ) -> dict[str, float]:
     """Median microseconds by what was called: on a CPU the host's, on a GPU the device's too."""
     mask = masks.allocate(logits.shape[1], logits.shape[0], logits.device)

@@ -12,9 +12,9 @@ from typing import Any
 
 import httpx
 
-from app.logging import make_logger
 from app.main import create_app
-from app.server import make_server
+from app.observability.logs import make_logger
+from app.server.uvicorn_server import make_server
 from app.settings import Settings
 
 #: seconds that a gateway may take to start or to stop on a slow machine

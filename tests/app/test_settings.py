@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from app.cli import main
 from app.settings import Settings, unknown_variables
-from tests.app.command import switchyard
+from tests.app.cli.command import switchyard
 
 ROOT = Path(__file__).parents[2]
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adapters.formats import FORMATS, Ask, Tool, for_own_engine
+from adapters.formats import FORMATS, OutputSpec, Tool, for_own_engine
 from engine import Compiled, Compiler, EngineError, Limits, Matcher
 from tests.vocabularies import real_tokens, real_vocabulary
 
@@ -99,8 +99,8 @@ class SpecMaker:
         """As one of the formats writes it."""
         tools = tuple(self._tool(k) for k in range(size))
         wire = self._rng.choice([*FORMATS.values()])
-        plan = wire.plan(Ask(tools=tools), self._special_texts)
-        return "structural_tag", for_own_engine(plan.spec)
+        plan = wire.plan(OutputSpec(tools=tools), self._special_texts)
+        return "structural_tag", for_own_engine(plan).spec_json
 
     def _tool(self, k: int) -> Tool:
         names = [f"{word}_{k}" for word in ("name", "count", "when", "unit", "tags")]

@@ -1,6 +1,6 @@
 """What the formats' tests share: tools, special tokens, and answers with what they mean.
 
-An Answer is a text that a model may write to an ask, and the message it is; a Wrong one is a text
+An Answer is a text that a model may write to an output spec, and the message it is; a Wrong one is a text
 that its grammar must not let pass. Special tokens are spelled out in both.
 """
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from adapters.formats import (
-    Ask,
     ContentDelta,
     Delta,
+    OutputSpec,
     ReasoningDelta,
     Tool,
     ToolArguments,
@@ -76,21 +76,21 @@ STOPS = {
     "harmony": ("<|return|>", "<|call|>"),
 }
 
-AUTO = Ask(TOOLS)
+AUTO = OutputSpec(TOOLS)
 #: g is shown, too
-BARRED = Ask((F, FF), barred=("g",))
+BARRED = OutputSpec((F, G, FF), barred=("g",))
 ONE = replace(AUTO, parallel_tool_calls=False)
 NONE = replace(AUTO, tool_choice="none")
 REQUIRED = replace(AUTO, tool_choice="required")
 REQUIRED_ONE = replace(REQUIRED, parallel_tool_calls=False)
 NAMED = replace(AUTO, tool_choice="named", tool_name="f")
-VALUE_ONLY = Ask(response_schema=VALUE)
+VALUE_ONLY = OutputSpec(response_schema=VALUE)
 VALUE_OR_CALL = replace(AUTO, response_schema=VALUE)
 VALUE_NONE = replace(NONE, response_schema=VALUE)
 REQUIRED_VALUE = replace(REQUIRED, response_schema=VALUE)
-FREE = Ask()
+FREE = OutputSpec()
 
-ASKS = {
+OUTPUTS = {
     "auto": AUTO,
     "auto, one": ONE,
     "none": NONE,
@@ -105,9 +105,9 @@ ASKS = {
 }
 
 
-def quiet(ask: Ask) -> Ask:
+def quiet(output: OutputSpec) -> OutputSpec:
     """The same without reasoning."""
-    return replace(ask, reasoning="off")
+    return replace(output, reasoning="off")
 
 
 @dataclass
@@ -149,7 +149,7 @@ class Said:
 @dataclass(frozen=True)
 class Answer:
     format: str
-    ask: Ask
+    output: OutputSpec
     text: str
     means: Said
 
@@ -157,7 +157,7 @@ class Answer:
 @dataclass(frozen=True)
 class Wrong:
     format: str
-    ask: Ask
+    output: OutputSpec
     text: str
     why: str
 
@@ -249,8 +249,8 @@ ANSWERS = [
     Answer("llama3_json", AUTO, '{"names": []}'[:6], Said('{"name')),
     # REGRESSION: {"name" alone opened a call
     *(
-        Answer("llama3_json", ask, text, Said(text))
-        for ask in (AUTO, ONE, NONE)
+        Answer("llama3_json", output, text, Said(text))
+        for output in (AUTO, ONE, NONE)
         for text in (_PACKAGE, '{"name": "fff"}', '{"name": "f', '{"name": 1}', _L_F_SHORT)
     ),
     Answer("llama3_json", AUTO, f"{_PACKAGE}\n{_L_F}", Said(f"{_PACKAGE}\n", "", JUST_F)),
@@ -268,8 +268,8 @@ ANSWERS = [
     Answer("llama3_function", ONE, _X_F, Said("", "", JUST_F)),
     # REGRESSION: <function= alone opened a call
     *(
-        Answer("llama3_function", ask, text, Said(text))
-        for ask in (AUTO, ONE, NONE)
+        Answer("llama3_function", output, text, Said(text))
+        for output in (AUTO, ONE, NONE)
         for text in ("<function=h>{}</function>", "<function=fff>", "<function=f", "<function= f>")
     ),
     Answer("llama3_function", AUTO, f"<function={_X_F}", Said("<function=", "", JUST_F)),

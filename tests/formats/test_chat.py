@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import Ask, FormatError, Tool, get_format
+from adapters.formats import FormatError, OutputSpec, Tool, get_format
 
 from .cases import SPECIALS
 
@@ -36,8 +36,8 @@ HISTORY: list[dict[str, Any]] = [
 ]
 
 
-def render(name: str, messages: list[dict[str, Any]], *tools: Tool, **ask: Any) -> str:
-    return get_format(name).render(messages, tools, Ask(tools, **ask))
+def render(name: str, messages: list[dict[str, Any]], *tools: Tool, **output: Any) -> str:
+    return get_format(name).render(messages, tools, OutputSpec(tools, **output))
 
 
 def test_hermes_is_qwens_template() -> None:
@@ -130,14 +130,14 @@ def test_what_the_client_says_of_the_response_format_is_shown(name: str) -> None
     comment = "// " if name == "harmony" else ""
     for word in ("reading", f"What the\n{comment}sky does", "wordschema", "worda", "wordb"):
         assert word in prompt
-    assert get_format(name).instructions((), Ask(**DESCRIBED)) in prompt
+    assert get_format(name).instructions((), OutputSpec(**DESCRIBED)) in prompt
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_response_schema_that_is_not_for_the_prompt_is_not_shown(name: str) -> None:
     user = {"role": "user", "content": "Hi"}
     assert render(name, [user], **DESCRIBED, schema_in_prompt=False) == render(name, [user])
-    assert get_format(name).instructions((), Ask(**DESCRIBED, schema_in_prompt=False)) == ""
+    assert get_format(name).instructions((), OutputSpec(**DESCRIBED, schema_in_prompt=False)) == ""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -154,4 +154,4 @@ def test_what_is_no_text_is_refused_with_its_place(
 ) -> None:
     with pytest.raises(FormatError) as caught:
         render(name, [{"role": "user", "content": "Hi"}, message])
-    assert caught.value.param == param
+    assert caught.value.location.param == param

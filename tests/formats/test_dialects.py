@@ -2,14 +2,21 @@
 
 import json
 
-from adapters.formats import Ask, Tool, for_own_engine, for_reading_stock, get_format
+from adapters.formats import (
+    FormatPlan,
+    OutputSpec,
+    Tool,
+    for_own_engine,
+    for_reading_foreign,
+    get_format,
+)
 
 SCHEMA = {"type": "object", "properties": {"type": {"type": "json_schema"}}}
 
 
-def plan_spec() -> dict:
+def plan() -> FormatPlan:
     tool = Tool("f", {"type": "object", "properties": {"a": {"enum": [{"type": "json_schema"}]}}})
-    return get_format("hermes").plan(Ask(tools=(tool,), response_schema=SCHEMA), ()).spec
+    return get_format("hermes").plan(OutputSpec(tools=(tool,), response_schema=SCHEMA), ())
 
 
 def schema_nodes(node: object, pointer: str = "") -> dict[str, dict]:
@@ -24,9 +31,9 @@ def schema_nodes(node: object, pointer: str = "") -> dict[str, dict]:
 
 
 def test_our_own_engine_is_told_that_additional_keys_stand_last() -> None:
-    spec = plan_spec()
-    own = schema_nodes(json.loads(for_own_engine(spec)))
-    plain = schema_nodes(spec)
+    made = plan()
+    own = schema_nodes(json.loads(for_own_engine(made).spec_json))
+    plain = schema_nodes(made.spec)
     assert own.keys() == plain.keys()
     assert len(own) == 2
     for pointer, node in own.items():
@@ -38,12 +45,12 @@ def test_our_own_engine_is_told_that_additional_keys_stand_last() -> None:
         assert node["json_schema"] == plain[pointer]["json_schema"], "schemas are not walked into"
 
 
-def test_reading_behind_stock_engines_is_loose_and_changes_no_pointer() -> None:
-    spec = plan_spec()
-    loose = schema_nodes(json.loads(for_reading_stock(spec)))
-    assert loose.keys() == schema_nodes(spec).keys()
+def test_reading_behind_foreign_engines_is_loose_and_changes_no_pointer() -> None:
+    made = plan()
+    loose = schema_nodes(json.loads(for_reading_foreign(made).spec_json))
+    assert loose.keys() == schema_nodes(made.spec).keys()
     assert all(node["switchyard"] == {"version": 3, "loose": True} for node in loose.values())
 
 
 def test_the_plain_spec_has_no_field_of_ours() -> None:
-    assert "switchyard" not in json.dumps(plan_spec())
+    assert "switchyard" not in plan().spec_json

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
-from adapters.formats import Ask, ContentDelta, Plan, get_format
+from adapters.formats import ContentDelta, FormatPlan, OutputSpec, get_format
 from engine import Compiled, Compiler, Matcher, ParseDivergence, SpecError, Vocabulary
 
 from .cases import (
     ANSWERS,
-    ASKS,
     AUTO,
+    OUTPUTS,
     REQUIRED,
     SPECIALS,
     STOPS,
@@ -53,8 +53,8 @@ def compiler(name: str) -> Compiler:
     return Compiler(vocabulary)
 
 
-def compiled(name: str, ask: Ask) -> tuple[Plan, Compiled]:
-    plan = get_format(name).plan(ask, SPECIALS[name])
+def compiled(name: str, output: OutputSpec) -> tuple[FormatPlan, Compiled]:
+    plan = get_format(name).plan(output, SPECIALS[name])
     return plan, compiler(name).compile_structural_tag(plan.spec_json)
 
 
@@ -77,7 +77,7 @@ def is_accepted(name: str, grammar: Compiled, ids: list[int]) -> bool:
     return all(map(matcher.accept_token, ids)) and (matcher.can_stop() or matcher.is_terminated())
 
 
-def read(plan: Plan, grammar: Compiled, ids: list[int]) -> Said:
+def read(plan: FormatPlan, grammar: Compiled, ids: list[int]) -> Said:
     parser, reader, said = grammar.parser(), plan.reader(), Said()
     for token in ids:
         said.add(reader.feed(parser.feed(token)))
@@ -86,8 +86,8 @@ def read(plan: Plan, grammar: Compiled, ids: list[int]) -> Said:
 
 
 def case_id(case: Answer | Wrong) -> str:
-    ask = next((name for name, ask in ASKS.items() if ask == case.ask), "quiet")
-    return f"{case.format}-{ask}-{case.text[:24]!r}"
+    output = next((name for name, output in OUTPUTS.items() if output == case.output), "quiet")
+    return f"{case.format}-{output}-{case.text[:24]!r}"
 
 
 # -- answers by hand ------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def case_id(case: Answer | Wrong) -> str:
 @pytest.mark.parametrize("answer", ANSWERS, ids=case_id)
 @pytest.mark.parametrize("longest", [1, 9])
 def test_what_models_write_is_accepted_and_read(answer: Answer, longest: int) -> None:
-    plan, grammar = compiled(answer.format, answer.ask)
+    plan, grammar = compiled(answer.format, answer.output)
     ids = encode(answer.format, answer.text, longest)
     assert is_accepted(answer.format, grammar, ids)
     assert read(plan, grammar, ids) == answer.means
@@ -104,19 +104,19 @@ def test_what_models_write_is_accepted_and_read(answer: Answer, longest: int) ->
 
 @pytest.mark.parametrize("answer", ANSWERS, ids=case_id)
 def test_a_json_value_is_told_apart_from_text(answer: Answer) -> None:
-    plan, grammar = compiled(answer.format, answer.ask)
+    plan, grammar = compiled(answer.format, answer.output)
     parser, reader = grammar.parser(), plan.reader()
     for token in encode(answer.format, answer.text):
         for delta in reader.feed(parser.feed(token)):
             if isinstance(delta, ContentDelta):
-                is_value = answer.ask.response_schema is not None and not answer.means.calls
+                is_value = answer.output.response_schema is not None and not answer.means.calls
                 assert delta.is_value is is_value
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=case_id)
 @pytest.mark.parametrize("longest", [1, 9])
 def test_what_was_not_asked_for_is_rejected(wrong: Wrong, longest: int) -> None:
-    _, grammar = compiled(wrong.format, wrong.ask)
+    _, grammar = compiled(wrong.format, wrong.output)
     assert not is_accepted(wrong.format, grammar, encode(wrong.format, wrong.text, longest)), (
         wrong.why
     )
@@ -125,7 +125,7 @@ def test_what_was_not_asked_for_is_rejected(wrong: Wrong, longest: int) -> None:
 @pytest.mark.parametrize("wrong", WRONG, ids=case_id)
 def test_spelling_marks_out_does_not_help(wrong: Wrong) -> None:
     """The bytes of a special token's text are no way around it."""
-    _, grammar = compiled(wrong.format, wrong.ask)
+    _, grammar = compiled(wrong.format, wrong.output)
     assert not is_accepted(wrong.format, grammar, list(wrong.text.encode())), wrong.why
 
 
@@ -134,7 +134,7 @@ TEXT_ANSWERS = [answer for answer in ANSWERS if answer.format != "harmony"]
 
 @pytest.mark.parametrize("answer", TEXT_ANSWERS, ids=case_id)
 def test_marks_that_are_not_special_tokens_mean_the_same(answer: Answer) -> None:
-    plan, grammar = compiled(answer.format, answer.ask)
+    plan, grammar = compiled(answer.format, answer.output)
     ids = list(answer.text.encode())
     assert is_accepted(answer.format, grammar, ids)
     assert read(plan, grammar, ids) == answer.means
@@ -160,7 +160,7 @@ def without_begun_mark(text: str) -> str:
 @pytest.mark.parametrize("answer", ANSWERS, ids=case_id)
 def test_cut_off_output_loses_no_text_and_leaks_no_marks(answer: Answer) -> None:
     """Each cut is a beginning of the whole, up to a mark or a character that it leaves half."""
-    plan, grammar = compiled(answer.format, answer.ask)
+    plan, grammar = compiled(answer.format, answer.output)
     ids = encode(answer.format, answer.text)
     for cut in range(len(ids)):
         said = read(plan, grammar, ids[:cut])
@@ -228,43 +228,43 @@ def walk(name: str, grammar: Compiled, seed: int, limit: int) -> tuple[list[int]
     return ids, False
 
 
-def check(said: Said, ask: Ask) -> None:
-    """The message is one that the ask allows."""
+def check(said: Said, output: OutputSpec) -> None:
+    """The message is one that the output spec allows."""
     tools = {tool.name: tool for tool in TOOLS}
     for name, arguments in said.calls:
         schema = tools[name].parameters or {"type": "object", "maxProperties": 0}
         Draft202012Validator(dict(schema)).validate(json.loads(arguments))
     counts = {"none": {0}, "named": {1}, "required": range(1, 10_000), "auto": range(10_000)}
-    assert len(said.calls) in counts[ask.tool_choice]
-    if not ask.parallel_tool_calls:
+    assert len(said.calls) in counts[output.tool_choice]
+    if not output.parallel_tool_calls:
         assert len(said.calls) <= 1
-    if ask.tool_choice == "named":
-        assert said.calls[0][0] == ask.tool_name
-    if ask.response_schema is not None and not said.calls:
+    if output.tool_choice == "named":
+        assert said.calls[0][0] == output.tool_name
+    if output.response_schema is not None and not said.calls:
         Draft202012Validator(VALUE).validate(json.loads(said.content))
-    if ask.tool_choice in ("required", "named"):
+    if output.tool_choice in ("required", "named"):
         assert not said.content or said.calls
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("ask", ASKS)
-def test_even_noise_is_a_valid_message(name: str, ask: str) -> None:
-    plan, grammar = compiled(name, ASKS[ask])
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_even_noise_is_a_valid_message(name: str, output: str) -> None:
+    plan, grammar = compiled(name, OUTPUTS[output])
     ended = 0
     for seed in range(12):
         ids, whole = walk(name, grammar, seed, 400)
         said = read(plan, grammar, ids)
-        assert all(call[0] in {tool.name for tool in ASKS[ask].tools} for call in said.calls)
+        assert all(call[0] in {tool.name for tool in OUTPUTS[output].tools} for call in said.calls)
         if whole:
-            check(said, ASKS[ask])
+            check(said, OUTPUTS[output])
             ended += 1
     assert ended
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("ask", ["auto", "none", "free", "value or call"])
-def test_chunks_of_tokens_do_not_matter(name: str, ask: str) -> None:
-    plan, grammar = compiled(name, ASKS[ask])
+@pytest.mark.parametrize("output", ["auto", "none", "free", "value or call"])
+def test_chunks_of_tokens_do_not_matter(name: str, output: str) -> None:
+    plan, grammar = compiled(name, OUTPUTS[output])
     for seed in range(8):
         ids, _ = walk(name, grammar, seed, 200)
         parser, reader, said = grammar.parser(), plan.reader(), Said()
@@ -278,13 +278,16 @@ def test_chunks_of_tokens_do_not_matter(name: str, ask: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_the_engine_refuses_is_blamed_on_the_request(name: str) -> None:
     bad = {"type": "object", "properties": {"a": {"type": "nonsense"}}}
-    for ask, place in (
-        (Ask((TOOLS[0], type(TOOLS[0])("bad", bad)), "required"), "tools[1].function.parameters"),
-        (Ask(response_schema=bad), "response_format"),
+    for output, place in (
+        (
+            OutputSpec((TOOLS[0], type(TOOLS[0])("bad", bad)), "required"),
+            "tools[1].function.parameters",
+        ),
+        (OutputSpec(response_schema=bad), "response_format"),
     ):
-        plan = get_format(name).plan(ask, SPECIALS[name])
+        plan = get_format(name).plan(output, SPECIALS[name])
         with pytest.raises(SpecError) as caught:
             compiler(name).compile_structural_tag(plan.spec_json)
-        param, pointer = plan.blame(caught.value.pointer)
-        assert param == place
-        assert pointer.startswith("/properties/a")
+        location = plan.locate(caught.value.pointer)
+        assert location.param == place
+        assert location.pointer.startswith("/properties/a")

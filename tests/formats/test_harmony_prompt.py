@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import Ask, FormatError, Tool, get_format
-from adapters.formats.typescript import namespace
+from adapters.formats import FormatError, OutputSpec, Tool, get_format
+from adapters.formats.families.typescript_types import namespace
 
 WEATHER = Tool(
     "weather",
@@ -84,8 +84,8 @@ type ping = () => any;
 <|start|>assistant"""
 
 
-def render(messages: list[dict[str, Any]], *tools: Tool, **ask: Any) -> str:
-    return get_format("harmony").render(messages, tools, Ask(tools, **ask))
+def render(messages: list[dict[str, Any]], *tools: Tool, **output: Any) -> str:
+    return get_format("harmony").render(messages, tools, OutputSpec(tools, **output))
 
 
 def test_a_conversation_with_tools_is_the_reference_librarys() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.formats import Plan, Reader, ToolArguments, ToolStart, get_format
+from adapters.formats import FormatPlan, Reader, ToolArguments, ToolStart, get_format
 from adapters.formats.parts import Kind
 
 from .cases import AUTO, FREE, REQUIRED, SPECIALS, Said, quiet
@@ -21,12 +21,12 @@ class Event(NamedTuple):
     bytes: bytes
 
 
-def node(plan: Plan, kind: Kind, tool: str = "") -> str:
+def node(plan: FormatPlan, kind: Kind, tool: str = "") -> str:
     """The first node of the spec with this role."""
     return next(p for p, role in plan.roles.items() if (role.kind, role.tool) == (kind, tool))
 
 
-def body(plan: Plan, tag: str, kind: Kind) -> str:
+def body(plan: FormatPlan, tag: str, kind: Kind) -> str:
     """The first node with this role inside of ``tag``."""
     return next(p for p, role in plan.roles.items() if role.kind is kind and p.startswith(tag))
 

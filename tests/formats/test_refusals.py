@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import FORMATS, Ask, FormatError, Tool, get_format
-from adapters.formats.objects import NO_ARGUMENTS, argument_schema
+from adapters.formats import FORMATS, FormatError, Location, OutputSpec, Tool, get_format
+from adapters.formats.argument_schema import NO_ARGUMENTS, argument_schema
 
 from .cases import AUTO, FREE, REQUIRED, SPECIALS, TOOLS, VALUE_ONLY, VALUE_OR_CALL, G
 
 NAMES = sorted(SPECIALS)
 
 
-def refusal(name: str, ask: Ask) -> FormatError:
+def refusal(name: str, output: OutputSpec) -> FormatError:
     with pytest.raises(FormatError) as caught:
-        get_format(name).plan(ask, SPECIALS[name])
+        _ = get_format(name).plan(output, SPECIALS[name]).spec_json
     return caught.value
 
 
@@ -80,7 +80,7 @@ def test_schemas_that_no_object_fits_are_refused_with_their_place(
 ) -> None:
     with pytest.raises(FormatError) as caught:
         argument_schema(schema, "tools[3].function.parameters")
-    assert (caught.value.param, caught.value.pointer) == ("tools[3].function.parameters", pointer)
+    assert caught.value.location == Location("tools[3].function.parameters", pointer)
     assert str(caught.value).startswith(f"tools[3].function.parameters{pointer}: ")
 
 
@@ -100,22 +100,22 @@ def test_schemas_that_refer_to_themselves_cost_nothing() -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tool", ["", "\ud800", "a<tool_call>b", "<|call|>", '{"name"', "<eos>"])
 def test_names_that_could_be_read_as_something_else_are_refused(name: str, tool: str) -> None:
-    ask = Ask((G, Tool(tool, {})))
+    output = OutputSpec((G, Tool(tool, {})))
     spelled = {
         "plain": ("<|call|>", '{"name"'),
         "hermes": ("<|call|>", '{"name"', "<eos>"),
         "llama3_json": ("a<tool_call>b", "<|call|>", '{"name"', "<eos>"),
     }
     if tool in spelled.get(name, ()):  # ordinary text inside of a JSON string
-        get_format(name).plan(ask, SPECIALS[name])
+        get_format(name).plan(output, SPECIALS[name])
     else:
-        assert refusal(name, ask).param == "tools[1].function.name"
+        assert refusal(name, output).location.param == "tools[1].function.name"
 
 
 @pytest.mark.parametrize("name", ["plain", "hermes", "llama3_json"])
 @pytest.mark.parametrize("tool", ['a"b', "a\\b", "a\nb", "{}", "é", "a b"])
 def test_names_in_json_are_escaped(name: str, tool: str) -> None:
-    plan = get_format(name).plan(Ask((Tool(tool, {}),), "required", reasoning="off"), ())
+    plan = get_format(name).plan(OutputSpec((Tool(tool, {}),), "required", reasoning="off"), ())
     tags = plan.spec["format"].get("tags") or plan.spec["format"]["elements"][1]["tags"]
     begin = tags[0]["begin"]
     assert json.loads(begin[begin.index("{") :] + "0}")["name"] == tool
@@ -124,25 +124,25 @@ def test_names_in_json_are_escaped(name: str, tool: str) -> None:
 @pytest.mark.parametrize("name", ["llama3_function", "harmony"])
 @pytest.mark.parametrize("tool", ["a>b", "a b", "é", "a\n"])
 def test_names_that_stand_bare_must_be_words(name: str, tool: str) -> None:
-    assert refusal(name, Ask((Tool(tool, {}),))).param == "tools[0].function.name"
+    assert refusal(name, OutputSpec((Tool(tool, {}),))).location.param == "tools[0].function.name"
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    ("ask", "param"),
+    ("output", "param"),
     [
-        (Ask((G, G)), "tools[1].function.name"),
-        (Ask((G, G), "none"), "tools[1].function.name"),
-        (Ask((), "required"), "tool_choice"),
-        (Ask(TOOLS, "named", "nobody"), "tool_choice"),
-        (Ask(TOOLS, "named"), "tool_choice"),
-        (Ask((G, Tool("t", {"type": "array"}))), "tools[1].function.parameters"),
-        (Ask(response_schema={"const": float("nan")}), "response_format"),
-        (Ask(response_schema={"const": {1}}), "response_format"),
+        (OutputSpec((G, G)), "tools[1].function.name"),
+        (OutputSpec((G, G), "none"), "tools[1].function.name"),
+        (OutputSpec((), "required"), "tool_choice"),
+        (OutputSpec(TOOLS, "named", "nobody"), "tool_choice"),
+        (OutputSpec(TOOLS, "named"), "tool_choice"),
+        (OutputSpec((G, Tool("t", {"type": "array"}))), "tools[1].function.parameters"),
+        (OutputSpec(response_schema={"const": float("nan")}), "response_format"),
+        (OutputSpec(response_schema={"const": {1}}), "response_format"),
     ],
 )
-def test_refusals_name_the_place(name: str, ask: Ask, param: str) -> None:
-    assert refusal(name, ask).param == param
+def test_refusals_name_the_place(name: str, output: OutputSpec, param: str) -> None:
+    assert refusal(name, output).location.param == param
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -150,7 +150,7 @@ def test_a_schema_nested_too_deep_is_refused(name: str) -> None:
     deep: dict[str, Any] = {}
     for _ in range(100_000):
         deep = {"items": deep}
-    assert refusal(name, replace(FREE, response_schema=deep)).param == "response_format"
+    assert refusal(name, replace(FREE, response_schema=deep)).location.param == "response_format"
 
 
 def test_harmony_needs_its_tokens() -> None:
@@ -165,27 +165,27 @@ def test_harmony_needs_its_tokens() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("ask", [AUTO, REQUIRED, VALUE_OR_CALL, VALUE_ONLY])
-def test_places_inside_schemas_lead_back_to_the_request(name: str, ask: Ask) -> None:
-    plan = get_format(name).plan(ask, SPECIALS[name])
+@pytest.mark.parametrize("output", [AUTO, REQUIRED, VALUE_OR_CALL, VALUE_ONLY])
+def test_places_inside_schemas_lead_back_to_the_request(name: str, output: OutputSpec) -> None:
+    plan = get_format(name).plan(output, SPECIALS[name])
     seen = set()
     for pointer, origin in plan.origins.items():
         if origin.is_schema:
             inside = f"{pointer}/json_schema/properties/a~1b/type"
-            assert plan.blame(inside) == (origin.param, "/properties/a~1b/type")
-            assert plan.blame(pointer) == (origin.param, "")
-            assert plan.blame(f"{pointer}/json_schema") == (origin.param, "")
+            assert plan.locate(inside) == Location(origin.param, "/properties/a~1b/type")
+            assert plan.locate(pointer) == Location(origin.param)
+            assert plan.locate(f"{pointer}/json_schema") == Location(origin.param)
         else:
-            assert plan.blame(f"{pointer}/begin") == (origin.param, "")
+            assert plan.locate(f"{pointer}/begin") == Location(origin.param)
         seen.add(origin.param)
-    expected = {f"tools[{n}].function" for n, _ in enumerate(ask.tools)}
+    expected = {f"tools[{n}].function" for n, _ in enumerate(output.tools)}
     expected |= {f"{place}.parameters" for place in expected}
-    assert seen == expected | ({"response_format"} if ask.response_schema else set())
+    assert seen == expected | ({"response_format"} if output.response_schema else set())
 
 
 def test_places_without_an_origin_are_blamed_on_what_the_spec_is_for() -> None:
     hermes, specials = get_format("hermes"), SPECIALS["hermes"]
-    assert hermes.plan(AUTO, specials).blame("/format/elements/0") == ("tools", "")
-    assert hermes.plan(AUTO, specials).blame("") == ("tools", "")
-    assert hermes.plan(VALUE_ONLY, specials).blame("") == ("response_format", "")
-    assert hermes.plan(FREE, specials).blame("/format/excludes/0") == (None, "")
+    assert hermes.plan(AUTO, specials).locate("/format/elements/0") == Location("tools")
+    assert hermes.plan(AUTO, specials).locate("") == Location("tools")
+    assert hermes.plan(VALUE_ONLY, specials).locate("") == Location("response_format")
+    assert hermes.plan(FREE, specials).locate("/format/excludes/0") == Location(None)

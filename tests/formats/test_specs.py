@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from adapters.formats import FORMATS, Ask, Tool, get_format
+from adapters.formats import FORMATS, OutputSpec, Tool, get_format
+from adapters.formats.families.spelling import unwritable
 from adapters.formats.parts import Kind
-from adapters.formats.plan import unwritable
 
 from .cases import (
-    ASKS,
     AUTO,
     BARRED,
     FREE,
     NAMED,
     NONE,
     ONE,
+    OUTPUTS,
     REQUIRED,
     REQUIRED_ONE,
     REQUIRED_VALUE,
@@ -33,8 +33,8 @@ NAMES = sorted(SPECIALS)
 TAG_FAMILIES = [name for name in NAMES if name != "harmony"]
 
 
-def spec(name: str, ask: Ask) -> dict[str, Any]:
-    return get_format(name).plan(ask, SPECIALS[name]).spec["format"]
+def spec(name: str, output: OutputSpec) -> dict[str, Any]:
+    return get_format(name).plan(output, SPECIALS[name]).spec["format"]
 
 
 def shape(node: Any) -> str:
@@ -53,7 +53,7 @@ def shape(node: Any) -> str:
     return "value" if kind == "json_schema" else str(kind)
 
 
-#: (ask, text families without a lead, llama3_json, which has one), all without reasoning
+#: (output, text families without a lead, llama3_json, which has one), all without reasoning
 SHAPES = [
     (FREE, "any_text", "any_text"),
     (AUTO, "triggered_tags*many[3]", "triggered_tags*many[6]"),
@@ -90,13 +90,13 @@ SHAPES = [
 
 
 @pytest.mark.parametrize("name", TAG_FAMILIES)
-@pytest.mark.parametrize(("ask", "plain", "led"), SHAPES)
-def test_shapes_of_tag_families(name: str, ask: Ask, plain: str, led: str) -> None:
-    assert shape(spec(name, quiet(ask))) == (led if name == "llama3_json" else plain)
+@pytest.mark.parametrize(("output", "plain", "led"), SHAPES)
+def test_shapes_of_tag_families(name: str, output: OutputSpec, plain: str, led: str) -> None:
+    assert shape(spec(name, quiet(output))) == (led if name == "llama3_json" else plain)
 
 
 @pytest.mark.parametrize(
-    ("ask", "answer"),
+    ("output", "answer"),
     [
         (FREE, "any_text"),
         (AUTO, "triggered_tags*many[3]"),
@@ -104,10 +104,10 @@ def test_shapes_of_tag_families(name: str, ask: Ask, plain: str, led: str) -> No
         (VALUE_ONLY, "value"),
     ],
 )
-def test_reasoning_comes_first_and_is_optional(ask: Ask, answer: str) -> None:
+def test_reasoning_comes_first_and_is_optional(output: OutputSpec, answer: str) -> None:
     is_text = answer.startswith(("any", "trig"))
     thought = "tag(any_text)" if is_text else "sequence(tag(any_text) regex)"
-    assert shape(spec("hermes", ask)) == f"sequence(optional({thought}) {answer})"
+    assert shape(spec("hermes", output)) == f"sequence(optional({thought}) {answer})"
 
 
 _TYPE = "optional(or(sequence(optional(const_string) token const_string) const_string))"
@@ -127,7 +127,7 @@ def _final(content: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("ask", "expected"),
+    ("output", "expected"),
     [
         (quiet(FREE), _final("any_text")),
         (quiet(VALUE_NONE), _final("value")),
@@ -142,8 +142,8 @@ def _final(content: str) -> str:
         ),
     ],
 )
-def test_shapes_of_harmony(ask: Ask, expected: str) -> None:
-    assert shape(spec("harmony", ask)) == expected
+def test_shapes_of_harmony(output: OutputSpec, expected: str) -> None:
+    assert shape(spec("harmony", output)) == expected
 
 
 # -- properties of all specs ----------------------------------------------------------------------
@@ -159,33 +159,33 @@ def nodes(value: Any) -> list[dict[str, Any]]:
     return [value, *nodes(inner)]
 
 
-EVERY = [(name, ask) for name in NAMES for ask in ASKS]
+EVERY = [(name, output) for name in NAMES for output in OUTPUTS]
 
 
-@pytest.mark.parametrize(("name", "ask"), EVERY)
-def test_free_text_holds_no_special_token_but_one_that_opens_a_tag(name: str, ask: str) -> None:
-    for node in nodes(spec(name, ASKS[ask])):
+@pytest.mark.parametrize(("name", "output"), EVERY)
+def test_free_text_holds_no_special_token_but_one_that_opens_a_tag(name: str, output: str) -> None:
+    for node in nodes(spec(name, OUTPUTS[output])):
         if "excludes" in node:
             assert {*node["excludes"], *node.get("triggers", ())} >= {*SPECIALS[name]}
             assert not {*node["excludes"]} & {*node.get("triggers", ())}
 
 
-@pytest.mark.parametrize(("name", "ask"), EVERY)
-def test_tools_can_be_called_exactly_where_the_choice_lets_them(name: str, ask: str) -> None:
-    asked = ASKS[ask]
+@pytest.mark.parametrize(("name", "output"), EVERY)
+def test_tools_can_be_called_exactly_where_the_choice_lets_them(name: str, output: str) -> None:
+    asked = OUTPUTS[output]
     plan = get_format(name).plan(asked, SPECIALS[name])
     called = {role.tool for role in plan.roles.values() if role.kind is Kind.CALL}
     by_choice = {"none": set(), "named": {"f"}}
     assert called == by_choice.get(asked.tool_choice, {tool.name for tool in asked.tools})
 
 
-@pytest.mark.parametrize(("name", "ask"), EVERY)
-def test_every_node_has_a_role_and_equal_asks_give_equal_bytes(name: str, ask: str) -> None:
-    plan = get_format(name).plan(ASKS[ask], SPECIALS[name])
+@pytest.mark.parametrize(("name", "output"), EVERY)
+def test_every_node_has_a_role_and_equal_asks_give_equal_bytes(name: str, output: str) -> None:
+    plan = get_format(name).plan(OUTPUTS[output], SPECIALS[name])
     assert json.loads(plan.spec_json) == plan.spec
     typed = [node for node in nodes(plan.spec["format"]) if "type" in node]
     assert len(plan.roles) == len(typed)
-    assert get_format(name).plan(ASKS[ask], SPECIALS[name]).spec_json == plan.spec_json
+    assert get_format(name).plan(OUTPUTS[output], SPECIALS[name]).spec_json == plan.spec_json
     assert plan.stop_texts == get_format(name).stop_texts
 
 
@@ -194,7 +194,7 @@ def test_the_order_of_properties_is_kept(name: str) -> None:
     """It decides the order in which the model writes them."""
     properties = {key: {"type": "null"} for key in "zmab"}
     tool = Tool("t", {"type": "object", "properties": properties})
-    plan = get_format(name).plan(Ask((tool,), "required"), SPECIALS[name])
+    plan = get_format(name).plan(OutputSpec((tool,), "required"), SPECIALS[name])
     assert json.dumps(properties, separators=(",", ":")) in plan.spec_json
 
 
@@ -228,7 +228,7 @@ def test_only_calls_of_tools_that_are_known_begin_in_free_text(
 
 def test_numbers_in_the_names_of_tools_rule_out_no_other_names() -> None:
     tools = tuple(Tool(f"tool_{number}", {}) for number in range(9))
-    ruled_out = spec("llama3_json", Ask(tools, "none"))["excludes"]
+    ruled_out = spec("llama3_json", OutputSpec(tools, "none"))["excludes"]
     assert {f'{{"name": "tool_{number}"' for number in range(9)} <= {*ruled_out}
 
 
@@ -268,6 +268,6 @@ def test_names_of_formats() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_hundred_tools_stay_in_order(name: str) -> None:
     tools = tuple(replace(TOOLS[0], name=f"tool_{n}") for n in range(100))
-    plan = get_format(name).plan(Ask(tools, "required"), SPECIALS[name])
+    plan = get_format(name).plan(OutputSpec(tools, "required"), SPECIALS[name])
     called = [role.tool for role in plan.roles.values() if role.kind is Kind.CALL]
     assert called == [tool.name for tool in tools]

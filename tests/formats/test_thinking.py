@@ -5,10 +5,10 @@ import re
 import pytest
 
 from adapters.formats import (
-    Ask,
     ContentDelta,
+    OutputSpec,
     ReasoningDelta,
-    Thinking,
+    ThinkingMarks,
     Tool,
     ToolStart,
     get_format,
@@ -16,7 +16,7 @@ from adapters.formats import (
 )
 from engine import Compiler, Matcher, ParseDivergence, Vocabulary
 
-MARKS = Thinking(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2)
+MARKS = ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2)
 STOP = "<|im_end|>"
 SPECIALS = ["<|im_start|>", STOP, "<tool_call>", "</tool_call>"]
 TOOLS = (Tool("f", {"type": "object", "properties": {"x": {"type": "integer"}}}),)
@@ -30,9 +30,9 @@ def compiler() -> Compiler:
     return Compiler(Vocabulary(tokens, stop_token_ids=[257], special_token_ids=specials))
 
 
-def read(compiler: Compiler, ask: Ask, text: str) -> tuple[str, str, int]:
+def read(compiler: Compiler, output: OutputSpec, text: str) -> tuple[str, str, int]:
     """(reasoning, content, calls) of an answer. Raises ParseDivergence: it can't be written."""
-    plan = with_thinking(get_format("hermes"), MARKS).plan(ask, SPECIALS)
+    plan = with_thinking(get_format("hermes"), MARKS).plan(output, SPECIALS)
     parser, reader = compiler.compile_structural_tag(plan.spec_json).parser(), plan.reader()
     deltas = [d for byte in text.encode() for d in reader.feed(parser.feed(byte))]
     deltas += reader.feed(parser.feed(257)) + reader.feed(parser.finish()) + reader.finish()
@@ -44,43 +44,50 @@ def read(compiler: Compiler, ask: Ask, text: str) -> tuple[str, str, int]:
 
 
 ANSWERS = {
-    "inside": (Ask(thought="open"), "hmm\n</think>\n\nwell", ("hmm", "well", 0)),
-    "inside, behind the mark": (Ask(thought="open"), "\nhmm</think>well", ("hmm", "well", 0)),
-    "a call": (Ask(TOOLS, thought="open"), f"hmm</think>\n\n{CALL}", ("hmm", "", 1)),
+    "inside": (OutputSpec(thought="open"), "hmm\n</think>\n\nwell", ("hmm", "well", 0)),
+    "inside, behind the mark": (
+        OutputSpec(thought="open"), "\nhmm</think>well", ("hmm", "well", 0)
+    ),
+    "a call": (OutputSpec(TOOLS, thought="open"), f"hmm</think>\n\n{CALL}", ("hmm", "", 1)),
     "a call that must be": (
-        Ask(TOOLS, "required", thought="open"), f"\nhmm\n</think>\n\n{CALL}", ("hmm", "", 1)
+        OutputSpec(TOOLS, "required", thought="open"), f"\nhmm\n</think>\n\n{CALL}", ("hmm", "", 1)
     ),
     "a value": (
-        Ask(response_schema={"type": "integer"}, thought="open"), "</think>\n\n12", ("", "12", 0)
+        OutputSpec(response_schema={"type": "integer"}, thought="open"),
+        "</think>\n\n12", ("", "12", 0),
     ),
-    "behind": (Ask(thought="closed"), "well", ("", "well", 0)),
+    "behind": (OutputSpec(thought="closed"), "well", ("", "well", 0)),
     "off, and the prompt began": (
-        Ask(reasoning="off", thought="open"), "</think>\n\nwell", ("", "well", 0)
+        OutputSpec(reasoning="off", thought="open"), "</think>\n\nwell", ("", "well", 0)
     ),
-    "free, with a thought": (Ask(), "<think>\nhmm\n</think>\n\nwell", ("hmm", "well", 0)),
-    "free, without": (Ask(), "well", ("", "well", 0)),
+    "free, with a thought": (OutputSpec(), "<think>\nhmm\n</think>\n\nwell", ("hmm", "well", 0)),
+    "free, without": (OutputSpec(), "well", ("", "well", 0)),
     "as long as the budget": (
-        Ask(thought="open", thinking_tokens=3), "hmm</think>well", ("hmm", "well", 0)
+        OutputSpec(thought="open", thinking_tokens=3), "hmm</think>well", ("hmm", "well", 0)
     ),
     "a budget, and free": (
-        Ask(TOOLS, "required", thinking_tokens=4), f"<think>hmm\n</think>{CALL}", ("hmm", "", 1)
+        OutputSpec(TOOLS, "required", thinking_tokens=4),
+        f"<think>hmm\n</think>{CALL}", ("hmm", "", 1),
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_answers_are_read_from_where_the_prompt_ends(compiler: Compiler, name: str) -> None:
-    ask, text, said = ANSWERS[name]
-    assert read(compiler, ask, text) == said
+    output, text, said = ANSWERS[name]
+    assert read(compiler, output, text) == said
 
 
 WRONG = {
-    "an open thought that never ends": (Ask(TOOLS, "required", thought="open"), CALL),
-    "a second thought": (Ask(thought="open"), "hmm</think><think>again</think>well"),
-    "a thought behind a closed one": (Ask(thought="closed"), "<think>hmm</think>well"),
-    "a thought that is off": (Ask(reasoning="off", thought="open"), "hmm</think>well"),
-    "one token over the budget": (Ask(thought="open", thinking_tokens=3), "hmm\n</think>well"),
-    "a call in a thought": (Ask(TOOLS, thought="open"), f"{CALL}</think>"),
+    "an open thought that never ends": (OutputSpec(TOOLS, "required", thought="open"), CALL),
+    "a second thought": (OutputSpec(thought="open"), "hmm</think><think>again</think>well"),
+    "a thought behind a closed one": (OutputSpec(thought="closed"), "<think>hmm</think>well"),
+    "a thought that is off": (OutputSpec(reasoning="off", thought="open"), "hmm</think>well"),
+    "one token over the budget": (
+        OutputSpec(thought="open", thinking_tokens=3),
+        "hmm\n</think>well",
+    ),
+    "a call in a thought": (OutputSpec(TOOLS, thought="open"), f"{CALL}</think>"),
 }
 
 
@@ -111,6 +118,6 @@ def test_the_budget_of_harmony_counts_in_one_thought(answer: str, is_allowed: bo
     vocabulary = Vocabulary(tokens, stop_token_ids=stops, special_token_ids=list(ids.values()))
     pieces = re.split(f"({'|'.join(map(re.escape, HARMONY_TEXTS))})", answer)
     written = [t for piece in pieces for t in ([ids[piece]] if piece in ids else piece.encode())]
-    plan = get_format("harmony").plan(Ask(thinking_tokens=3), HARMONY_TEXTS)
+    plan = get_format("harmony").plan(OutputSpec(thinking_tokens=3), HARMONY_TEXTS)
     matcher = Matcher(Compiler(vocabulary).compile_structural_tag(plan.spec_json))
     assert all(matcher.accept_token(token) for token in written) is is_allowed

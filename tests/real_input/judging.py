@@ -20,7 +20,7 @@ import jiter
 from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.validators import extend
 
-from app.tokenizer import BuiltinTokenizer
+from app.conversation.tokenizer import BuiltinTokenizer
 from engine import Compiler, Matcher
 
 from .asking import Answer

@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from app.tokenizer import HuggingFaceTokenizer
+from app.conversation.tokenizer import HuggingFaceTokenizer
 
 from . import processes
 from .environment import ROOT

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adapters.sglang_plugin.compiling import Compilations
-from adapters.sglang_plugin.requests import Wanted
+from adapters.sglang_plugin.grammar_specs import GrammarSpec
 from adapters.sglang_plugin.settings import Settings
 from engine import Compiled, Compiler, Limits, Matcher
 from tests.conformance.schemas import SchemaMaker
@@ -42,10 +42,10 @@ def main() -> dict[str, Any]:
 
 def _compiled(compilations: Compilations, number: int) -> Any:
     schema = SchemaMaker(random.Random(number)).schema(3)
-    wanted = Wanted("json", json.dumps(schema))
+    wanted = GrammarSpec("json", json.dumps(schema))
     if number % 4 == 0:
         # a row for each level, which ends seldom
-        wanted = Wanted("ebnf", f'root ::= [ -y] root "z" | "{{" "{number}"')
+        wanted = GrammarSpec("ebnf", f'root ::= [ -y] root "z" | "{{" "{number}"')
     future: Future[Any] = compilations.start(wanted, prompt_tokens=500, deliver=lambda made: made)
     return future.result(300)
 

@@ -16,7 +16,7 @@ from adapters.sglang_plugin import backend as module
 from adapters.sglang_plugin import register, versions
 from adapters.sglang_plugin.backend import SwitchyardBackend, create, status_here
 from adapters.sglang_plugin.grammar import SwitchyardGrammar
-from adapters.sglang_plugin.masks import Masks
+from adapters.sglang_plugin.mask_buffers import MaskBuffers
 from adapters.sglang_plugin.settings import Settings
 from adapters.sglang_plugin.tokenizers import UnsupportedTokenizer
 from engine import Compiler
@@ -27,7 +27,7 @@ from .standins import byte_level, no_kernel, word_piece
 
 @pytest.fixture
 def backend() -> SwitchyardBackend:
-    masks = Masks(can_pin=False, device_kernel=no_kernel)
+    masks = MaskBuffers(can_pin=False, device_kernel=no_kernel)
     return SwitchyardBackend(
         Compiler(byte_vocabulary()), masks, Settings(), thinking_end="</think>", most_thinking=None
     )
@@ -176,10 +176,10 @@ def test_one_of_several_ranks_makes_nothing_ahead(
 ) -> None:
     monkeypatch.setenv("SWITCHYARD_SGLANG_MASKS_AHEAD", "1")
     alone = create(types.SimpleNamespace(tp_size=1, pp_size=1), byte_level(), 320, {256})
-    assert alone.shared.ahead is not None
+    assert alone.shared.prefetcher is not None
     for sizes in ({"tp_size": 2}, {"pp_size": 2}):
         made = create(types.SimpleNamespace(**sizes), byte_level(), 320, {256})
-        assert made.shared.ahead is None
+        assert made.shared.prefetcher is None
         assert made.compilations._settings.prefill_most_ms == 0
 
 

@@ -11,12 +11,12 @@ import pytest
 
 from adapters.sglang_plugin import compiling
 from adapters.sglang_plugin.compiling import Compilations
-from adapters.sglang_plugin.requests import Wanted, compile_wanted
+from adapters.sglang_plugin.grammar_specs import GrammarSpec, compile_grammar
 from adapters.sglang_plugin.settings import Settings
 from engine import Compiled, Compiler, Limits, SpecError, WorkBudget
 from tests.engine.frontends.random_schemas import byte_vocabulary
 
-GOOD, BAD = Wanted("regex", "a+"), Wanted("regex", "(")
+GOOD, BAD = GrammarSpec("regex", "a+"), GrammarSpec("regex", "(")
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def compilations() -> Compilations:
     return Compilations(Compiler(byte_vocabulary()), Settings(grammars=2, grammar_text_bytes=1000))
 
 
-def start(compilations: Compilations, wanted: Wanted) -> Future[Any]:
+def start(compilations: Compilations, wanted: GrammarSpec) -> Future[Any]:
     return compilations.start(wanted, 100, lambda made: [made])
 
 
@@ -35,12 +35,12 @@ class Gate:
         self.opened = threading.Event()
         self.entered = 0
 
-        def compile_late(compiler: Compiler, wanted: Wanted, budget: WorkBudget) -> Compiled:
+        def compile_late(compiler: Compiler, wanted: GrammarSpec, budget: WorkBudget) -> Compiled:
             self.entered += 1
             assert self.opened.wait(60)
-            return compile_wanted(compiler, wanted, budget)
+            return compile_grammar(compiler, wanted, budget)
 
-        monkeypatch.setattr(compiling, "compile_wanted", compile_late)
+        monkeypatch.setattr(compiling, "compile_grammar", compile_late)
 
 
 def test_what_was_compiled_is_known_afterwards(compilations: Compilations) -> None:
@@ -79,7 +79,7 @@ def test_cancelling_all_ends_the_compilation(
 ) -> None:
     entered, ended = threading.Event(), threading.Event()
 
-    def compile_for_ever(compiler: Compiler, wanted: Wanted, budget: WorkBudget) -> Compiled:
+    def compile_for_ever(compiler: Compiler, wanted: GrammarSpec, budget: WorkBudget) -> Compiled:
         entered.set()
         try:
             while not ended.wait(0.001):
@@ -88,7 +88,7 @@ def test_cancelling_all_ends_the_compilation(
             ended.set()
         raise AssertionError
 
-    monkeypatch.setattr(compiling, "compile_wanted", compile_for_ever)
+    monkeypatch.setattr(compiling, "compile_grammar", compile_for_ever)
     futures = [start(compilations, GOOD), start(compilations, GOOD)]
     assert entered.wait(60)
     assert futures[0].cancel() and not ended.is_set()
@@ -104,12 +104,12 @@ def test_what_nobody_waits_for_any_more_is_not_compiled(
     compilations: Compilations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gate = Gate(monkeypatch)
-    busy = [start(compilations, Wanted("regex", "a" * n)) for n in (1, 2)]
+    busy = [start(compilations, GrammarSpec("regex", "a" * n)) for n in (1, 2)]
     late = start(compilations, GOOD)
     assert late.cancel()
     gate.opened.set()
     assert all(isinstance(future.result(60)[0], Compiled) for future in busy)
-    after = start(compilations, Wanted("regex", "z"))
+    after = start(compilations, GrammarSpec("regex", "z"))
     assert isinstance(after.result(60)[0], Compiled)
     assert gate.entered == 3
 
@@ -174,7 +174,7 @@ def test_whatever_goes_wrong_is_told(
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(compiling, "compile_wanted", fail)
+        patch.setattr(compiling, "compile_grammar", fail)
         assert start(compilations, GOOD).result(60) == [error]
     assert isinstance(start(compilations, GOOD).result(60)[0], Compiled)
 
@@ -191,8 +191,8 @@ def test_a_deliverer_that_fails_fails_its_own_request_only(compilations: Compila
 def test_texts_are_bounded_in_number_and_bytes(compilations: Compilations) -> None:
     made = []
     for n in range(3):
-        made.append(start(compilations, Wanted("regex", f"a{{{n},9}}")).result(60))
-    known = [compilations.known(Wanted("regex", f"a{{{n},9}}")) is not None for n in range(3)]
+        made.append(start(compilations, GrammarSpec("regex", f"a{{{n},9}}")).result(60))
+    known = [compilations.known(GrammarSpec("regex", f"a{{{n},9}}")) is not None for n in range(3)]
     assert known == [False, True, True]
 
 
@@ -201,7 +201,7 @@ def test_a_text_counts_for_what_it_takes(compilations: Compilations, letter: str
     """REGRESSION: characters were counted, of which one takes up to four bytes."""
     room = (1000 - getsizeof(letter)) // (getsizeof(letter * 2) - getsizeof(letter))
     for count, is_known in ((room + 1, True), (room + 2, False)):
-        wanted = Wanted("regex", letter * count)
+        wanted = GrammarSpec("regex", letter * count)
         start(compilations, wanted).result(60)
         assert (compilations.known(wanted) is not None) == is_known
 
@@ -211,21 +211,21 @@ def test_a_grammar_that_is_found_again_is_not_the_next_to_go() -> None:
     compiler = Compiler(byte_vocabulary(), limits=Limits(kept_grammars=2))
     compilations = Compilations(compiler, Settings())
     start(compilations, GOOD).result(60)
-    start(compilations, Wanted("regex", "b")).result(60)
+    start(compilations, GrammarSpec("regex", "b")).result(60)
     assert compilations.known(GOOD) is not None
-    start(compilations, Wanted("regex", "c")).result(60)
+    start(compilations, GrammarSpec("regex", "c")).result(60)
     hits = compiler.stats()["grammar_hits"]
-    compile_wanted(compiler, GOOD)
+    compile_grammar(compiler, GOOD)
     assert compiler.stats()["grammar_hits"] == hits + 1
 
 
 def test_a_grammar_lives_as_long_as_the_compiler_keeps_it(compilations: Compilations) -> None:
     start(compilations, GOOD).result(60)
     # the thread that compiled may still hold it
-    start(compilations, Wanted("regex", "b")).result(60)
+    start(compilations, GrammarSpec("regex", "b")).result(60)
     compilations._compiler.clear()
     compilations._pool.shutdown()
-    compilations.ahead.wait()
+    compilations.prefill.wait()
     gc.collect()
     assert compilations.known(GOOD) is None
 
@@ -235,15 +235,15 @@ def test_masks_ahead_hold_no_compilation_back(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(compiling, "MOST_AHEAD", 3)
     compilations = Compilations(Compiler(byte_vocabulary()), Settings())
     gate, prepared = threading.Event(), []
-    assert compilations.ahead.submit(gate.wait, 60)
+    assert compilations.prefill.submit(gate.wait, 60)
     monkeypatch.setattr(compilations, "_prepare", lambda made, tokens: prepared.append(tokens))
     for number in range(4):
-        wanted = Wanted("regex", f"a{{{number}}}")
+        wanted = GrammarSpec("regex", f"a{{{number}}}")
         compilations.start(wanted, number, lambda made: made).result(60)
     # the pool's own work comes after the answer's
     compilations._pool.shutdown()
     gate.set()
-    compilations.ahead.wait()
+    compilations.prefill.wait()
     assert prepared == [0, 1]
 
 
@@ -255,7 +255,7 @@ def test_the_longer_the_prompt_the_more_masks_are_made_ahead(
 ) -> None:
     settings = Settings(prefill_us_per_token=us, prefill_most_ms=most)
     compilations = Compilations(Compiler(byte_vocabulary()), settings)
-    (made,) = start(compilations, Wanted("json", "{}")).result(60)
+    (made,) = start(compilations, GrammarSpec("json", "{}")).result(60)
     compilations._pool.shutdown()
-    compilations.ahead.wait()
+    compilations.prefill.wait()
     assert (made.stats()["masks_made"] > 0) is looks

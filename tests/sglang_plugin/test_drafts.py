@@ -11,7 +11,7 @@ pytest.importorskip("sglang", reason="the SGLang worker's own environment has SG
 
 from adapters.sglang_plugin.drafts import offer
 from adapters.sglang_plugin.grammar import Shared, SwitchyardGrammar
-from adapters.sglang_plugin.masks import Masks
+from adapters.sglang_plugin.mask_buffers import MaskBuffers
 from engine import Compiler, LimitExceeded, Vocabulary
 
 from .standins import no_kernel
@@ -25,7 +25,7 @@ WIDTH = 4
 
 
 def request(pattern: str, compiler: Compiler = WITH_ENCODE) -> Any:
-    masks = Masks(can_pin=False, device_kernel=no_kernel)
+    masks = MaskBuffers(can_pin=False, device_kernel=no_kernel)
     shared = Shared(masks, [256], compiler.vocabulary.words)
     return SimpleNamespace(grammar=SwitchyardGrammar(compiler.compile_regex(pattern), shared))
 

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="the SGLang worker's own environment
 pytest.importorskip("sglang", reason="the SGLang worker's own environment has SGLang")
 
 from adapters.sglang_plugin.grammar import Shared, SwitchyardGrammar, walk_tree  # noqa: E402
-from adapters.sglang_plugin.masks import Masks  # noqa: E402
+from adapters.sglang_plugin.mask_buffers import MaskBuffers  # noqa: E402
 from engine import Compiler, LimitExceeded, Matcher  # noqa: E402
 from tests.engine.frontends.random_schemas import STOP, byte_vocabulary  # noqa: E402
 
@@ -28,7 +28,7 @@ class Row(NamedTuple):
 @pytest.fixture
 def shared() -> Shared:
     vocabulary = COMPILER.vocabulary
-    masks = Masks(can_pin=False, device_kernel=no_kernel)
+    masks = MaskBuffers(can_pin=False, device_kernel=no_kernel)
     return Shared(masks, vocabulary.stop_token_ids, vocabulary.words)
 
 

@@ -16,10 +16,10 @@ from typing import TextIO
 
 import uvloop
 
-from app.cli.serving import SWITCH_S
-from app.logging import make_logger
+from app.cli.serve import SWITCH_S
 from app.main import create_app
-from app.server import make_server
+from app.observability.logs import make_logger
+from app.server.uvicorn_server import make_server
 from app.settings import Settings
 
 TICK_S = 0.01

@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx
 
-from app.member import EJECT_AFTER
-from app.tokenizer import load_tokenizer
+from app.conversation.tokenizer import load_tokenizer
+from app.pool.member import EJECT_AFTER
 from tests.app.gateway import OPERATOR, Gateway
 from tests.sglang.tiny_model import make_tokenizer
 

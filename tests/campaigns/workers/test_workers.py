@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from adapters.workers import FailureReason
-from app import member
+from app.pool import member
 
 from .campaign import World, world
 from .faults import FAULTS

@@ -1,0 +1,40 @@
+"""Deltas: what one step adds to the message of an answer.
+
+The deltas of an answer add up to its message, however the answer was cut into chunks.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ContentDelta:
+    """More content. ``is_value``: it is part of a JSON value that a response format asked for."""
+
+    text: str
+    is_value: bool = False
+
+
+@dataclass(frozen=True)
+class ReasoningDelta:
+    """More reasoning."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class ToolStart:
+    """Call number ``index`` (0, 1, ...) of the tool ``name`` begins; its arguments follow."""
+
+    index: int
+    name: str
+
+
+@dataclass(frozen=True)
+class ToolArguments:
+    """More of the JSON text of call ``index``'s arguments, exactly as the model wrote it."""
+
+    index: int
+    text: str
+
+
+Delta = ContentDelta | ReasoningDelta | ToolStart | ToolArguments

@@ -1,0 +1,144 @@
+"""Harmony, the format of gpt-oss. The prompt ends with <|start|>assistant, and an answer is
+
+    (thought or preamble, <|start|>assistant)*  then one call or the final message
+
+    thought    <|channel|>analysis<|message|> text <|end|>
+    preamble   <|channel|>commentary<|message|> text <|end|>  content; only with tools,
+               and not where content must be a JSON value
+    call       <|channel|>commentary to=functions.NAME TYPE<|message|> JSON <|call|>
+    final      <|channel|>final TYPE<|message|> text or JSON <|return|>
+
+Every header that these models were seen to write is in the grammar: a call's recipient stands
+behind the channel or in front of it, the channel of a call is commentary or analysis, and TYPE is
+one of `` <|constrain|>json``, ``<|constrain|>json``, `` json`` or nothing. The model stops at
+<|call|>, so there is one call a turn whatever parallel_tool_calls says. Nothing but the call ends
+an answer that must be one.
+
+An output that bounds the tokens of reasoning allows one thought, in front of all else: the bound
+counts within one message.
+
+Marks are token nodes, so that spelled-out marks in text mean nothing. A message's body is one tag,
+from <|message|> to its end: the tag says whose body it is, and headers are syntax.
+
+Not here    the prompt (harmony_prompt.py).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..format_plan import FormatPlan, make_plan
+from ..output_spec import ChatMessage, FormatError, OutputSpec, Tool
+from ..parts import (
+    CONTENT,
+    REASONING,
+    SYNTAX,
+    THOUGHT,
+    Part,
+    Role,
+    any_text,
+    const,
+    either,
+    optional,
+    sequence,
+    star,
+    tag,
+    token,
+)
+from ..reader import TagWhitespace
+from .harmony_prompt import developer_text, render_harmony
+from .offered_tools import OfferedTool, answer_value, must_call, offered_tools
+from .spelling import unwritable, word_name
+
+_START, _CHANNEL, _CONSTRAIN = "<|start|>", "<|channel|>", "<|constrain|>"
+_MESSAGE, _END, _CALL, _RETURN = "<|message|>", "<|end|>", "<|call|>", "<|return|>"
+
+_CALL_CHANNELS = ("commentary", "analysis")
+_RECIPIENT = " to=functions.{name}"
+_TYPE = "json"
+_AGAIN = sequence(token(_START), const("assistant"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Harmony:
+    name: str = "harmony"
+    stop_texts: tuple[str, ...] = (_RETURN, _CALL)
+    own_tokens: tuple[str, ...] = (_START, _CHANNEL, _CONSTRAIN, _MESSAGE, _END, _CALL, _RETURN)
+
+    def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
+        """See wire_format.Format."""
+        missing = [text for text in self.own_tokens if text not in special_texts]
+        if missing:
+            raise FormatError(f"the vocabulary has no token {', '.join(missing)}")
+        tools = offered_tools(output, word_name, special_texts)
+        root = _answer(output, tools, special_texts)
+        return make_plan(root, output, stop_texts=self.stop_texts, whitespace=TagWhitespace())
+
+    def render(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
+    ) -> str:
+        """See wire_format.Format."""
+        return render_harmony(messages, tools, output)
+
+    def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
+        """See wire_format.Format."""
+        return developer_text([], tools, output)
+
+    def as_text(self, message: ChatMessage) -> str | None:
+        """See wire_format.Format; calls are separate messages in Harmony."""
+        return None
+
+
+HARMONY = Harmony()
+
+
+def _answer(output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]) -> Part:
+    value = answer_value(output)
+    calls = [_call(tool) for tool in tools]
+    excludes = unwritable(special_texts)
+    final = _final(value or any_text(CONTENT, excludes))
+    thought = _message("analysis", any_text(REASONING, excludes, output.thinking_tokens), THOUGHT)
+    preamble = _message("commentary", any_text(CONTENT, excludes))
+    thoughts = [thought] if output.reasoning != "off" else []
+    if thoughts and output.thinking_tokens is not None:
+        rest = _rest([], preamble, calls, final, output)
+        return sequence(optional(sequence(thought, _AGAIN)), *rest)
+    return sequence(*_rest(thoughts, preamble, calls, final, output))
+
+
+def _rest(
+    thoughts: list[Part], preamble: Part, calls: list[Part], final: Part, output: OutputSpec
+) -> list[Part]:
+    """Return the answer, with any number of ``thoughts`` wherever a message may begin."""
+    if not calls:
+        return [*_before(thoughts), final]
+    # clients parse all content as the requested value, also beside calls
+    before = [*thoughts, preamble] if output.response_schema is None else thoughts
+    return [*_before(before), either(*calls) if must_call(output) else either(*calls, final)]
+
+
+def _before(messages: list[Part]) -> list[Part]:
+    """Return any number of these messages, each followed by the beginning of the next."""
+    return [star(sequence(either(*messages), _AGAIN))] if messages else []
+
+
+def _message(channel: str, content: Part, role: Role = SYNTAX) -> Part:
+    body = tag(token(_MESSAGE), content, token(_END), role)
+    return sequence(token(_CHANNEL), const(channel), body)
+
+
+def _final(content: Part) -> Part:
+    body = tag(token(_MESSAGE), content, token(_RETURN))
+    return sequence(token(_CHANNEL), const("final"), _type(), body)
+
+
+def _call(tool: OfferedTool) -> Part:
+    recipient = const(_RECIPIENT.replace("{name}", tool.spelled))
+    channel = sequence(token(_CHANNEL), either(*map(const, _CALL_CHANNELS)))
+    header = either(sequence(channel, recipient), sequence(recipient, channel))
+    body = tag(token(_MESSAGE), tool.arguments(), token(_CALL), tool.role, tool.origin)
+    return sequence(header, _type(), body)
+
+
+def _type() -> Part:
+    marked = sequence(optional(const(" ")), token(_CONSTRAIN), const(_TYPE))
+    return optional(either(marked, const(f" {_TYPE}")))

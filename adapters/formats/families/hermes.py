@@ -1,0 +1,41 @@
+"""Hermes 2/3, Qwen2.5, Qwen3, QwQ: ChatML, calls as JSON in <tool_call> tags.
+
+    <think>\n...\n</think>\n\nLet me see.
+    <tool_call>\n{"name": "f", "arguments": {...}}\n</tool_call><|im_end|>
+
+Reasoning may come first and is optional. Whether <think> and <tool_call> are special tokens depends
+on the model; nothing here does. <tool_call> opens a call by itself, whatever would follow: it is
+made for nothing else, and what these models write behind it differs in white space, which the
+grammar puts right.
+"""
+
+from ..output_spec import ThinkingMarks
+from .chat_prompt import Chat
+from .tag_family import TagFamily
+
+HERMES = TagFamily(
+    name="hermes",
+    begin='<tool_call>\n{"name": "{name}", "arguments": ',
+    end="}\n</tool_call>",
+    trigger="<tool_call>",
+    separator="\n",
+    between=" \n",
+    thinking=ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2),
+    stop_texts=("<|im_end|>",),
+    own_tokens=("<|im_start|>", "<|im_end|>"),
+    chat=Chat(
+        begin="<|im_start|>{role}\n",
+        end="<|im_end|>\n",
+        roles={"tool": "user"},
+        result="<tool_response>\n{text}\n</tool_response>",
+        results_together=True,
+        tools=(
+            "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
+            "You are provided with function signatures within <tools></tools> XML tags:\n"
+            "<tools>\n{tools}\n</tools>\n\n"
+            "For each function call, return a json object with function name and arguments "
+            "within <tool_call></tool_call> XML tags:\n<tool_call>\n"
+            '{"name": <function-name>, "arguments": <args-json-object>}\n</tool_call>'
+        ),
+    ),
+)

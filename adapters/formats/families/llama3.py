@@ -1,0 +1,96 @@
+"""Llama 3.1, 3.2, 3.3, in the two call syntaxes they were trained on.
+
+    <|python_tag|>{"name": "f", "parameters": {...}}; {"name": "g", "parameters": {...}}<|eom_id|>
+    <function=f>{...}</function><|eot_id|>
+
+llama3_json: the mark in front is optional and the answer ends with either stop token.
+
+Neither ``{"name": "`` nor ``<function=`` is a special token, and answers hold them for other
+reasons: a package.json, say. So a call opens where the name of an offered tool is complete, quote
+or bracket included; with any other name, or spelled otherwise, it is text. <|python_tag|> opens one
+by itself.
+"""
+
+import json
+
+from ..output_spec import Tool
+from .chat_prompt import Chat, tool_object
+from .spelling import word_name
+from .tag_family import TagFamily
+
+_BEGIN = "<|start_header_id|>{role}<|end_header_id|>\n\n"
+_END = "<|eot_id|>"
+_START = "<|begin_of_text|>"
+_STOPS = ("<|eot_id|>", "<|eom_id|>")
+_OWN = ("<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
+
+
+def _indented(tool: Tool) -> str:
+    return json.dumps(tool_object(tool), ensure_ascii=False, indent=4)
+
+
+def _use_to(tool: Tool) -> str:
+    shown = json.dumps(tool_object(tool)["function"], ensure_ascii=False)
+    return f"Use the function '{tool.name}' to '{tool.description}':\n{shown}"
+
+
+LLAMA3_JSON = TagFamily(
+    name="llama3_json",
+    begin='{"name": "{name}", "parameters": ',
+    end="}",
+    trigger='{"name": "{name}"',
+    lead="<|python_tag|>",
+    separator="; ",
+    between="; \n",
+    stop_texts=_STOPS,
+    own_tokens=_OWN,
+    chat=Chat(
+        start=_START,
+        begin=_BEGIN,
+        end=_END,
+        roles={"tool": "ipython"},
+        before_call="",
+        between_calls="; ",
+        tool=_indented,
+        tool_separator="\n\n",
+        tools=(
+            "You have access to the following functions. To call a function, please respond with "
+            "JSON for a function call. Respond in the format "
+            '{"name": function name, "parameters": dictionary of argument name and its value}. '
+            "Do not use variables.\n\n{tools}"
+        ),
+    ),
+)
+
+LLAMA3_FUNCTION = TagFamily(
+    name="llama3_function",
+    begin="<function={name}>",
+    end="</function>",
+    trigger="<function={name}>",
+    separator="",
+    between=" \n",
+    spell=word_name,
+    stop_texts=_STOPS,
+    own_tokens=_OWN,
+    chat=Chat(
+        start=_START,
+        begin=_BEGIN,
+        end=_END,
+        roles={"tool": "ipython"},
+        before_call="",
+        between_calls="",
+        tool=_use_to,
+        tool_separator="\n\n",
+        tools=(
+            "You have access to the following functions:\n\n{tools}\n\n"
+            "If you choose to call a function ONLY reply in the following format with no prefix or "
+            "suffix:\n\n"
+            '<function=example_function_name>{"example_name": "example_value"}</function>\n\n'
+            "Reminder:\n"
+            "- Function calls MUST follow the specified format, start with <function= and end with "
+            "</function>\n"
+            "- Required parameters MUST be specified\n"
+            "- Put the entire function call reply on one line"
+        ),
+    ),
+)

@@ -1,0 +1,91 @@
+"""Parts that every family derives from an output spec: the offered tools, a JSON value."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..argument_schema import argument_schema
+from ..output_spec import FormatError, OutputSpec, Tool
+from ..parts import ARGUMENTS, VALUE, Kind, Origin, Part, Role, json_value
+from .spelling import Spelling
+
+
+@dataclass(frozen=True)
+class OfferedTool:
+    """A tool of a spec. ``spelled``: its name as the format writes it. ``param``: its field in the
+    request.
+    """
+
+    tool: Tool
+    spelled: str
+    param: str
+
+    def arguments(self) -> Part:
+        """Return the node of the arguments: always a JSON object."""
+        param = f"{self.param}.parameters"
+        origin = Origin(param, is_schema=True, is_strict=bool(self.tool.strict))
+        return json_value(argument_schema(self.tool.parameters, param), ARGUMENTS, origin)
+
+    @property
+    def role(self) -> Role:
+        return Role(Kind.CALL, self.tool.name)
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(self.param)
+
+
+def answer_value(output: OutputSpec) -> Part | None:
+    """Return the node of content that is a JSON value; None: content is free text."""
+    if output.response_schema is None:
+        return None
+    origin = Origin("response_format", is_schema=True, is_strict=output.response_strict)
+    return json_value(output.response_schema, VALUE, origin)
+
+
+def must_call(output: OutputSpec) -> bool:
+    """Whether the answer must be calls."""
+    return output.tool_choice in ("required", "named")
+
+
+def one_call_only(output: OutputSpec) -> bool:
+    """Whether the answer contains at most one call."""
+    return output.tool_choice == "named" or not output.parallel_tool_calls
+
+
+def _offered(output: OutputSpec) -> list[tuple[int, Tool]]:
+    """Return the tools that may be called, with their numbers in the request.
+
+    Raises:
+        FormatError: the choice names no tool, or two tools have the same name.
+    """
+    names = [tool.name for tool in output.tools]
+    first = {name: number for number, name in reversed(list(enumerate(names)))}
+    for number, name in enumerate(names):
+        if first[name] != number:
+            raise FormatError(f"a second tool named {name!r}", f"tools[{number}].function.name")
+    if output.tool_choice == "none":
+        return []
+    if output.tool_choice == "named":
+        if output.tool_name not in names:
+            raise FormatError(f"no tool is named {output.tool_name!r}", "tool_choice")
+        number = names.index(output.tool_name)
+        return [(number, output.tools[number])]
+    if output.tool_choice == "required" and not names:
+        raise FormatError("a call is required but there are no tools", "tool_choice")
+    return [(n, tool) for n, tool in enumerate(output.tools) if tool.name not in output.barred]
+
+
+def offered_tools(output: OutputSpec, spell: Spelling, marks: Sequence[str]) -> list[OfferedTool]:
+    """Return the tools that may be called. ``marks``: texts that no name may contain.
+
+    Raises:
+        FormatError: the format can't write a name so that it is read back.
+    """
+    found = []
+    for number, tool in _offered(output):
+        param = f"tools[{number}].function"
+        spelled = spell(tool.name)
+        if spelled is None or any(mark in tool.name or mark in spelled for mark in marks if mark):
+            raise FormatError(f"this format can't spell the name {tool.name!r}", f"{param}.name")
+        found.append(OfferedTool(tool, spelled, param))
+    return found

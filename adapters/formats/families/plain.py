@@ -1,0 +1,32 @@
+"""The plain format, for models without a call syntax of their own: everything is ordinary text.
+
+A call is written as
+
+    <tool_call>{"name": "f", "arguments": {"city": "Oslo"}}</tool_call>
+
+and a further one on the next line. <tool_call> opens a call by itself, whatever would follow (see
+hermes.py). The marks are text, not special tokens, so any tokenizer can write them, and no JSON
+value starts like a call: an answer that may be either is never read two ways. Turns are "role:"
+lines.
+"""
+
+from .chat_prompt import Chat
+from .tag_family import TagFamily
+
+PLAIN = TagFamily(
+    name="plain",
+    begin='<tool_call>{"name": "{name}", "arguments": ',
+    end="}</tool_call>",
+    trigger="<tool_call>",
+    separator="\n",
+    between=" \n",
+    chat=Chat(
+        begin="{role}:\n",
+        end="\n\n",
+        tools=(
+            "These functions can be called:\n{tools}\n\n"
+            "To call one, write a line of this shape, one line for each call:\n"
+            '<tool_call>{"name": "the function\'s name", "arguments": {...}}</tool_call>'
+        ),
+    ),
+)

@@ -1,0 +1,198 @@
+"""Families whose calls are tags in text: begin mark with the tool's name, JSON, end mark.
+
+A TagFamily is data; what its fields mean for the spec is written here once, for all of them:
+
+    choice, schema             the answer
+    no tools, or none          free text that no call can be written in
+    auto                       free text with calls in it; not parallel: nothing follows one
+    auto with a schema         calls and nothing else, or one JSON value
+    required, named            calls and nothing else; a response schema does not matter then
+    none with a schema         one JSON value
+
+The family's reasoning may precede each of them, if it has one and the output allows it. Its marks
+are offered whether or not they are special tokens of the vocabulary, and never occur in free text,
+so no text reads two ways.
+
+Not here    the families (plain.py, hermes.py, llama3.py), prompts (chat_prompt.py).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..format_plan import FormatPlan, make_plan
+from ..output_spec import ChatMessage, OutputSpec, ThinkingMarks, Tool
+from ..parts import (
+    CONTENT,
+    REASONING,
+    THOUGHT,
+    Part,
+    any_text,
+    const,
+    either,
+    optional,
+    regex,
+    separated,
+    sequence,
+    tag,
+    triggered,
+)
+from ..reader import TagWhitespace
+from .chat_prompt import Chat, offers, read_turns, render_chat, turn_text
+from .offered_tools import (
+    OfferedTool,
+    answer_value,
+    must_call,
+    offered_tools,
+    one_call_only,
+)
+from .spelling import Spelling, json_name, unwritable
+
+
+@dataclass(frozen=True, kw_only=True)
+class TagFamily:
+    """One family; its strings are the texts on the wire.
+
+    ``begin``      of a call; "{name}" stands for the tool's name as ``spell`` writes it.
+    ``trigger``    a prefix of every begin; in free text it opens a call and nothing else can be
+                   written with it. Where it holds "{name}" there is one for each offered tool, and
+                   the same text with another name is free.
+    ``lead``       a mark that may stand once in front of the calls ("" = none). An answer that is
+                   calls or a JSON value must then have it before calls: it tells the two apart.
+    ``separator``  between two calls where nothing but calls may stand; ``between``: characters
+                   taken for syntax between calls in free text.
+    """
+
+    name: str
+    begin: str
+    end: str
+    trigger: str
+    separator: str
+    between: str
+    chat: Chat
+    lead: str = ""
+    spell: Spelling = json_name
+    thinking: ThinkingMarks | None = None
+    stop_texts: tuple[str, ...] = ()
+    own_tokens: tuple[str, ...] = ()
+
+    def plan(self, output: OutputSpec, special_texts: Sequence[str]) -> FormatPlan:
+        """See wire_format.Format."""
+        tools = offered_tools(output, self.spell, [*special_texts, *self._marks()])
+        root = self._thoughtful(output, special_texts, self._answer(output, tools, special_texts))
+        return make_plan(root, output, stop_texts=self.stop_texts, whitespace=self._whitespace())
+
+    def render(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool], output: OutputSpec
+    ) -> str:
+        """See wire_format.Format."""
+        return render_chat(self.chat, self.call_text, messages, tools, output)
+
+    def instructions(self, tools: Sequence[Tool], output: OutputSpec) -> str:
+        """See wire_format.Format."""
+        return "\n\n".join(offers(self.chat, tools, output))
+
+    def as_text(self, message: ChatMessage) -> str:
+        """See wire_format.Format."""
+        (turn,) = read_turns([message])
+        return turn_text(self.chat, self.call_text, turn)
+
+    def call_text(self, name: str, arguments: str) -> str:
+        """Return a whole call, as history shows it."""
+        return self.begin.replace("{name}", self.spell(name) or "") + arguments + self.end
+
+    # -- the answer --------------------------------------------------------------------------------
+    def _answer(
+        self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
+    ) -> Part:
+        value = answer_value(output)
+        if must_call(output):
+            return self._only_calls(output, tools, lead_required=False)
+        if value is not None:
+            return (
+                either(self._only_calls(output, tools, lead_required=True), value)
+                if tools
+                else value
+            )
+        if tools:
+            return self._text_with_calls(output, tools, special_texts)
+        forbidden = self._triggers(tool.name for tool in output.tools) if output.tools else []
+        return any_text(CONTENT, self._excludes(special_texts, besides=forbidden))
+
+    def _only_calls(
+        self, output: OutputSpec, tools: list[OfferedTool], *, lead_required: bool
+    ) -> Part:
+        tags = [self._call(tool, self.begin) for tool in tools]
+        calls = separated(tags, self.separator, only_one=one_call_only(output))
+        if not self.lead:
+            return calls
+        lead = const(self.lead)
+        return sequence(lead if lead_required else optional(lead), calls)
+
+    def _text_with_calls(
+        self, output: OutputSpec, tools: list[OfferedTool], special_texts: Sequence[str]
+    ) -> Part:
+        begins = [self.begin, self.lead + self.begin] if self.lead else [self.begin]
+        tags = [self._call(tool, begin) for begin in begins for tool in tools]
+        triggers = self._triggers(tool.name for tool in output.callable_tools)
+        barred = self._triggers(output.barred)
+        excludes = self._excludes(special_texts, besides=barred, without=triggers)
+        return triggered(triggers, tags, excludes, only_one=one_call_only(output))
+
+    def _call(self, tool: OfferedTool, begin: str) -> Part:
+        text = begin.replace("{name}", tool.spelled)
+        return tag(text, tool.arguments(), self.end, tool.role, tool.origin)
+
+    # -- reasoning ---------------------------------------------------------------------------------
+    def _thoughtful(self, output: OutputSpec, special_texts: Sequence[str], answer: Part) -> Part:
+        marks = self.thinking
+        is_open = output.thought == "open"
+        if (
+            marks is None
+            or output.thought == "closed"
+            or (output.reasoning == "off" and not is_open)
+        ):
+            return answer
+        inside = any_text(REASONING, self._excludes(special_texts), output.thinking_tokens)
+        if output.reasoning == "off":
+            # the prompt opened the thought: it ends at once
+            inside = const("")
+        thought = tag("" if is_open else marks.begin, inside, marks.end, THOUGHT)
+        if answer.role is not CONTENT:
+            # free text accepts the line feeds behind the mark, and the reader drops them
+            thought = sequence(thought, regex(f"\\n{{0,{marks.outer_newlines}}}"))
+        return sequence(thought if is_open else optional(thought), answer)
+
+    # -- marks -------------------------------------------------------------------------------------
+    def _triggers(self, names: Iterable[str]) -> list[str]:
+        """Return the texts that open a call of one of these tools in free text."""
+        spelled = filter(None, map(self.spell, names))
+        named = (self.trigger.replace("{name}", name) for name in spelled)
+        own = named if "{name}" in self.trigger else [self.trigger]
+        return [self.lead, *own] if self.lead else [*own]
+
+    def _marks(self) -> list[str]:
+        """Return texts that no tool's name may contain."""
+        thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
+        return [*self._triggers(()), *thinking]
+
+    def _excludes(
+        self,
+        special_texts: Sequence[str],
+        *,
+        besides: Sequence[str] = (),
+        without: Sequence[str] = (),
+    ) -> list[str]:
+        """Return the texts that free text must exclude: special tokens, reasoning's marks and
+        ``besides``, except those that collide with the marks in ``without``.
+        """
+        thinking = [self.thinking.begin, self.thinking.end] if self.thinking else []
+        texts = dict.fromkeys([*unwritable([*special_texts, *thinking], without), *besides])
+        return [text for text in texts if not any(w in text or text in w for w in without)]
+
+    def _whitespace(self) -> TagWhitespace:
+        marks = self.thinking
+        return TagWhitespace(
+            between=self.between,
+            thought_newlines=marks.inner_newlines if marks else 0,
+            answer_newlines=marks.outer_newlines if marks else 0,
+        )

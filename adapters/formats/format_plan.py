@@ -1,0 +1,113 @@
+"""The plan of one answer in one format: its structural tag, and the way back from the tag.
+
+Representation   spec is the structural tag as plain JSON values; the order of a schema's keys is
+                 kept, for it decides the order of the answer's keys.
+Invariants       I1 every node of the spec has a role. I2 every pointer into the spec has a
+                 location, if only an unknown one.
+Not here         building specs (families), reading answers (reader), dialects (dialects).
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any
+
+from .argument_schema import argument_schema
+from .location import UNKNOWN, Location, split_pointer
+from .output_spec import FormatError, OutputSpec
+from .parts import Kind, Origin, Part, Role, SpecIndex, lower
+from .reader import Reader, TagWhitespace
+
+_SCHEMA_FIELD = "/json_schema"
+
+
+@dataclass(frozen=True)
+class FormatPlan:
+    """See the file's header. ``stop_texts``: tokens that end the answer. ``default_location``: of
+    spec nodes that no field of the request led to.
+    """
+
+    spec: dict[str, Any]
+    stop_texts: tuple[str, ...]
+    roles: Mapping[str, Role]
+    origins: Mapping[str, Origin]
+    whitespace: TagWhitespace
+    default_location: Location = UNKNOWN
+
+    def reader(self) -> Reader:
+        """Return a reader of one answer."""
+        return Reader(self.roles, self.whitespace)
+
+    @cached_property
+    def spec_json(self) -> str:
+        """The spec as compact ASCII JSON, written once; equal outputs give equal bytes.
+
+        Raises:
+            FormatError: a schema is no JSON, or nested too deep to be written.
+        """
+        try:
+            return json.dumps(self.spec, separators=(",", ":"), allow_nan=False)
+        except RecursionError:
+            problem = "the schema is nested too deep"
+        except (TypeError, ValueError) as error:
+            problem = f"the schema is not JSON: {error}"
+        raise FormatError(problem, self.default_location.param)
+
+    def locate(self, pointer: str) -> Location:
+        """Return the location in the request that led to this place of the spec."""
+        node, rest = pointer, ""
+        while node and node not in self.origins:
+            node, _, step = node.rpartition("/")
+            rest = f"/{step}{rest}"
+        if not node:
+            return self.default_location
+        origin = self.origins[node]
+        inside = rest.removeprefix(_SCHEMA_FIELD) if origin.is_schema else ""
+        return Location(origin.param, inside)
+
+    def with_schemas(self, change: Callable[[Origin, Any], Any]) -> "FormatPlan":
+        """Return the same plan for other schemas: ``change`` maps each schema with its origin.
+
+        Arguments stay objects.
+        """
+        spec: Any = self.spec
+        for pointer, origin in self.origins.items():
+            if origin.is_schema:
+                steps = [*split_pointer(pointer), "json_schema"]
+                schema = reduce(lambda value, step: value[_key(value, step)], steps, spec)
+                changed = change(origin, schema)
+                if self.roles[pointer].kind is Kind.ARGUMENTS:
+                    changed = argument_schema(changed or {"type": "object"}, origin.param)
+                spec = _put(spec, steps, changed)
+        return replace(self, spec=spec)
+
+
+def make_plan(
+    root: Part, output: OutputSpec, *, stop_texts: tuple[str, ...], whitespace: TagWhitespace
+) -> FormatPlan:
+    """Write out ``root`` as a structural tag."""
+    index = SpecIndex()
+    spec = {"type": "structural_tag", "format": lower(root, "/format", index)}
+    default = _default_location(output, index)
+    return FormatPlan(spec, stop_texts, index.roles, index.origins, whitespace, default)
+
+
+def _key(value: Any, step: str) -> Any:
+    return int(step) if isinstance(value, list) else step
+
+
+def _put(value: Any, steps: Sequence[str], made: Any) -> Any:
+    """Return a copy with ``made`` at the end of the steps."""
+    if not steps:
+        return made
+    copy = value.copy()
+    key = _key(value, steps[0])
+    copy[key] = _put(value[key], steps[1:], made)
+    return copy
+
+
+def _default_location(output: OutputSpec, index: SpecIndex) -> Location:
+    if any(role.kind is Kind.CALL for role in index.roles.values()):
+        return Location("tools")
+    return UNKNOWN if output.response_schema is None else Location("response_format")

@@ -1,0 +1,46 @@
+"""A place in a request, and the JSON pointers (RFC 6901) that lead into schemas."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+#: how the response format's schema is reached; errors name the parameter "response_format" alone
+_RESPONSE_SCHEMA_PATH = "response_format/json_schema/schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A field of a request, and a place inside the schema that stands there.
+
+    ``param``    the field as errors name it: "tools[0].function.parameters", "response_format",
+                 "tool_choice"; None: no single field.
+    ``pointer``  a JSON pointer inside the field's schema; "": the field itself.
+    """
+
+    param: str | None = None
+    pointer: str = ""
+
+    @property
+    def path(self) -> str:
+        """The field as a path: "tools/0/function/parameters"."""
+        if self.param == "response_format":
+            return _RESPONSE_SCHEMA_PATH
+        return (self.param or "").replace("[", "/").replace("]", "").replace(".", "/")
+
+    def __str__(self) -> str:
+        return f"{self.param or ''}{self.pointer}"
+
+
+#: no single field of the request
+UNKNOWN = Location()
+
+
+def join_pointer(steps: Iterable[str]) -> str:
+    """Return the JSON pointer of these keys and array indices; "" for none."""
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps)
+
+
+def split_pointer(pointer: str) -> list[str]:
+    """Return the keys and array indices of a JSON pointer; what precedes its first "/" is ignored,
+    so that a URI fragment ("#/a") may be given.
+    """
+    return [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]

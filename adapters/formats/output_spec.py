@@ -1,0 +1,107 @@
+"""The output spec: what a request says about its answer, before any wire format.
+
+Not here    the grammar of the answer (families), its reading (reader), prompts (families).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .location import Location
+
+#: a chat message as clients send it
+ChatMessage = Mapping[str, Any]
+ToolChoice = Literal["auto", "none", "required", "named"]
+#: "auto": the model may reason first, in its family's own way; "off": it can't
+Reasoning = Literal["auto", "off"]
+#: where the end of the prompt leaves the model: free to begin a thought, inside one, or behind one
+Thought = Literal["free", "open", "closed"]
+#: reasoning effort, for families whose prompt states one
+Effort = Literal["low", "medium", "high"]
+
+
+class FormatError(ValueError):
+    """The request asks for an answer that this format can't write; ``location`` says where."""
+
+    def __init__(self, message: str, param: str | None = None, pointer: str = "") -> None:
+        self.location = Location(param, pointer)
+        place = str(self.location)
+        super().__init__(f"{place}: {message}" if place else message)
+        self.message = message
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A function of the request. ``parameters``: a JSON Schema; {} means "takes no arguments".
+
+    ``strict``: the client refuses a relaxed schema. The grammar does not depend on it.
+    """
+
+    name: str
+    parameters: Mapping[str, Any]
+    description: str = ""
+    strict: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThinkingMarks:
+    """The texts around a thought in an answer, and the line feeds beside them (see
+    ``reader.TagWhitespace``).
+    """
+
+    begin: str
+    end: str
+    inner_newlines: int
+    outer_newlines: int
+
+
+@dataclass(frozen=True)
+class OutputSpec:
+    """What an answer may look like.
+
+    ``tools``            all tools of the request, in its order.
+    ``tool_name``        the tool of tool_choice "named".
+    ``barred``           names of tools that the prompt shows and that may not be called.
+    ``response_schema``  JSON Schema of the content; None: free text; json_object is {"type":
+                         "object"}.
+    ``response_strict``  the client refuses a relaxed response schema.
+    ``response_name``, ``response_description``  what the client tells the model about that schema.
+    ``schema_in_prompt``  whether the prompt contains the schema, its name and its description.
+    ``thought``          where the prompt ends: the answer begins there.
+    ``thinking_tokens``  tokens of reasoning that the grammar allows; None: any number.
+    """
+
+    tools: tuple[Tool, ...] = ()
+    tool_choice: ToolChoice = "auto"
+    tool_name: str | None = None
+    barred: tuple[str, ...] = ()
+    parallel_tool_calls: bool = True
+    response_schema: Mapping[str, Any] | bool | None = None
+    response_strict: bool = False
+    response_name: str = ""
+    response_description: str = ""
+    schema_in_prompt: bool = True
+    reasoning: Reasoning = "auto"
+    thought: Thought = "free"
+    effort: Effort | None = None
+    thinking_tokens: int | None = None
+
+    @property
+    def callable_tools(self) -> tuple[Tool, ...]:
+        """The tools that are not barred."""
+        return tuple(tool for tool in self.tools if tool.name not in self.barred)
+
+    @property
+    def prompt_tools(self) -> tuple[Tool, ...]:
+        """The tools that the prompt shows."""
+        return () if self.tool_choice == "none" else self.tools
+
+    @property
+    def tells_schema(self) -> bool:
+        """Whether the prompt contains a response schema."""
+        return self.schema_in_prompt and self.response_schema is not None
+
+    @property
+    def may_be_text(self) -> bool:
+        """Whether free text alone is an answer; otherwise a call or a JSON value is required."""
+        return self.response_schema is None and self.tool_choice in ("auto", "none")

@@ -1,0 +1,118 @@
+"""Grammar specs: what a request of SGLang's makes the compiler compile.
+
+SGLang names a grammar by (kind, text): json, regex, ebnf or structural_tag. A request that thinks
+first gets the same grammar behind a region of free thinking, which ends at the model's end tag.
+Thinking is thus part of the grammar and is rolled back with it.
+
+Not here   threads, caches (compiling).
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from engine import Compiled, Compiler, SpecError, WorkBudget
+
+#: SGLang's names of grammar kinds
+KINDS = ("json", "regex", "ebnf", "full_assistant_ebnf", "structural_tag")
+
+
+class GrammarText(str):
+    """A grammar's text; its repr, which SGLang puts into messages, is short."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} characters>"
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingRegion:
+    """A region of thinking before the answer. ``most``: tokens; None: no bound."""
+
+    end: str
+    most: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GrammarSpec:
+    """Everything that determines a grammar; equal specs share one compile.
+
+    ``most_whitespace``: SGLang's bound on white space between the tokens of a JSON answer, in
+    characters; None: the engine's default.
+    """
+
+    kind: str
+    text: str
+    thinking: ThinkingRegion | None = None
+    most_whitespace: int | None = None
+
+
+def compile_grammar(
+    compiler: Compiler, spec: GrammarSpec, budget: WorkBudget | None = None
+) -> Compiled:
+    """Compile the spec.
+
+    Raises:
+        SpecError, LimitExceeded, Cancelled: see ``engine.Compiler``.
+    """
+    compile_tag = partial(compiler.compile_structural_tag, budget=budget)
+    kind, text = spec.kind, spec.text
+    if kind not in KINDS:
+        raise SpecError(f"grammars of the kind {kind!r} are unknown")
+    if spec.thinking is not None:
+        return compile_tag(_behind(spec.thinking, compiler, spec))
+    if kind == "json" and spec.most_whitespace is not None:
+        return compile_tag({"format": _format(compiler, spec)})
+    if kind == "json":
+        return compiler.compile_json_schema(text, budget=budget)
+    if kind == "regex":
+        return compiler.compile_regex(text, budget=budget)
+    if kind in ("ebnf", "full_assistant_ebnf"):
+        return compiler.compile_grammar(text, "ebnf", budget=budget)
+    return compile_tag(_tag(compiler.parse(text)))
+
+
+def _tag(spec: Any) -> Any:
+    """Return SGLang's older form of structural tags (structures, triggers) in today's form, other
+    specs unchanged.
+    """
+    if not isinstance(spec, dict) or "structures" not in spec:
+        return spec
+    structures = spec["structures"]
+    if not isinstance(structures, list):
+        raise SpecError("structures must be an array", "/structures")
+    tags = []
+    for number, each in enumerate(structures):
+        if not isinstance(each, dict) or not {"begin", "schema", "end"} <= each.keys():
+            raise SpecError("a structure needs begin, schema and end", f"/structures/{number}")
+        content = {"type": "json_schema", "json_schema": each["schema"]}
+        tags.append({"begin": each["begin"], "content": content, "end": each["end"]})
+    triggered = {"type": "triggered_tags", "triggers": spec.get("triggers"), "tags": tags}
+    return {"type": "structural_tag", "format": triggered}
+
+
+def _behind(thinking: ThinkingRegion, compiler: Compiler, spec: GrammarSpec) -> dict[str, Any]:
+    """Return a structural tag of a region of thinking and the grammar behind it."""
+    thought: dict[str, Any] = {"type": "any_text"}
+    if thinking.most is not None:
+        thought["max_tokens"] = thinking.most
+    region = {"type": "tag", "begin": "", "content": thought, "end": thinking.end}
+    answer = _format(compiler, spec)
+    return {"type": "structural_tag", "format": {"type": "sequence", "elements": [region, answer]}}
+
+
+def _format(compiler: Compiler, spec: GrammarSpec) -> Any:
+    kind, text = spec.kind, spec.text
+    if kind == "json":
+        most = spec.most_whitespace
+        bound = {} if most is None else {"max_whitespace_cnt": most}
+        return {"type": "json_schema", "json_schema": compiler.parse(text), **bound}
+    if kind == "regex":
+        return {"type": "regex", "pattern": text}
+    if kind == "structural_tag":
+        tag = _tag(compiler.parse(text))
+        if not isinstance(tag, dict) or "format" not in tag:
+            raise SpecError("a structural tag needs a format")
+        return tag["format"]
+    return {"type": "grammar", "grammar": text}

@@ -1,0 +1,238 @@
+"""Error answers: exceptions of routes as OpenAI's error object.
+
+Handles ApiError, the router's 404 and 405, and pydantic's validation errors. The middleware handles
+unexpected exceptions.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
+
+from ..errors import ApiError, bad_request
+
+#: characters of a client's value that an error repeats
+_SHOWN_CHARS = 100
+
+_EXPECTED = {
+    "string_type": "a string",
+    "int_type": "an integer",
+    "int_from_float": "an integer",
+    "float_type": "a number",
+    "bool_type": "a boolean",
+    "list_type": "an array",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "content_type": "a string or an array",
+}
+_BOUNDS = {
+    "greater_than_equal": ("below minimum value", "below_min_value", ">=", "ge"),
+    "greater_than": ("below minimum value", "below_min_value", ">", "gt"),
+    "less_than_equal": ("above maximum value", "above_max_value", "<=", "le"),
+    "less_than": ("above maximum value", "above_max_value", "<", "lt"),
+}
+_LENGTHS = {
+    "too_short": ("array", "too short", "minimum", "min_length", "array_below_min_length"),
+    "too_long": ("array", "too long", "maximum", "max_length", "array_above_max_length"),
+    "string_too_short": ("string", "too short", "minimum", "min_length", "string_below_min_length"),
+    "string_too_long": ("string", "too long", "maximum", "max_length", "string_above_max_length"),
+}
+
+
+#: statuses of requests whose body was not read to its end
+_UNREAD = (408, 413)
+#: seconds in which the rest of such a body is read and dropped: closing a connection while its
+#: client sends resets it, and the client may never see the answer
+LINGER_S = 1.0
+
+
+class ClosingResponse(JSONResponse):
+    """A response that is sent at once, then leaves the client LINGER_S to stop sending."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        head = [*self.raw_headers, (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": self.status_code, "headers": head})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_S):
+                while (await receive()).get("more_body"):
+                    pass
+        await send({"type": "http.response.body", "body": b""})
+
+
+def error_response(error: ApiError) -> JSONResponse:
+    """Return the answer of an error."""
+    kind = ClosingResponse if error.status in _UNREAD else JSONResponse
+    return kind(error.body(), status_code=error.status, headers=error.headers)
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Answer every failure of a route with an error object."""
+
+    async def on_api_error(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, ApiError)
+        return error_response(error)
+
+    async def on_http_error(request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        return error_response(_from_http(request, error))
+
+    async def on_validation_error(_: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        return error_response(bad_request(f"Invalid request: {error.errors()[0]['msg']}"))
+
+    app.add_exception_handler(ApiError, on_api_error)
+    app.add_exception_handler(HTTPException, on_http_error)
+    app.add_exception_handler(RequestValidationError, on_validation_error)
+
+
+def _from_http(request: Request, error: HTTPException) -> ApiError:
+    place = f"{request.method} {request.url.path[:_SHOWN_CHARS]}"
+    headers = dict(error.headers or {})
+    if error.status_code == 404:
+        return ApiError(404, f"Invalid URL ({place})", code="unknown_url", headers=headers)
+    if error.status_code == 405:
+        message = f"Not allowed to {request.method} on {request.url.path[:_SHOWN_CHARS]}"
+        return ApiError(405, message, code="method_not_supported", headers=headers)
+    return ApiError(error.status_code, str(error.detail), headers=headers)
+
+
+def from_validation(error: ValidationError, body: object) -> ApiError:
+    """Return the first validation error in OpenAI's words, with its place in the body."""
+    problem = error.errors(include_url=False)[0]
+    param = param_of(problem["loc"], body, missing=problem["type"] == "missing")
+    return _worded(problem, param or None)
+
+
+def param_of(loc: Sequence[int | str], body: object, *, missing: bool = False) -> str:
+    """Return ``tools[0].function.name`` for ``("tools", 0, "function", "name")``.
+
+    The place is followed through the body itself, so that names which only pydantic knows (the tags
+    of unions) drop out. ``missing`` says that the last part is not in the body.
+    """
+    return _followed(loc, body, missing)[1].removeprefix(".")
+
+
+def _followed(loc: Sequence[int | str], here: object, missing: bool) -> tuple[bool, str]:
+    """Whether the last part was found, and the place. A tag that is a key as well (``json_schema``)
+    counts as a tag if the last part is found that way only.
+    """
+    if not loc:
+        return False, ""
+    part, rest = loc[0], loc[1:]
+    below: object
+    if isinstance(part, int) and isinstance(here, list) and part < len(here):
+        step, below = f"[{part}]", here[part]
+    elif (
+        isinstance(part, str)
+        and isinstance(here, Mapping)
+        and (part in here or (missing and not rest))
+    ):
+        step, below = f".{part}", here.get(part)
+    else:
+        return _followed(rest, here, missing)
+    if not rest:
+        return True, step
+    found, place = _followed(rest, below, missing)
+    if not found and (other := _followed(rest, here, missing))[0]:
+        return other
+    return found, step + place
+
+
+def _worded(problem: ErrorDetails, param: str | None) -> ApiError:
+    kind, context, value = problem["type"], problem.get("ctx", {}), problem["input"]
+    if kind == "missing":
+        return bad_request(
+            f"Missing required parameter: '{param}'.", param, "missing_required_parameter"
+        )
+    if kind == "extra_forbidden":
+        return bad_request(f"Unknown parameter: '{param}'.", param, "unknown_parameter")
+    if kind == "unsupported_parameter":
+        return bad_request(problem["msg"], context["name"], kind)
+    if kind == "unsupported_value":
+        return bad_request(problem["msg"], f"{param}.type" if param else "type", kind)
+    if kind == "missing_text":
+        place = f"{param}.{context['kind']}"
+        return bad_request(
+            f"Missing required parameter: '{place}'.", place, "missing_required_parameter"
+        )
+    if kind == "union_tag_not_found":
+        place = f"{param}.{str(context['discriminator']).strip(chr(39))}"
+        return bad_request(
+            f"Missing required parameter: '{place}'.", place, "missing_required_parameter"
+        )
+    if kind in _EXPECTED:
+        what = f"expected {_EXPECTED[kind]}, but got {_named(value)} instead"
+        return bad_request(f"Invalid type for '{param or 'body'}': {what}.", param, "invalid_type")
+    return _out_of_bounds(kind, context, value, param) or _other(problem, param)
+
+
+def _out_of_bounds(
+    kind: str, context: Mapping[str, Any], value: Any, param: str | None
+) -> ApiError | None:
+    if kind in _BOUNDS:
+        words, suffix, sign, key = _BOUNDS[kind]
+        sort = "integer" if isinstance(value, int) else "decimal"
+        what = (
+            f"{sort} {words}. Expected a value {sign} {_number(context[key])}, "
+            f"but got {_shown(value)} instead"
+        )
+        return bad_request(f"Invalid '{param}': {what}.", param, f"{sort}_{suffix}")
+    if kind in _LENGTHS:
+        sort, words, bound, key, code = _LENGTHS[kind]
+        what = (
+            f"{sort} {words}. Expected {'an' if sort == 'array' else 'a'} {sort} "
+            f"with {bound} length {context[key]}, but got one with length {len(value)} instead"
+        )
+        return bad_request(f"Invalid '{param}': {what}.", param, code)
+    return None
+
+
+def _other(problem: ErrorDetails, param: str | None) -> ApiError:
+    kind, context, value = problem["type"], problem.get("ctx", {}), problem["input"]
+    if kind == "literal_error":
+        what = f"Supported values are: {context['expected']}"
+        return bad_request(f"Invalid value: {_shown(value)}. {what}.", param, "invalid_value")
+    if kind == "union_tag_invalid":
+        field = str(context["discriminator"]).strip("'")
+        what = f"Supported values are: {context['expected_tags']}"
+        place = f"{param}.{field}" if param else field
+        return bad_request(
+            f"Invalid value: '{_cut(context['tag'])}'. {what}.", place, "invalid_value"
+        )
+    if kind == "string_pattern_mismatch":
+        what = f"Expected a string that matches the pattern '{context['pattern']}'"
+        return bad_request(
+            f"Invalid '{param}': string does not match pattern. {what}.", param, "invalid_value"
+        )
+    return bad_request(f"Invalid '{param or 'body'}': {problem['msg']}.", param, "invalid_value")
+
+
+def _number(bound: float) -> float:
+    """Return a bound as JSON writes it: 2, not 2.0."""
+    return int(bound) if isinstance(bound, float) and bound.is_integer() else bound
+
+
+def _named(value: Any) -> str:
+    """Return a JSON type's name with its article."""
+    names = {bool: "a boolean", int: "an integer", float: "a decimal", str: "a string"}
+    names |= {list: "an array", dict: "an object", type(None): "null"}
+    return names.get(type(value), "something else")
+
+
+def _shown(value: Any) -> str:
+    return _cut(f"'{value}'") if isinstance(value, str) else _cut(str(value))
+
+
+def _cut(text: Any) -> str:
+    text = str(text)
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}..."

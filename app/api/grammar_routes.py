@@ -1,0 +1,38 @@
+"""POST /v1/grammars/check: which keywords of a schema are enforced."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+from pydantic import Field
+
+from ..errors import client_left
+from ..protocol.validation import Exact
+from ..server.event_stream import Disconnected, run_until_disconnect
+from ..service.check_service import CheckService
+from .body import BodyReader
+
+
+class CheckRequest(Exact):
+    """A schema to check. ``strict``: check the rules of ``strict: true`` too."""
+
+    schema_: bool | dict[str, Any] = Field(alias="schema")
+    strict: bool | None = None
+
+
+def grammars_router(service: CheckService, bodies: BodyReader) -> APIRouter:
+    """Return the route."""
+    router = APIRouter()
+
+    @router.post("/v1/grammars/check")
+    async def check(request: Request) -> JSONResponse:
+        asked, _ = await bodies.read(CheckRequest, request)
+        checked = service.check(
+            asked.schema_, strict=bool(asked.strict), client=request.state.client
+        )
+        try:
+            return JSONResponse(await run_until_disconnect(checked, request.receive))
+        except Disconnected:
+            raise client_left() from None
+
+    return router

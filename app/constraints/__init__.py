@@ -1,0 +1,1 @@
+"""Request to grammar: what an answer must look like, and the compiled grammar that enforces it."""

@@ -1,0 +1,288 @@
+"""From an output spec to the grammar that constrains the answer.
+
+A keyword that can't be enforced is relaxed where its schema is not strict (relaxation); everything
+else that can't be enforced is refused with its location.
+
+What the compiler keeps (grammars, refusals, relaxations) is found at once. Everything else is
+compiled in threads that clients share (compile_scheduler), with one budget per request.
+
+Workers may run a foreign grammar engine. What it is known not to enforce (backend_limits) is
+reported like a relaxed keyword, and refused where the schema is strict. SGLang's llguidance knows
+no structural tags: with it only a schema that is the whole answer can be enforced, and everything
+else is refused.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from adapters.formats import (
+    Format,
+    FormatError,
+    FormatPlan,
+    Location,
+    Origin,
+    OutputSpec,
+    Reader,
+    for_own_engine,
+    for_reading_foreign,
+)
+from engine import (
+    Cancelled,
+    Compiled,
+    Compiler,
+    LimitExceeded,
+    Parser,
+    Relaxations,
+    Relaxed,
+    SpecError,
+    UnsupportedSchema,
+    WorkBudget,
+)
+
+from ..errors import ApiError, bad_request
+from ..observability.logs import Logger
+from ..observability.metrics import Metrics
+from .backend_limits import WITHOUT_TAGS, unenforced_keywords
+from .compile_scheduler import CompileScheduler, without_work
+from .foreign_backend import ForeignParser, token_node_ids
+from .relaxation import MOST_LOGGED, RelaxedKeyword, SchemaRefused, relaxed_plan
+
+#: Switchyard's own engine among the grammar backends of workers
+OWN_BACKEND = "switchyard"
+
+SpecKind = Literal["structural_tag", "json_schema"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConstraintPlan:
+    """How one answer is constrained, and how it is read.
+
+    ``spec``      what the worker is sent, of the kind ``spec_kind``; None: nothing to enforce.
+    ``backend``   the grammar engine that enforces it.
+    ``compiled``  the grammar that parses the answer.
+    ``token_ids``  for a foreign backend: see ForeignParser; None: the own engine enforces.
+    ``relaxed``   keywords that the answer need not satisfy.
+    """
+
+    format_plan: FormatPlan
+    spec: str | None
+    spec_kind: SpecKind
+    backend: str
+    compiled: Compiled
+    token_ids: frozenset[int] | None = None
+    relaxed: tuple[RelaxedKeyword, ...] = ()
+
+    def parser(self) -> Parser | ForeignParser:
+        """Return a parser of one answer."""
+        parser = self.compiled.parser()
+        if self.token_ids is None:
+            return parser
+        return ForeignParser(parser, self.compiled.vocabulary, self.token_ids)
+
+    def reader(self) -> Reader:
+        """Return a reader of one answer."""
+        return self.format_plan.reader()
+
+
+class ConstraintPlanner:
+    """Plans constraints for the requests of one app."""
+
+    def __init__(
+        self,
+        compiler: Compiler,
+        wire: Format,
+        special_texts: tuple[str, ...],
+        metrics: Metrics,
+        logger: Logger,
+        *,
+        backend: str = OWN_BACKEND,
+        scheduler: CompileScheduler | None = None,
+        relaxations: Relaxations | None = None,
+    ) -> None:
+        """``backend``: the workers' grammar engine (see adapters.formats.dialects). ``scheduler``
+        and ``relaxations``: the app's; None: new ones.
+        """
+        self._compiler = compiler
+        self._scheduler = scheduler or CompileScheduler(compiler.limits)
+        self._relaxations = relaxations or Relaxations(compiler.limits)
+        self._wire = wire
+        self._special_texts = special_texts
+        self._metrics = metrics
+        self._logger = logger
+        self._backend = backend
+        self._is_foreign = backend != OWN_BACKEND
+
+    async def plan(self, output: OutputSpec, client: str = "") -> ConstraintPlan:
+        """Return the constraint plan.
+
+        Raises:
+            ApiError: 400 for what can't be enforced, 429 for a client with too many compiles
+                waiting.
+            engine.InternalError: a fault of the engine.
+        """
+        found = await asyncio.to_thread(self._find, output)
+        if isinstance(found, ConstraintPlan):
+            return found
+        return await self._scheduler.run(client, found)
+
+    def _find(self, output: OutputSpec) -> ConstraintPlan | Callable[[WorkBudget], ConstraintPlan]:
+        """Return the plan if its grammar is kept, else the work that compiles it."""
+        start = time.perf_counter()
+        plan = self._format_plan(output)
+        constrain = partial(self._constrain, output, plan, time.perf_counter() - start)
+        try:
+            return constrain(without_work())
+        except Cancelled:
+            return constrain
+
+    def _format_plan(self, output: OutputSpec) -> FormatPlan:
+        if self._is_foreign and output.thinking_tokens is not None:
+            message = f"The workers' grammar backend {self._backend!r} can't bound reasoning."
+            raise self._beyond_backend(message, "thinking_token_budget")
+        try:
+            return self._wire.plan(output, self._special_texts)
+        except FormatError as error:
+            self._metrics.refused("format")
+            raise refusal(error.location, error.message) from None
+
+    def _constrain(
+        self, output: OutputSpec, plan: FormatPlan, seconds: float, budget: WorkBudget
+    ) -> ConstraintPlan:
+        """``seconds``: what the format plan took."""
+        start = time.perf_counter()
+        relaxed: tuple[RelaxedKeyword, ...] = ()
+        try:
+            enforced, compiled = self._compile(plan, budget)
+        except (SpecError, LimitExceeded) as error:
+            plan, relaxed = self._relax(plan, error, budget)
+            try:
+                enforced, compiled = self._compile(plan, budget)
+            except (SpecError, LimitExceeded) as left:
+                raise self._refusal(plan.locate(left.pointer), left) from None
+        spec, kind = self._spec_of(enforced, output)
+        relaxed += self._unenforced(plan)
+        self._metrics.compile_seconds.observe(seconds + time.perf_counter() - start)
+        token_ids = None
+        if self._is_foreign:
+            token_ids = token_node_ids(plan.spec, self._compiler.vocabulary)
+        self._report(relaxed)
+        return ConstraintPlan(enforced, spec, kind, self._backend, compiled, token_ids, relaxed)
+
+    def _compile(self, plan: FormatPlan, budget: WorkBudget) -> tuple[FormatPlan, Compiled]:
+        """Return the plan in the workers' dialect, and the grammar that reads the answer.
+
+        Raises:
+            SpecError, LimitExceeded, Cancelled: see ``engine.Compiler``.
+        """
+        compile_tag = partial(self._compiler.compile_structural_tag, budget=budget)
+        if not self._is_foreign:
+            plan = for_own_engine(plan)
+            return plan, compile_tag(plan.spec)
+        # compiled strictly first, so that what can't be enforced is refused
+        compile_tag(plan.spec)
+        return plan, compile_tag(for_reading_foreign(plan).spec)
+
+    # -- foreign backends --------------------------------------------------------------------------
+    def _spec_of(self, plan: FormatPlan, output: OutputSpec) -> tuple[str | None, SpecKind]:
+        """Return what the worker is sent. Raises ApiError 400 if its engine can't enforce it."""
+        if self._backend != WITHOUT_TAGS:
+            return plan.spec_json, "structural_tag"
+        answer = plan.spec["format"]
+        if answer["type"] == "json_schema":
+            return json.dumps(answer["json_schema"]), "json_schema"
+        if output.tools or output.response_schema is not None:
+            message = (
+                f"The workers' grammar backend {self._backend!r} can't enforce tools, nor a "
+                "response format behind reasoning: it takes no structural tags."
+            )
+            raise self._beyond_backend(message, "tools" if output.tools else "response_format")
+        return None, "structural_tag"
+
+    def _beyond_backend(self, message: str, param: str) -> ApiError:
+        self._metrics.refused("backend")
+        return bad_request(message, param, "unsupported_by_backend")
+
+    def _unenforced(self, plan: FormatPlan) -> tuple[RelaxedKeyword, ...]:
+        """Return the keywords that a foreign backend does not enforce.
+
+        Raises:
+            ApiError: 400, the schema of such a keyword is strict.
+        """
+        found: list[RelaxedKeyword] = []
+
+        def collect(origin: Origin, schema: Any) -> Any:
+            for pointer, keyword in unenforced_keywords(self._backend, schema):
+                reason = (
+                    f"the workers' grammar backend {self._backend!r} does not enforce {keyword!r}"
+                )
+                if origin.is_strict:
+                    self._metrics.refused(keyword)
+                    raise refusal(Location(origin.param, pointer), reason)
+                relaxed = Relaxed(pointer, pointer, keyword, reason)
+                found.append(RelaxedKeyword(Location(origin.param), relaxed))
+            return schema
+
+        if self._is_foreign:
+            plan.with_schemas(collect)
+        return tuple(found)
+
+    # -- what can't be enforced --------------------------------------------------------------------
+    def _relax(
+        self, plan: FormatPlan, error: SpecError | LimitExceeded, budget: WorkBudget
+    ) -> tuple[FormatPlan, tuple[RelaxedKeyword, ...]]:
+        """Return the plan without keywords that can't be enforced.
+
+        Raises:
+            ApiError: 400, the schema is strict, or taking keywords out does not help.
+        """
+        if isinstance(error, UnsupportedSchema):
+            try:
+                weaker, relaxed = relaxed_plan(
+                    plan,
+                    partial(self._relaxations.of, budget=budget),
+                    extra_keys="anywhere" if self._is_foreign else "last",
+                )
+            except SchemaRefused as refused:
+                raise self._refusal(refused.location, refused.error) from None
+            if relaxed:
+                return weaker, relaxed
+        raise self._refusal(plan.locate(error.pointer), error) from None
+
+    def _refusal(self, location: Location, error: SpecError | LimitExceeded) -> ApiError:
+        self._metrics.refused(refusal_label(error))
+        return refusal(location, message_of(error))
+
+    def _report(self, relaxed: tuple[RelaxedKeyword, ...]) -> None:
+        for each in relaxed:
+            self._metrics.relaxed(each.relaxed.keyword)
+        if relaxed:
+            outlines = [each.outline for each in relaxed[:MOST_LOGGED]]
+            self._logger.warning("schema relaxed", count=len(relaxed), places=outlines)
+
+
+def refusal_label(error: SpecError | LimitExceeded) -> str:
+    """Return the label under which metrics count a refusal."""
+    if isinstance(error, UnsupportedSchema):
+        return error.keyword
+    return error.limit if isinstance(error, LimitExceeded) else "invalid"
+
+
+def message_of(error: SpecError | LimitExceeded) -> str:
+    """Return the engine's message without its pointer, which leads into the spec."""
+    if isinstance(error, LimitExceeded):
+        return f"{error.limit}: at most {error.maximum:,} allowed, got {error.got:,}"
+    return error.message
+
+
+def refusal(location: Location, message: str) -> ApiError:
+    """Return a 400 that names the field, and the place inside its schema."""
+    what = location.param or "the request"
+    place = f"at {location.pointer}: " if location.pointer else ""
+    return bad_request(
+        f"Invalid schema for {what}: {place}{message}.", location.param, "invalid_json_schema"
+    )

@@ -1,0 +1,94 @@
+"""Relaxation: keywords that can't be enforced are taken out of schemas that are not strict.
+
+A schema that says ``strict: true`` is refused instead (planner). Three places report what was taken
+out: a response header names it to the client, the log shows its outline (names are the client's
+own), and a metric counts the keyword.
+
+    x-switchyard-relaxed: tools/0/function/parameters#/properties/a/uniqueItems, +3 more
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from adapters.formats import FormatPlan, Location, Origin
+from engine import LimitExceeded, Relaxation, Relaxed, SpecError
+
+HEADER = "x-switchyard-relaxed"
+#: characters of the header; common servers and proxies accept 4 to 8 KB of headers in all
+MOST_HEADER_CHARS = 1024
+#: relaxed keywords that one log line names
+MOST_LOGGED = 20
+#: what a URI's fragment may contain (RFC 3986), except the comma, which separates entries
+_FRAGMENT = "/?:@!$&'()*+;=-._~"
+
+
+@dataclass(frozen=True, slots=True)
+class RelaxedKeyword:
+    """A keyword that was taken out of a schema. ``location``: the schema's."""
+
+    location: Location
+    relaxed: Relaxed
+
+    @property
+    def fragment(self) -> str:
+        """The keyword's place, for clients."""
+        return f"{self.location.path}#{quote(self.relaxed.pointer, safe=_FRAGMENT)}"
+
+    @property
+    def outline(self) -> str:
+        """The keyword's place without the client's own names, for logs."""
+        return f"{self.location.path}#{self.relaxed.outline}"
+
+
+class SchemaRefused(Exception):
+    """A schema that relaxation can't help; ``location`` is the place of the error."""
+
+    def __init__(self, location: Location, error: SpecError | LimitExceeded) -> None:
+        super().__init__(location, error)
+        self.location = location
+        self.error = error
+
+
+def relaxed_plan(
+    plan: FormatPlan, relax: Callable[..., Relaxation], *, extra_keys: str
+) -> tuple[FormatPlan, tuple[RelaxedKeyword, ...]]:
+    """Return the plan without the keywords of lenient schemas that can't be enforced, and these
+    keywords; see ``engine.relax``.
+
+    Raises:
+        SchemaRefused: a schema is invalid, or no keyword can be taken out of it.
+    """
+    done: dict[str, Relaxation] = {}
+
+    def change(origin: Origin, schema: Any) -> Any:
+        if origin.is_strict:
+            return schema
+        if origin.param not in done:
+            done[origin.param] = relax(schema, extra_keys=extra_keys)
+        error = done[origin.param].error
+        if error is not None:
+            raise SchemaRefused(Location(origin.param, error.pointer), error)
+        return done[origin.param].schema
+
+    changed = plan.with_schemas(change)
+    relaxed = tuple(
+        RelaxedKeyword(Location(param), each)
+        for param, relaxation in done.items()
+        for each in relaxation.places
+    )
+    return (changed, relaxed) if relaxed else (plan, ())
+
+
+def relaxed_header(keywords: Sequence[RelaxedKeyword]) -> dict[str, str]:
+    """Return the response header that names the keywords; no header for no keyword."""
+    shown: list[str] = []
+    room = MOST_HEADER_CHARS - len(f", +{len(keywords)} more")
+    for keyword in keywords:
+        room -= len(keyword.fragment) + len(", ")
+        if room < 0:
+            break
+        shown.append(keyword.fragment)
+    left = len(keywords) - len(shown)
+    return {HEADER: ", ".join([*shown, *([f"+{left} more"] if left else [])])} if keywords else {}

@@ -1,0 +1,342 @@
+"""Tokenizers: the vocabulary, format and prompts of a model.
+
+Representation   a Tokenizer joins a vocabulary for the engine with the format that its model
+                 writes, and renders messages as a prompt. There are two: the noise worker's
+                 built-in vocabulary, and a Hugging Face folder with or without a chat template.
+Invariants       I1 ids are those of the worker; the stop tokens include every token that ends an
+                 answer in the format. I2 ``render`` raises ApiError 400 for messages that can't be
+                 shown, and no other exception because of a client's text.
+Threads          ``render`` may run in several threads at once.
+Not here         the wire syntax of tool calls (adapters.formats).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from adapters.formats import (
+    Format,
+    FormatError,
+    OutputSpec,
+    Thought,
+    Tool,
+    get_format,
+    with_thinking,
+)
+from engine import Vocabulary
+
+from ..errors import ApiError, bad_request
+from . import (
+    INSTRUCTING,
+    ChatTemplate,
+    ControlText,
+    DeepArguments,
+    Messages,
+    TemplateError,
+    TemplateProfile,
+    UnwritableText,
+    Variables,
+    fitted,
+    marks_of,
+    profile_of,
+    template_text,
+    thought_apart,
+    thought_at_end,
+)
+
+#: texts in a chat template that identify the model family; the first match decides
+FAMILIES = (
+    ("<|channel|>", "harmony"),
+    ("<tool_call>", "hermes"),
+    ("<function=", "llama3_function"),
+    ("<|start_header_id|>", "llama3_json"),
+    ("<|im_start|>", "hermes"),
+)
+#: the default family of the built-in vocabulary, which has the tokens of every family
+BUILTIN_FAMILY = "hermes"
+
+Prompt = str | list[int]
+
+
+class Rendered(NamedTuple):
+    """A prompt, and whether it ends in a thought."""
+
+    prompt: Prompt
+    thought: Thought = "free"
+
+
+class Tokenizer(Protocol):
+    """``special_texts``: of all special tokens; ``wire``: the model family's format; ``profile``:
+    what its chat template shows, None without one.
+    """
+
+    vocabulary: Vocabulary
+    special_texts: tuple[str, ...]
+    wire: Format
+    profile: TemplateProfile | None
+
+    def render(
+        self,
+        messages: Messages,
+        tools: Sequence[Tool],
+        output: OutputSpec,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Rendered:
+        """Return the prompt up to where the model begins to write; ``tools``: the tools it shows.
+
+        ``variables``: what the request sets for the chat template, such as ``enable_thinking``;
+        those that it does not read are left out.
+        """
+        ...
+
+
+def load_tokenizer(source: str | None, family: str) -> Tokenizer:
+    """Return the tokenizer of a folder or hub name; None: the built-in one.
+
+    ``family``: a format, or "auto".
+
+    Raises:
+        ValueError: no such format, ``source`` holds no tokenizer that can be used, or the
+            vocabulary lacks tokens that the format can't do without.
+    """
+    if source is None:
+        return BuiltinTokenizer(family)
+    return HuggingFaceTokenizer(source, family)
+
+
+class BuiltinTokenizer:
+    """The noise worker's own vocabulary."""
+
+    profile: TemplateProfile | None = None
+
+    def __init__(self, family: str = "auto") -> None:
+        from adapters.workers import noise_vocabulary
+
+        built_in = noise_vocabulary.load()
+        self.wire = get_format(BUILTIN_FAMILY if family == "auto" else family)
+        self.vocabulary = Vocabulary(
+            built_in.tokens,
+            stop_token_ids=built_in.stop_ids,
+            special_token_ids=sorted(built_in.special.values()),
+            encode=built_in.encode,
+        )
+        self.special_texts = tuple(built_in.special)
+        check_fit(self.wire, self.special_texts)
+
+    def render(
+        self,
+        messages: Messages,
+        tools: Sequence[Tool],
+        output: OutputSpec,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Rendered:
+        return Rendered(render_plain(self.wire, messages, tools, output))
+
+
+class HuggingFaceTokenizer:
+    """A tokenizer as ``transformers`` loads it; a folder's own code is never run."""
+
+    def __init__(self, source: str, family: str = "auto") -> None:
+        tokenizer = _pretrained(source)
+        template = template_text(getattr(tokenizer, "chat_template", None))
+        if family == "auto":
+            family = guess_family(template, tokenizer.get_added_vocab())
+        self.wire = get_format(family)
+        stops = stop_ids(tokenizer, self.wire.stop_texts)
+        self.vocabulary = Vocabulary.from_huggingface(tokenizer, stop_token_ids=stops)
+        tokens = self.vocabulary.tokens
+        texts = (tokens[number].decode() for number in self.vocabulary.special_token_ids)
+        self.special_texts = tuple(text for text in texts if text)
+        self._tokenizer: Any = tokenizer
+        self._template = ChatTemplate(tokenizer, template) if template else None
+        self.profile = profile_of(self._template, self.wire.as_text) if self._template else None
+        self._marks = marks_of(template, self.special_texts)
+        if self._marks is not None:
+            self.wire = with_thinking(self.wire, self._marks)
+        check_fit(self.wire, self.special_texts)
+        added = [token.content for token in tokenizer.added_tokens_decoder.values()]
+        written = template or self.wire.render([], (Tool("f", {}),), OutputSpec())
+        control = {*self.special_texts, *(text for text in added if text in written)}
+        self._control = ControlText(getattr(tokenizer, "backend_tokenizer", None), control)
+
+    def render(
+        self,
+        messages: Messages,
+        tools: Sequence[Tool],
+        output: OutputSpec,
+        variables: Mapping[str, Any] | None = None,
+    ) -> Rendered:
+        broken = self._control.broken
+        messages = [self._broken(at, message) for at, message in enumerate(messages)]
+        tools = [
+            replace(
+                tool,
+                name=broken(tool.name),
+                description=broken(tool.description),
+                parameters=broken(tool.parameters),
+            )
+            for tool in tools
+        ]
+        output = replace(
+            output,
+            response_schema=broken(output.response_schema),
+            response_description=broken(output.response_description),
+        )
+        if self._template is None or self.profile is None:
+            text = render_plain(self.wire, messages, tools, output)
+        else:
+            variables = broken(variables or {})
+            text = self._templated(self._template, self.profile, messages, tools, output, variables)
+        return Rendered(self._encoded(text), thought_at_end(text, self._marks))
+
+    def _broken(self, at: int, message: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            return self._control.broken_message(thought_apart(message, self._marks))
+        except DeepArguments:
+            place = f"messages[{at}].tool_calls"
+            raise bad_request(
+                f"Invalid value for '{place}': the arguments of a call are nested too deep.",
+                place,
+                "invalid_value",
+            ) from None
+
+    def _encoded(self, text: str) -> list[int]:
+        # escapes in a call's arguments may spell half a surrogate pair, which no tokenizer takes
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        if self._control.is_in(text):
+            try:
+                return self._control.encode(text)
+            except UnwritableText:
+                raise bad_request(
+                    "The text of a control token occurs in the messages or tools, and this model's "
+                    "tokenizer can't write it as text.",
+                    "messages",
+                    "invalid_value",
+                ) from None
+        # the text already contains every special token, also the first one
+        ids: list[int] = self._tokenizer.encode(self._control.whole(text), add_special_tokens=False)
+        return ids
+
+    def _templated(
+        self,
+        template: ChatTemplate,
+        profile: TemplateProfile,
+        messages: Messages,
+        tools: Sequence[Tool],
+        output: OutputSpec,
+        variables: Mapping[str, Any],
+    ) -> str:
+        instructions = self.wire.instructions(() if profile.tools else tools, output)
+        said = fitted(messages, profile, instructions=instructions, as_text=self.wire.as_text)
+        shown: list[dict[str, Any]] | None = None
+        if profile.tools and tools:
+            shown = [as_function(tool) for tool in tools]
+        elif profile.no_tools == "empty":
+            shown = []
+        try:
+            text = template(said, shown, variables)
+        except TemplateError as error:
+            said_by_it = self._control.whole(str(error))
+            raise _refused(f"refuses these messages: {said_by_it}") from None
+        at = 0
+        for number, message in enumerate(said):
+            # some templates show a system message only if the last message is a user's
+            if message["role"] in INSTRUCTING:
+                words = message["content"].strip()
+                # mostly they keep their order
+                found = text.find(words, at)
+                found = text.find(words) if found < 0 else found
+                at = max(found, 0)
+                if found < 0 and not self._shows(template, said, number, shown, variables):
+                    raise _refused("drops the system message in this conversation")
+        return text
+
+    def _shows(
+        self,
+        template: ChatTemplate,
+        messages: Messages,
+        number: int,
+        tools: Sequence[Any] | None,
+        variables: Variables,
+    ) -> bool:
+        """Whether the template shows another text in place of a message's: then it took switches
+        such as ``/no_think`` out of it, but shows what else it says.
+        """
+        probe = "wordsystem"
+        changed = [*messages]
+        changed[number] = {**messages[number], "content": probe}
+        try:
+            return probe in template(changed, tools, variables)
+        except TemplateError:
+            return False
+
+
+def _refused(what: str) -> ApiError:
+    return bad_request(f"The model's chat template {what}.", "messages", "refused_by_template")
+
+
+def _pretrained(source: str) -> Any:
+    """Load a tokenizer. Raises ValueError with the reason."""
+    if source.startswith(("/", ".", "~")) and not Path(source).is_dir():
+        raise ValueError(f"no such folder: {source}")
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+    except Exception as error:
+        # the library passes on its parsers' exceptions; their first line names the reason
+        reason = str(error).strip().partition("\n")[0]
+        raise ValueError(f"cannot load a tokenizer from {source}: {reason}") from error
+
+
+def check_fit(wire: Format, special_texts: Sequence[str]) -> None:
+    """Raise ValueError if the vocabulary lacks tokens of the format."""
+    missing = [text for text in wire.own_tokens if text not in special_texts]
+    if missing:
+        raise ValueError(
+            f"the format {wire.name!r} needs special tokens that the vocabulary does not have: "
+            f"{', '.join(missing)}; choose another one with SWITCHYARD_FORMAT"
+        )
+
+
+def stop_ids(tokenizer: Any, texts: Sequence[str]) -> list[int]:
+    """Return the ids that end an answer: the tokenizer's own, and those of ``texts``."""
+    known: Mapping[str, int] = tokenizer.get_added_vocab()
+    ids = {known[text] for text in texts if text in known}
+    if tokenizer.eos_token_id is not None:
+        ids.add(tokenizer.eos_token_id)
+    return sorted(ids)
+
+
+def guess_family(template: str, special_texts: Collection[str]) -> str:
+    """The format whose marks stand in a chat template, and whose tokens the vocabulary has; "plain"
+    if there is none.
+    """
+    for mark, family in FAMILIES:
+        own = get_format(family).own_tokens
+        if mark in template and all(text in special_texts for text in own):
+            return family
+    return "plain"
+
+
+def render_plain(
+    wire: Format, messages: Messages, tools: Sequence[Tool], output: OutputSpec
+) -> str:
+    """Return the prompt as the format writes it."""
+    try:
+        return wire.render(messages, tools, output)
+    except FormatError as error:
+        raise bad_request(
+            error.message, error.location.param or "messages", "invalid_value"
+        ) from None
+
+
+def as_function(tool: Tool) -> dict[str, Any]:
+    """Return a tool in OpenAI's form, which chat templates expect."""
+    function = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": dict(tool.parameters) or {"type": "object", "properties": {}},
+    }
+    return {"type": "function", "function": function}

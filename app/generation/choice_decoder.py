@@ -1,0 +1,101 @@
+"""The choice decoder: a worker's chunks in, the deltas of one choice out.
+
+    chunk -> token ids -> the engine's parser -> events -> the format's reader -> deltas -> stops
+
+The grammar that constrained the model also parses what it wrote. Output that does not parse is
+therefore a bug here, or of a worker that ignored the grammar: the answer ends as an error, which
+metrics count.
+
+Invariants   I1 exactly the last item is a ChoiceEnd; it comes after every delta. I2 an answer that
+             a stop token ended is a whole word of its grammar.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Literal
+
+from adapters.formats import Delta, Reader, ToolStart
+from adapters.workers import Chunk
+from engine import Event, ParseDivergence, Parser
+
+from ..constraints.foreign_backend import ForeignParser
+from .content_stops import ContentStops
+
+#: "stop": a stop token or a stop string; "length": the output limit
+Finish = Literal["stop", "length"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceDeltas:
+    """What one chunk adds to a choice; may be empty."""
+
+    deltas: list[Delta]
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceEnd:
+    """How a choice ended, and its token counts."""
+
+    finish: Finish
+    prompt_tokens: int
+    completion_tokens: int
+    #: whether the choice contains a tool call
+    called: bool
+    #: prompt tokens that the worker had cached
+    cached_tokens: int
+    #: completion tokens that begin inside a thought, its marks included
+    reasoning_tokens: int
+
+
+ChoiceItem = ChoiceDeltas | ChoiceEnd
+
+
+async def decode_choice(
+    chunks: AsyncGenerator[Chunk, None],
+    parser: Parser | ForeignParser,
+    reader: Reader,
+    stops: ContentStops,
+    tokens: Sequence[bytes],
+) -> AsyncGenerator[ChoiceItem, None]:
+    """Yield the items of one choice, then close ``chunks``. ``tokens``: the bytes of each token.
+
+    Raises:
+        ParseDivergence: the output does not fit its grammar.
+    """
+    called, starts, size = False, array("Q"), 0
+    async with aclosing(chunks):
+        async for chunk in chunks:
+            deltas = stops.cut(reader.feed(_events(parser, chunk.token_ids)))
+            for number in chunk.token_ids:
+                starts.append(size)
+                size += len(tokens[number])
+            if chunk.finish_reason is not None:
+                deltas += stops.cut([*reader.feed(parser.finish()), *reader.finish()])
+                deltas += stops.flush()
+            called |= any(isinstance(delta, ToolStart) for delta in deltas)
+            if chunk.finish_reason is None and not stops.hit:
+                yield ChoiceDeltas(deltas)
+                continue
+            if chunk.finish_reason == "stop" and not stops.hit and not parser.is_whole():
+                raise ParseDivergence("the answer stopped where its grammar does not allow it")
+            yield ChoiceDeltas(deltas)
+            length = chunk.finish_reason == "length" and not stops.hit
+            yield ChoiceEnd(
+                "length" if length else "stop",
+                chunk.prompt_tokens,
+                chunk.completion_tokens,
+                called,
+                chunk.cached_tokens,
+                sum(
+                    bisect_left(starts, size if end is None else end) - bisect_left(starts, begin)
+                    for begin, end in reader.thoughts
+                ),
+            )
+            return
+
+
+def _events(parser: Parser | ForeignParser, token_ids: tuple[int, ...]) -> list[Event]:
+    return [event for number in token_ids for event in parser.feed(number)]

@@ -1,0 +1,87 @@
+"""The multiplexer: the choices of an answer as one stream of (number of the choice, item).
+
+Each choice runs in one task from its first chunk to its last, so that whatever a worker holds open
+belongs to one task. The queue is bounded: a slow client slows the workers down instead of filling
+memory.
+
+Invariants   I1 ``start`` returns when every choice has its first item, or raises what the first
+                failed choice raised. Nothing was sent by then, so an ordinary error answer is still
+                possible.
+             I2 after ``aclose`` no task is left, and every worker's generator is closed.
+             I3 a choice's ChoiceEnd is passed on after its generator has ended: a caller closes the
+                multiplexer after the last ChoiceEnd, which would cancel a generator that still
+                runs.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from .choice_decoder import ChoiceEnd, ChoiceItem
+
+#: items per choice that wait for a slow client
+QUEUED = 32
+
+
+class Multiplexer:
+    """See the file's header. ``timeout``: seconds for each whole choice."""
+
+    def __init__(
+        self, choices: Sequence[AsyncGenerator[ChoiceItem, None]], *, timeout: float
+    ) -> None:
+        self._queue: asyncio.Queue[tuple[int, ChoiceItem | Exception]] = asyncio.Queue(
+            QUEUED * len(choices)
+        )
+        self._choices = choices
+        self._timeout = timeout
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Wait for the first item of every choice. On an error everything has been stopped."""
+        loop = asyncio.get_running_loop()
+        begun: list[asyncio.Future[None]] = [loop.create_future() for _ in self._choices]
+        for number, (choice, first) in enumerate(zip(self._choices, begun, strict=True)):
+            self._tasks.append(asyncio.create_task(self._run(number, choice, first)))
+        try:
+            await asyncio.gather(*begun)
+        except BaseException:
+            await self.aclose()
+            raise
+
+    async def items(self) -> AsyncGenerator[tuple[int, ChoiceItem], None]:
+        """Yield all items, the first ones included, until every choice has ended. Call it once."""
+        open_choices = len(self._choices)
+        while open_choices:
+            number, item = await self._queue.get()
+            if isinstance(item, Exception):
+                raise item
+            open_choices -= isinstance(item, ChoiceEnd)
+            yield number, item
+
+    async def aclose(self) -> None:
+        """Cancel the choices that still run, and wait for them."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def _run(
+        self, number: int, choice: AsyncGenerator[ChoiceItem, None], begun: "asyncio.Future[None]"
+    ) -> None:
+        ended: ChoiceEnd | None = None
+        try:
+            async with asyncio.timeout(self._timeout), aclosing(choice):
+                async for item in choice:
+                    if not begun.done():
+                        begun.set_result(None)
+                    if isinstance(item, ChoiceEnd):
+                        ended = item
+                    else:
+                        await self._queue.put((number, item))
+                if ended is not None:
+                    await self._queue.put((number, ended))
+        except Exception as error:  # raised by start() or items()
+            if not begun.done():
+                begun.set_exception(error)
+            elif not begun.cancelled():
+                await self._queue.put((number, error))

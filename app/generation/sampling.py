@@ -1,0 +1,173 @@
+"""The sampling parameters of a request: how tokens are drawn, and how many at most."""
+
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from typing import Any
+
+from adapters.workers import SamplingOptions
+from engine import Vocabulary
+
+from ..errors import bad_request, unsupported_parameter
+from ..protocol.chat_request import ChatRequest
+from ..settings import Settings
+
+#: OpenAI accepts top_p = 0 for "the most likely token"; workers require more than 0
+LEAST_TOP_P = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """``seed``: the first choice's; each further choice adds 1, or all choices would be equal."""
+
+    choices: int
+    max_tokens: int
+    temperature: float
+    top_p: float
+    seed: int | None
+    stop: tuple[str, ...]
+    options: SamplingOptions
+
+    def seed_of(self, number: int) -> int | None:
+        """Return the seed of choice ``number``."""
+        return None if self.seed is None else self.seed + number
+
+
+def sampling_params(
+    request: ChatRequest, settings: Settings, vocabulary: Vocabulary, supported: frozenset[str]
+) -> SamplingParams:
+    """Return the parameters. ``supported``: SamplingOptions that every worker supports.
+
+    Raises:
+        ApiError: 400, a value exceeds this server's limits, or the workers lack an option.
+    """
+    if request.stream_options is not None and not request.stream:
+        raise bad_request(
+            "The 'stream_options' parameter is only allowed when 'stream' is enabled.",
+            "stream_options",
+        )
+    choices = request.n or 1
+    if choices > settings.max_choices:
+        raise bad_request(
+            "Invalid 'n': integer above maximum value. "
+            f"Expected a value <= {settings.max_choices}, but got {choices} instead.",
+            "n",
+            "integer_above_max_value",
+        )
+    max_tokens = _max_tokens(request, settings)
+    options = _options(request, vocabulary)
+    for name in options.active:
+        if name not in supported:
+            raise unsupported_parameter(
+                name,
+                f"Unsupported parameter: '{name}' is not supported by the workers of this server.",
+            )
+    if options.min_tokens > max_tokens:
+        raise bad_request(
+            f"Invalid 'min_tokens': integer above maximum value. Expected a value <= {max_tokens}, "
+            f"the most completion tokens of this request, but got {options.min_tokens} instead.",
+            "min_tokens",
+            "integer_above_max_value",
+        )
+    return SamplingParams(
+        choices=choices,
+        max_tokens=max_tokens,
+        temperature=1.0 if request.temperature is None else request.temperature,
+        top_p=1.0 if request.top_p is None else max(request.top_p, LEAST_TOP_P),
+        seed=request.seed,
+        stop=request.stops,
+        options=options,
+    )
+
+
+def check_ending(
+    options: SamplingOptions, answer: Mapping[str, Any], vocabulary: Vocabulary
+) -> None:
+    """Refuse options that forbid the stop token where the grammar may allow nothing else.
+
+    ``answer``: the format of the answer's structural tag. A worker that may draw no token draws an
+    arbitrary one.
+
+    Raises:
+        ApiError: 400.
+    """
+    name = next((name for name in ("ignore_eos", "min_tokens") if name in options.active), None)
+    stops = {
+        vocabulary.tokens[number].decode(errors="replace") for number in vocabulary.stop_token_ids
+    }
+    if name is not None and not _ends_in_text(answer, stops):
+        raise unsupported_parameter(
+            name,
+            f"Unsupported parameter: '{name}' is not supported beside tools or a response format, "
+            "which decide where the answer ends.",
+        )
+
+
+def _ends_in_text(answer: Mapping[str, Any], stops: Set[str]) -> bool:
+    """Whether the answer ends in free text, which only a stop token ends."""
+    match answer["type"]:
+        case "any_text":
+            return True
+        case "sequence":
+            return _ends_in_text(answer["elements"][-1], stops)
+        case "tag":
+            end = answer["end"]
+            is_stop = isinstance(end, Mapping) and end.get("token") in stops
+            return is_stop and _ends_in_text(answer["content"], stops)
+    return False
+
+
+def _options(request: ChatRequest, vocabulary: Vocabulary) -> SamplingOptions:
+    """Return the options. Off: null, a top_k of the whole vocabulary, and the model's own stop
+    tokens, which end the answer anyway.
+
+    Raises:
+        ApiError: 400, a token id is beyond the vocabulary.
+    """
+    biases = tuple((int(name), bias) for name, bias in (request.logit_bias or {}).items())
+    _check_ids("logit_bias", [number for number, _ in biases], vocabulary)
+    stops = dict.fromkeys(request.stop_token_ids or ())
+    _check_ids("stop_token_ids", stops, vocabulary)
+    top_k = request.top_k or 0
+    repetition = request.repetition_penalty
+    return SamplingOptions(
+        top_k=top_k if 0 < top_k < vocabulary.size else 0,
+        min_p=request.min_p or 0.0,
+        frequency_penalty=request.frequency_penalty or 0.0,
+        presence_penalty=request.presence_penalty or 0.0,
+        repetition_penalty=1.0 if repetition is None else repetition,
+        logit_bias=tuple((number, bias) for number, bias in biases if bias),
+        min_tokens=request.min_tokens or 0,
+        ignore_eos=bool(request.ignore_eos),
+        stop_token_ids=tuple(n for n in stops if n not in vocabulary.stop_token_ids),
+    )
+
+
+def _check_ids(param: str, ids: Iterable[int], vocabulary: Vocabulary) -> None:
+    beyond = next((number for number in ids if number >= vocabulary.size), None)
+    if beyond is not None:
+        raise bad_request(
+            f"Invalid '{param}': expected token ids below {vocabulary.size}, got {beyond}.",
+            param,
+            "invalid_value",
+        )
+
+
+def _max_tokens(request: ChatRequest, settings: Settings) -> int:
+    """Return the limit on completion tokens; ``max_tokens`` is its older name, both must agree."""
+    new, old = request.max_completion_tokens, request.max_tokens
+    if new is not None and old is not None and new != old:
+        raise bad_request(
+            "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
+            "max_tokens",
+            "invalid_value",
+        )
+    wanted = settings.default_completion_tokens if (new or old) is None else new or old or 0
+    if wanted > settings.max_completion_tokens:
+        param = "max_tokens" if new is None else "max_completion_tokens"
+        raise bad_request(
+            f"{param} is too large: {wanted}. This model supports at most "
+            f"{settings.max_completion_tokens} completion tokens, whereas you provided {wanted}.",
+            param,
+            "invalid_value",
+        )
+    return wanted

@@ -1,0 +1,1 @@
+"""Workers of one model as one: picking, retries, health checks, a circuit breaker per worker."""

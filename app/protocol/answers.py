@@ -1,0 +1,191 @@
+"""Answers as OpenAI writes them: the message of a choice, a completion, the chunks of a stream.
+
+Whole answers and streams are made from the same deltas, so that the chunks of a stream add up to
+the message of the same answer:
+
+    content     null if the message has reasoning or calls and no text; "" for an empty message
+    tool calls  numbered in order; each call gets its id here
+
+Not here    transport (server.event_stream), the order of events (service.chat_service).
+"""
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from adapters.formats import (
+    ContentDelta,
+    Delta,
+    ReasoningDelta,
+    ToolArguments,
+    ToolStart,
+)
+
+from ..generation.choice_decoder import ChoiceEnd
+from .tools import ToolMode
+
+FinishReason = Literal["stop", "length", "tool_calls"]
+
+
+def finish_reason(end: ChoiceEnd, choice: ToolMode) -> FinishReason:
+    """Return the finish reason; "stop" for a call of a named tool, as with OpenAI."""
+    if end.finish == "length":
+        return "length"
+    return "tool_calls" if end.called and choice != "named" else "stop"
+
+
+def usage(endings: Sequence[ChoiceEnd]) -> dict[str, Any]:
+    """Return the usage object; the prompt counts once, whatever the number of choices."""
+    prompt = endings[0].prompt_tokens
+    completion = sum(end.completion_tokens for end in endings)
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+        "prompt_tokens_details": {"cached_tokens": endings[0].cached_tokens, "audio_tokens": 0},
+        "completion_tokens_details": {
+            "reasoning_tokens": sum(end.reasoning_tokens for end in endings),
+            "audio_tokens": 0,
+            "accepted_prediction_tokens": 0,
+            "rejected_prediction_tokens": 0,
+        },
+    }
+
+
+def new_call_id() -> str:
+    """Return a random id of a tool call."""
+    return f"call_{uuid.uuid4().hex[:24]}"
+
+
+@dataclass(slots=True)
+class MessageBuilder:
+    """The message of one choice, built from deltas."""
+
+    content: list[str] = field(default_factory=list)
+    reasoning: list[str] = field(default_factory=list)
+    calls: list[tuple[str, str, list[str]]] = field(default_factory=list)
+
+    def add(self, deltas: Iterable[Delta]) -> None:
+        """Append deltas."""
+        for delta in deltas:
+            match delta:
+                case ContentDelta(text):
+                    self.content.append(text)
+                case ReasoningDelta(text):
+                    self.reasoning.append(text)
+                case ToolStart(_, name):
+                    self.calls.append((new_call_id(), name, []))
+                case ToolArguments(index, text):
+                    self.calls[index][2].append(text)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the message object."""
+        empty = not (self.content or self.reasoning or self.calls)
+        text = "".join(self.content) if self.content or empty else None
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": text,
+            "refusal": None,
+            "annotations": [],
+        }
+        if self.reasoning:
+            message |= _reasoning("".join(self.reasoning))
+        if self.calls:
+            message["tool_calls"] = [
+                {
+                    "id": number,
+                    "type": "function",
+                    "function": {"name": name, "arguments": "".join(parts)},
+                }
+                for number, name, parts in self.calls
+            ]
+        return message
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """The fields that every object of one answer repeats: id, time, model, fingerprint."""
+
+    id: str
+    created: int
+    model: str
+    system_fingerprint: str
+
+    def completion(self, choices: list[dict[str, Any]], used: dict[str, Any]) -> dict[str, Any]:
+        """Return a whole completion."""
+        return {
+            "id": self.id,
+            "object": "chat.completion",
+            "created": self.created,
+            "model": self.model,
+            "choices": choices,
+            "usage": used,
+            "system_fingerprint": self.system_fingerprint,
+        }
+
+    def chunk(self, choices: list[dict[str, Any]]) -> dict[str, Any]:
+        """Return a chunk of a stream."""
+        return {
+            "id": self.id,
+            "object": "chat.completion.chunk",
+            "created": self.created,
+            "model": self.model,
+            "system_fingerprint": self.system_fingerprint,
+            "choices": choices,
+        }
+
+
+def choice_object(number: int, message: dict[str, Any], reason: FinishReason) -> dict[str, Any]:
+    """Return a choice of a whole completion."""
+    return {"index": number, "message": message, "logprobs": None, "finish_reason": reason}
+
+
+class ChoiceStream:
+    """The chunks of one choice: role first, then content and calls, then the finish reason."""
+
+    def __init__(self, envelope: Envelope, number: int) -> None:
+        self._envelope = envelope
+        self._number = number
+        self._begun = False
+
+    def deltas(self, deltas: Iterable[Delta]) -> Iterable[dict[str, Any]]:
+        """Yield the chunks of these deltas."""
+        for delta in deltas:
+            if not self._begun:
+                yield self._begin("" if isinstance(delta, ContentDelta) else None)
+            yield self._chunk(_delta(delta))
+
+    def end(self, reason: FinishReason) -> Iterable[dict[str, Any]]:
+        """Yield the last chunk."""
+        if not self._begun:
+            yield self._begin("")
+        yield self._chunk({}, reason)
+
+    def _begin(self, content: str | None) -> dict[str, Any]:
+        self._begun = True
+        return self._chunk({"role": "assistant", "content": content})
+
+    def _chunk(self, delta: dict[str, Any], reason: FinishReason | None = None) -> dict[str, Any]:
+        return self._envelope.chunk(
+            [{"index": self._number, "delta": delta, "logprobs": None, "finish_reason": reason}]
+        )
+
+
+def _delta(delta: Delta) -> dict[str, Any]:
+    match delta:
+        case ContentDelta(text):
+            return {"content": text}
+        case ReasoningDelta(text):
+            return _reasoning(text)
+        case ToolArguments(index, text):
+            return {"tool_calls": [{"index": index, "function": {"arguments": text}}]}
+        case ToolStart(index, name):
+            function = {"name": name, "arguments": ""}
+            call = {"index": index, "id": new_call_id(), "type": "function", "function": function}
+            return {"tool_calls": [call]}
+
+
+def _reasoning(text: str) -> dict[str, str]:
+    """Return reasoning under both names that clients read."""
+    return {"reasoning_content": text, "reasoning": text}

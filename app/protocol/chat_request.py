@@ -1,0 +1,184 @@
+"""The body of POST /v1/chat/completions.
+
+Values are never converted to another type. Parameters of OpenAI's that leave the output as it is
+are in ``IGNORED``. Those that would change it and are not served are in ``UNSUPPORTED``, with the
+values that mean "off". Any other parameter is refused as unknown. Validation of an array ends at
+the first error: a body of 4 MiB could have a million, and an answer names one.
+
+Not here   rules that span several fields (constraints, conversation), the wording of validation
+           errors (api.error_responses).
+"""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from .messages import Message
+from .tools import ResponseFormat, ToolChoice, ToolDefinition
+from .validation import MOST_NAMES, Exact, Items
+
+#: OpenAI's bounds on ``stop`` and ``metadata``
+MOST_STOPS, STOP_CHARS = 4, 1000
+#: entries of ``chat_template_kwargs``, and characters of a name or a text in it
+MOST_VARIABLES, VARIABLE_CHARS = 32, 256
+#: bound on ``thinking_token_budget``: more than any model's context
+MOST_THINKING_TOKENS = 10_000_000
+#: OpenAI's bounds on both penalties
+PENALTY = 2
+#: a smaller repetition penalty makes infinities of logits in half precision: no draw is possible
+LEAST_REPETITION, MOST_REPETITION = 0.01, 2
+#: OpenAI's bound on a bias, and a bound on their number: a request may not carry a vocabulary
+BIAS, MOST_BIASES = 100, 1024
+#: stop tokens of a request; models have one to five
+MOST_STOP_TOKENS = 16
+#: token ids as keys of an object
+TOKEN_ID = re.compile(r"0|[1-9][0-9]{0,9}")
+#: token ids fit 32 bits in every worker
+MOST_TOKEN_ID = (1 << 31) - 1
+#: seeds are 64-bit integers at OpenAI
+SEED = 1 << 63
+
+#: parameters that are not served, with the values that leave the output as it is
+UNSUPPORTED: dict[str, tuple[Any, ...]] = {
+    "audio": (None,),
+    "function_call": (None,),
+    "functions": (None, []),
+    "logprobs": (None, False),
+    "modalities": (None, ["text"]),
+    "moderation": (None,),
+    "top_logprobs": (None, 0),
+    "verbosity": (None, "medium"),
+    "web_search_options": (None,),
+}
+#: parameters that never change the output
+IGNORED = (
+    "metadata",
+    "prediction",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "user",
+)
+
+
+class StreamOptions(Exact):
+    include_usage: bool | None = None
+    include_obfuscation: bool | None = None
+
+
+StopString = Annotated[str, Field(min_length=1, max_length=STOP_CHARS)]
+
+
+def _stop_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "one"
+    return "many" if isinstance(value, list) else None
+
+
+Stop = Annotated[
+    Annotated[StopString, Tag("one")]
+    | Annotated[
+        Annotated[list[StopString], Field(max_length=MOST_STOPS, fail_fast=True)], Tag("many")
+    ],
+    Discriminator(_stop_kind, custom_error_type="content_type", custom_error_message="stop"),
+]
+
+
+ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+#: variables of a chat template: names and short values
+TemplateVariables = Annotated[
+    dict[
+        Annotated[str, Field(max_length=VARIABLE_CHARS)],
+        bool | int | float | Annotated[str, Field(max_length=VARIABLE_CHARS)] | None,
+    ],
+    Field(max_length=MOST_VARIABLES),
+]
+
+
+def _check_biases(value: Any) -> Any:
+    """Bound the work of validation, and refuse a second spelling of an id ("1", "01")."""
+    if not isinstance(value, dict):
+        return value
+    if len(value) > MOST_BIASES:
+        raise PydanticCustomError(
+            "too_many_biases",
+            "at most {most} token ids are allowed, got {got}",
+            {"most": MOST_BIASES, "got": len(value)},
+        )
+    for name in value:
+        if not TOKEN_ID.fullmatch(name):
+            raise PydanticCustomError(
+                "invalid_token_id",
+                "expected decimal token ids as keys, got {got}",
+                {"got": repr(name[:20])},
+            )
+    return value
+
+
+LogitBias = Annotated[
+    dict[str, Annotated[float, Field(ge=-BIAS, le=BIAS)]], BeforeValidator(_check_biases)
+]
+TokenId = Annotated[int, Field(ge=0, le=MOST_TOKEN_ID)]
+
+
+class ChatRequest(Exact):
+    """A request: the fields that this server uses, besides the two tables above."""
+
+    model: str
+    messages: Items[Message] = Field(min_length=1)
+    tools: Annotated[list[ToolDefinition], Field(fail_fast=True)] | None = None
+    tool_choice: ToolChoice | None = None
+    parallel_tool_calls: bool | None = None
+    response_format: ResponseFormat | None = None
+    include_schema_in_prompt: bool | None = None
+    temperature: float | None = Field(None, ge=0, le=2)
+    top_p: float | None = Field(None, ge=0, le=1)
+    top_k: int | None = Field(None, ge=-1, le=MOST_TOKEN_ID)
+    min_p: float | None = Field(None, ge=0, le=1)
+    frequency_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
+    presence_penalty: float | None = Field(None, ge=-PENALTY, le=PENALTY)
+    repetition_penalty: float | None = Field(None, ge=LEAST_REPETITION, le=MOST_REPETITION)
+    logit_bias: LogitBias | None = None
+    seed: int | None = Field(None, ge=-SEED, lt=SEED)
+    min_tokens: int | None = Field(None, ge=0)
+    ignore_eos: bool | None = None
+    stop_token_ids: (
+        Annotated[list[TokenId], Field(max_length=MOST_STOP_TOKENS, fail_fast=True)] | None
+    ) = None
+    stop: Stop | None = None
+    max_completion_tokens: int | None = Field(None, ge=1)
+    max_tokens: int | None = Field(None, ge=1)
+    n: int | None = Field(None, ge=1)
+    reasoning_effort: ReasoningEffort | None = None
+    thinking_token_budget: int | None = Field(None, ge=0, le=MOST_THINKING_TOKENS)
+    chat_template_kwargs: TemplateVariables | None = None
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_ignored(cls, value: Any) -> Any:
+        """Drop ignored parameters, refuse unsupported ones."""
+        if not isinstance(value, dict) or len(value) > MOST_NAMES:
+            return value
+        for name, off in UNSUPPORTED.items():
+            if name in value and value[name] not in off:
+                raise PydanticCustomError(
+                    "unsupported_parameter",
+                    "Unsupported parameter: '{name}' is not supported by this server.",
+                    {"name": name},
+                )
+        return {k: v for k, v in value.items() if k not in IGNORED and k not in UNSUPPORTED}
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """The stop strings without duplicates."""
+        stop = self.stop
+        if stop is None:
+            return ()
+        return (stop,) if isinstance(stop, str) else tuple(dict.fromkeys(stop))

@@ -1,0 +1,113 @@
+"""Messages of a chat completion as clients send them.
+
+Unknown fields are ignored, since clients send back what a server sent them.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic_core import PydanticCustomError
+
+from .validation import Items, Lenient, refuse_type
+
+
+def _content_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "text"
+    return "parts" if isinstance(value, list) else None
+
+
+class ThoughtPart(Lenient):
+    type: Literal["text"]
+    text: str
+
+
+#: the content of a part of type "thinking": text, or parts of text as Mistral writes it
+Thoughts = Annotated[
+    Annotated[str, Tag("text")] | Annotated[Items[ThoughtPart], Tag("parts")],
+    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
+]
+
+
+class ContentPart(Lenient):
+    """A part of a message; this server reads text only."""
+
+    type: Literal["text", "refusal", "thinking"]
+    text: str = ""
+    refusal: str = ""
+    thinking: Thoughts = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _text_only(cls, value: Any) -> Any:
+        """Keep only the field that the type names: clients send other fields of an answer back."""
+        if not isinstance(value, dict):
+            return value
+        kind, known = value.get("type"), ("text", "refusal", "thinking")
+        refuse_type(kind, known, "Content parts")
+        if kind not in known:
+            return value
+        if kind not in value:
+            raise PydanticCustomError(
+                "missing_text", "a part of type '{kind}' needs it", {"kind": kind}
+            )
+        return {"type": kind, kind: value[kind]}
+
+
+Content = Annotated[
+    Annotated[str, Tag("text")] | Annotated[Items[ContentPart], Tag("parts")],
+    Discriminator(_content_kind, custom_error_type="content_type", custom_error_message="content"),
+]
+
+
+class CalledFunction(Lenient):
+    name: str
+    arguments: str
+
+
+class PastToolCall(Lenient):
+    """A tool call of an earlier answer."""
+
+    id: str
+    type: Literal["function"] = "function"
+    function: CalledFunction
+
+    @model_validator(mode="before")
+    @classmethod
+    def _functions_only(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            refuse_type(value.get("type"), ("function",), "Tool calls")
+        return value
+
+
+class SystemMessage(Lenient):
+    role: Literal["system", "developer"]
+    content: Content
+    name: str | None = None
+
+
+class UserMessage(Lenient):
+    role: Literal["user"]
+    content: Content
+    name: str | None = None
+
+
+class AssistantMessage(Lenient):
+    role: Literal["assistant"]
+    content: Content | None = None
+    refusal: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    tool_calls: Items[PastToolCall] | None = None
+    name: str | None = None
+
+
+class ToolMessage(Lenient):
+    role: Literal["tool"]
+    content: Content
+    tool_call_id: str
+
+
+Message = Annotated[
+    SystemMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")
+]

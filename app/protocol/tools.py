@@ -1,0 +1,96 @@
+"""Tools, tool choices and response formats of a request."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from .validation import Exact, Items, refuse_type
+
+#: OpenAI's own bound on names of tools and schemas; the dot is our addition, for names as in
+#: `math.add`
+NAME = r"^[a-zA-Z0-9_.-]{1,64}$"
+#: how tools may be chosen, as the service sees it
+ToolMode = Literal["auto", "none", "required", "named"]
+
+
+class FunctionDefinition(Exact):
+    name: str = Field(pattern=NAME)
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class ToolDefinition(Exact):
+    type: Literal["function"]
+    function: FunctionDefinition
+
+    @model_validator(mode="before")
+    @classmethod
+    def _functions_only(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            refuse_type(value.get("type"), ("function",), "Tools")
+        return value
+
+
+class FunctionName(Exact):
+    name: str
+
+
+class NamedTool(Exact):
+    type: Literal["function"]
+    function: FunctionName
+
+
+class AllowedTools(Exact):
+    mode: Literal["auto", "required"]
+    tools: Items[NamedTool] = Field(min_length=1)
+
+
+class AllowedToolsChoice(Exact):
+    type: Literal["allowed_tools"]
+    allowed_tools: AllowedTools
+
+
+def _choice_kind(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "mode"
+    kind = value.get("type") if isinstance(value, dict) else None
+    return kind if kind in ("function", "allowed_tools") else None
+
+
+ToolChoice = Annotated[
+    Annotated[Literal["none", "auto", "required"], Tag("mode")]
+    | Annotated[NamedTool, Tag("function")]
+    | Annotated[AllowedToolsChoice, Tag("allowed_tools")],
+    Discriminator(
+        _choice_kind,
+        custom_error_type="invalid_tool_choice",
+        custom_error_message="expected 'none', 'auto', 'required', or an object of type "
+        "'function' or 'allowed_tools'",
+    ),
+]
+
+
+class TextFormat(Exact):
+    type: Literal["text"]
+
+
+class JsonObjectFormat(Exact):
+    type: Literal["json_object"]
+
+
+class JsonSchema(Exact):
+    name: str = Field(pattern=NAME)
+    description: str | None = None
+    schema_: dict[str, Any] = Field(alias="schema")
+    strict: bool | None = None
+
+
+class JsonSchemaFormat(Exact):
+    type: Literal["json_schema"]
+    json_schema: JsonSchema
+
+
+ResponseFormat = Annotated[
+    TextFormat | JsonObjectFormat | JsonSchemaFormat, Field(discriminator="type")
+]

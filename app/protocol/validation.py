@@ -1,0 +1,50 @@
+"""Base types of request objects, which bound the work of validation."""
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+#: OpenAI's bound on ``messages``; here also the bound on the parts and the calls of a message, and
+#: on the tools that a choice allows. The steps that follow take time in proportion to them.
+MOST_ITEMS = 2048
+#: names in an object whose names are all known; OpenAI has about 40 parameters
+MOST_NAMES = 100
+
+Item = TypeVar("Item")
+#: an array whose validation ends at the first error
+Items = Annotated[list[Item], Field(max_length=MOST_ITEMS, fail_fast=True)]
+
+
+class Exact(BaseModel):
+    """An object without unknown names, whose values are never converted."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few_names(cls, value: Any) -> Any:
+        """Bound the number of names: each unknown one is an error, half a million take seconds."""
+        if isinstance(value, dict) and len(value) > MOST_NAMES:
+            raise PydanticCustomError(
+                "too_many_names",
+                "at most {most} names are allowed, got {got}",
+                {"most": MOST_NAMES, "got": len(value)},
+            )
+        return value
+
+
+class Lenient(BaseModel):
+    """An object whose unknown names are ignored, and whose values are never converted."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+def refuse_type(kind: Any, known: tuple[str, ...], what: str) -> None:
+    """Refuse a type that OpenAI has and this server lacks with more than "invalid value"."""
+    if isinstance(kind, str) and kind not in known:
+        raise PydanticCustomError(
+            "unsupported_value",
+            "{what} of type '{kind}' are not supported by this server.",
+            {"what": what, "kind": kind[:100]},
+        )

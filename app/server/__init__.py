@@ -1,0 +1,1 @@
+"""The HTTP server around the app: connections, event streams, slow steps, shutdown."""

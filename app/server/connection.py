@@ -1,0 +1,185 @@
+"""One client's HTTP connection with limits, which uvicorn's protocol lacks.
+
+    connections      more than the limit: 503
+    header bytes     of one request, its first line included; more: 431
+    headers          must arrive within a time, else 408; no answer if no byte came
+    body             must arrive within a time, which the app checks and answers with 408; here the
+                     connection closes soon after. Once a request is answered, the rest of its body
+                     may take LINGER_S.
+    answer           a client that does not read for WRITE_S is disconnected, also while a closing
+                     connection waits for it to read the rest
+
+Every refusal is an error object. After it the client's bytes are read and dropped for a moment: a
+connection that closes with unread bytes is reset, and the client may never see its answer.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from ..errors import ApiError, bad_request, unavailable
+
+#: seconds that a refused client has to stop sending
+LINGER_S = 1.0
+#: seconds in which a client must read some 48 KiB of a waiting answer; its generation is paused
+#: meanwhile and occupies the worker
+WRITE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Limits: number of connections; bytes of a request's headers; seconds until parts arrive."""
+
+    connections: int
+    header_bytes: int
+    header_s: float
+    body_s: float
+
+
+class Connection(H11Protocol):
+    """See the file's header. ``on_refused`` is called with the error code of each refusal."""
+
+    def __init__(
+        self, *, limits: ConnectionLimits, on_refused: Callable[[str], None], **uvicorns: Any
+    ) -> None:
+        super().__init__(**uvicorns)
+        self._limits = limits
+        self._on_refused = on_refused
+        self._refused = False
+        #: the awaited part, its request, and the timer of its deadline
+        self._awaited: tuple[str, object] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._writing: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        most = self._limits.connections
+        if len(self.connections) > most:
+            message = f"Too many open connections: at most {most:,} are allowed."
+            self._refuse(unavailable(message, "too_many_connections"))
+        else:
+            self._await("headers", self._limits.header_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._await_nothing()
+        if self._writing is not None:
+            self._writing.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        while data and not self._refused:
+            size = len(data)
+            if self.conn.their_state is h11.IDLE:
+                # no more than the limit, or headers in one piece would exceed it
+                size = max(1, self._limits.header_bytes - len(self.conn.trailing_data[0]))
+            super().data_received(data[:size])
+            data = data[size:]
+        self._set_deadline()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._set_deadline()
+
+    def timeout_keep_alive_handler(self) -> None:
+        super().timeout_keep_alive_handler()
+        self._set_deadline()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._writing = self.loop.call_later(WRITE_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        if self._writing is not None:
+            self._writing.cancel()
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are not HTTP, or too many of them. Called by uvicorn."""
+        most = self._limits.header_bytes
+        if len(self.conn.trailing_data[0]) >= most:
+            message = f"Request headers too large: at most {most:,} bytes are allowed."
+            self._refuse(ApiError(431, message, code="headers_too_large"))
+        else:
+            self._refuse(bad_request(msg, code="invalid_http"))
+
+    # -- deadlines ---------------------------------------------------------------------------------
+    def _set_deadline(self) -> None:
+        state = self.conn.their_state
+        if self._refused:
+            return
+        if self.transport.is_closing():
+            self._await("close", WRITE_S)
+        elif state is h11.SEND_BODY:
+            if self.cycle.response_complete:
+                self._await("rest", LINGER_S)
+            else:
+                self._await("body", self._limits.body_s + LINGER_S)
+        elif state is h11.IDLE and (
+            # uvicorn's timer covers a request behind an answer, not one behind a body's late rest
+            self.timeout_keep_alive_task is None or self.conn.trailing_data[0]
+        ):
+            self._await("headers", self._limits.header_s)
+        else:
+            self._await_nothing()
+
+    def _await(self, what: str, seconds: float) -> None:
+        """Start a timer unless one runs for the same part of the same request."""
+        awaited = (what, self.cycle)
+        if awaited != self._awaited:
+            self._await_nothing()
+            self._awaited = awaited
+            self._timer = self.loop.call_later(seconds, self._on_deadline)
+
+    def _await_nothing(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self._awaited = None
+
+    def _on_deadline(self) -> None:
+        if self.transport.is_closing():
+            self.transport.abort()
+        elif self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            seconds = self._limits.header_s
+            message = f"The request's headers did not arrive within {seconds:g} seconds."
+            self._refuse(ApiError(408, message, code="request_timeout"))
+        else:
+            self.transport.close()
+            self._set_deadline()
+
+    # -- refusals ----------------------------------------------------------------------------------
+    def _refuse(self, error: ApiError) -> None:
+        self._refused = True
+        self._on_refused(error.code or "")
+        self._await_nothing()
+        self._unset_keepalive_if_required()
+        # no longer counted: it closes within LINGER_S
+        self.connections.discard(self)
+        running = self.cycle is not None and not self.cycle.response_complete
+        if not (running and self.cycle.response_started):
+            self.transport.write(_answer(error))
+        if running:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self._timer = self.loop.call_later(LINGER_S, self.transport.abort)
+
+
+def _answer(error: ApiError) -> bytes:
+    """Return the error as a whole HTTP response."""
+    body = json.dumps(error.body()).encode()
+    headers = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        "connection": "close",
+        **error.headers,
+    }
+    lines = [f"HTTP/1.1 {error.status} {HTTPStatus(error.status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + body

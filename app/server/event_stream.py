@@ -1,0 +1,142 @@
+"""Server-sent events: ``data: {json}`` and an empty line, ``data: [DONE]`` at the end.
+
+During silence, comments keep the connection open: clients skip them, and proxies see traffic.
+
+An EventStream owns its iterator. When the iterator ends, the response is complete; when the client
+leaves or the server stops, the iterator is closed, and with it the work behind it. The iterator
+must not raise: expected failures are events.
+
+Not here   the contents of events (service), errors before the first byte (ordinary answers).
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import aclosing
+from typing import Any, Protocol, TypeVar
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+Result = TypeVar("Result")
+
+DONE = b"data: [DONE]\n\n"
+#: a line that clients skip
+COMMENT = b": keep-alive\n\n"
+
+#: the content type of answers that stream
+EVENT_STREAM = b"text/event-stream"
+
+_HEADERS = {
+    "content-type": f"{EVENT_STREAM.decode()}; charset=utf-8",
+    "cache-control": "no-cache",
+    # nginx must not collect events
+    "x-accel-buffering": "no",
+}
+
+
+class Events(Protocol):
+    """Encoded events that can be closed early."""
+
+    def __aiter__(self) -> AsyncIterator[bytes]: ...
+    async def aclose(self) -> None: ...
+
+
+class Disconnected(Exception):
+    """The client left before the answer was complete."""
+
+
+def event(value: dict[str, Any]) -> bytes:
+    """Encode one event. JSON escapes line ends, so that an event is one line."""
+    return (
+        b"data: " + json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n\n"
+    )
+
+
+class EventStream(Response):
+    """A response of events; ``on_disconnect`` is called when the client leaves early.
+
+    ``comment_seconds``: seconds of silence after which a comment is sent; 0: never.
+    """
+
+    def __init__(
+        self,
+        events: Events,
+        *,
+        headers: Mapping[str, str] | None = None,
+        comment_seconds: float = 0,
+        on_disconnect: Callable[[], None] = lambda: None,
+    ) -> None:
+        super().__init__(headers={**(headers or {}), **_HEADERS})
+        # the length is known only at the end
+        del self.headers["content-length"]
+        self._events = events
+        self._comment_seconds = comment_seconds
+        self._sent_at = 0.0
+        self._on_disconnect = on_disconnect
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with aclosing(self._events):
+            try:
+                await run_until_disconnect(self._send_all(send), receive)
+            except Disconnected:
+                self._on_disconnect()
+
+    async def _send_all(self, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        self._sent_at = loop.time()
+        comments = loop.create_task(self._comment(send))
+        try:
+            await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+            async for data in self._events:
+                self._sent_at = loop.time()
+                await send({"type": "http.response.body", "body": data, "more_body": True})
+            await cancel(comments)
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        except OSError:
+            # some servers report a disconnect this way
+            raise Disconnected from None
+        finally:
+            await cancel(comments)
+
+    async def _comment(self, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        while self._comment_seconds:
+            silent = loop.time() - self._sent_at
+            if silent < self._comment_seconds:
+                await asyncio.sleep(self._comment_seconds - silent)
+                continue
+            self._sent_at = loop.time()
+            await send({"type": "http.response.body", "body": COMMENT, "more_body": True})
+
+
+async def run_until_disconnect(work: Coroutine[Any, Any, Result], receive: Receive) -> Result:
+    """Return the coroutine's result. If the client leaves first, cancel it and raise Disconnected.
+
+    The body must have been read: then the server sends no other message than the disconnect.
+    """
+    task = asyncio.ensure_future(work)
+    watch = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
+        if not task.done():
+            raise Disconnected
+        return task.result()
+    finally:
+        await cancel(watch, task)
+
+
+async def cancel(*tasks: "asyncio.Future[Any]") -> None:
+    """Cancel tasks and wait until they have ended; ignore their results."""
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,101 @@
+"""uvicorn with limits on connections and error objects at the end of a shutdown."""
+
+import asyncio
+import socket
+from functools import partial
+from math import ceil
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..settings import SettingError, Settings
+from .connection import Connection, ConnectionLimits
+from .drain import Drain
+
+#: seconds after the grace period in which cancelled requests send their errors; then uvicorn closes
+#: the connections of clients that do not read
+LAST_WORDS_S = 5
+#: longer than the usual 60 s of proxies, so that the proxy closes an idle connection first
+KEEP_ALIVE_S = 75
+
+
+class Startup:
+    """An ASGI app that keeps the SettingError of its startup: uvicorn would log a traceback."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self.error: SettingError | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "lifespan":
+            await self._app(scope, receive, send)
+            return
+        failed: list[Message] = []
+
+        async def hold_failure(message: Message) -> None:
+            if message["type"] == "lifespan.startup.failed":
+                failed.append(message)
+            else:
+                await send(message)
+
+        try:
+            await self._app(scope, receive, hold_failure)
+        except SettingError as error:
+            self.error = error
+            failed = [{"type": "lifespan.startup.failed", "message": ""}]
+            raise
+        finally:
+            for message in failed:
+                await send(message)
+
+
+class Server(uvicorn.Server):
+    """Ends requests with an error object when the grace period of a shutdown is over."""
+
+    def __init__(
+        self, config: uvicorn.Config, startup: Startup, drain: Drain, grace_s: float
+    ) -> None:
+        super().__init__(config)
+        self._startup = startup
+        self._drain = drain
+        self._grace_s = grace_s
+
+    @property
+    def setting_error(self) -> SettingError | None:
+        """The unusable setting that ended startup, if any."""
+        return self._startup.error
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        end = asyncio.get_running_loop().call_later(self._grace_s, self._drain.end)
+        await super().shutdown(sockets)
+        end.cancel()
+
+
+def make_server(app: FastAPI, settings: Settings) -> Server:
+    """Return the server of an app that ``create_app`` made."""
+    limits = ConnectionLimits(
+        connections=settings.max_connections,
+        header_bytes=settings.max_header_bytes,
+        header_s=settings.header_seconds,
+        body_s=settings.body_seconds,
+    )
+    startup = Startup(app)
+    config = uvicorn.Config(
+        startup,
+        loop="uvloop",
+        host=settings.host,
+        port=settings.port,
+        http=partial(Connection, limits=limits, on_refused=app.state.metrics.connection_refused),  # type: ignore[arg-type]
+        ws="none",
+        # the parser refuses one byte more than this; see Connection
+        h11_max_incomplete_event_size=settings.max_header_bytes - 1,
+        log_config=None,
+        # a log line for every bad request would let anyone fill the log; metrics count refusals
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=ceil(settings.shutdown_seconds) + LAST_WORDS_S,
+    )
+    return Server(config, startup, app.state.drain, settings.shutdown_seconds)

@@ -1,0 +1,59 @@
+"""The use case of GET /v1/cache: what replicas shared with this gateway.
+
+    following    whether the gateway follows the log in Redis now; null: no Redis is configured
+    log          the counters of the log's client
+    compiles     grammars compiled, and found compiled
+    artifacts    by kind: entries loaded, refused, missing, skipped, published and dropped
+    time         in milliseconds: what other replicas spent on the loaded entries, what reading and
+                 loading them took here, and what masks computed here took
+
+/metrics exports the same numbers, and all others.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cache import RedisLog
+from engine import ARTIFACT_VERSION, Compiler, Vocabulary
+
+from .. import version
+
+_KINDS = ("masks",)
+_COUNTED = ("loaded", "refused", "missing", "skipped", "published", "dropped")
+
+
+def cache_report(
+    store: RedisLog | None, compiler: Compiler, *, wire: str, vocabulary: Vocabulary
+) -> dict[str, Any]:
+    """Return the answer as JSON. ``wire``: the format's name."""
+    stats = compiler.stats()
+    following = stats.get("shared_following")
+    return {
+        "object": "cache",
+        "version": version(),
+        "format": wire,
+        "vocabulary": {"fingerprint": vocabulary.fingerprint, "tokens": vocabulary.size},
+        "artifact_version": ARTIFACT_VERSION,
+        "following": None if following is None else bool(following),
+        "log": None if store is None else store.stats(),
+        "compiles": {"made": stats["compiles"], "known": stats["grammar_hits"]},
+        "artifacts": {
+            kind: {name: stats.get(f"shared_{kind}_{name}", 0) for name in _COUNTED}
+            for kind in _KINDS
+        },
+        "time": {
+            "saved_ms": round(shared_count(stats, "saved_ns") / 1e6, 3),
+            "read_ms": _ms(stats, "shared_read_ns"),
+            "load_ms": _ms(stats, "shared_load_ns"),
+            "made_ms": _ms(stats, "triple_made_ns"),
+        },
+    }
+
+
+def shared_count(stats: Mapping[str, int], counter: str) -> int:
+    """Return a counter of shared artifacts in the compiler's ``stats()``, summed over all kinds."""
+    return sum(stats.get(f"shared_{kind}_{counter}", 0) for kind in _KINDS)
+
+
+def _ms(stats: dict[str, int], name: str) -> float:
+    return round(stats.get(name, 0) / 1e6, 3)

@@ -1,0 +1,58 @@
+"""The use case of /v1/grammars/check: which keywords of a schema are enforced.
+
+The answer is the engine's report. With ``strict`` it also lists the broken rules of the strict
+profile, and whether a request with ``strict: true`` would be accepted.
+"""
+
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from engine import Compiler, Relaxations, WorkBudget, check_json_schema
+
+from ..constraints.compile_scheduler import CompileScheduler
+from ..constraints.strict_profile import violations
+from ..settings import StrictProfile
+
+#: broken rules that an answer lists
+MOST_VIOLATIONS = 1_000
+
+
+class CheckService:
+    """The schema checks of one app."""
+
+    def __init__(
+        self,
+        compiler: Compiler,
+        profile: StrictProfile,
+        scheduler: CompileScheduler,
+        relaxations: Relaxations,
+    ) -> None:
+        self._compiler = compiler
+        self._profile = profile
+        self._scheduler = scheduler
+        self._relaxations = relaxations
+
+    async def check(
+        self, schema: dict[str, Any] | bool, *, strict: bool, client: str = ""
+    ) -> dict[str, Any]:
+        """Return the report as JSON. Raises ApiError 429 (see ``CompileScheduler.run``)."""
+        return await self._scheduler.run(client, partial(self._check, schema, strict))
+
+    def _check(
+        self, schema: dict[str, Any] | bool, strict: bool, budget: WorkBudget
+    ) -> dict[str, Any]:
+        report = check_json_schema(
+            schema, self._compiler, relaxations=self._relaxations, budget=budget
+        )
+        answer = {"object": "grammar.check", **report.as_dict()}
+        if not strict:
+            return answer
+        broken: list[dict[str, str]] = []
+        if self._profile == "openai":
+            found = islice(violations(schema if isinstance(schema, dict) else {}), MOST_VIOLATIONS)
+            broken = [{"pointer": each.pointer, "reason": each.message} for each in found]
+        is_taken = report.is_enforced and not broken
+        return answer | {
+            "strict": {"profile": self._profile, "is_taken": is_taken, "violations": broken}
+        }

@@ -1,0 +1,215 @@
+"""Compiles take turns between clients, end with their requests, and are done once."""
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from app import composition
+from app.api.auth import Keys
+from app.constraints import compile_scheduler as compiling
+from app.constraints.compile_scheduler import CompileScheduler
+from app.errors import ApiError
+from engine import Cancelled, Compiled, Compiler, Limits, WorkBudget
+from tests.app.examples import LIGHT, body, json_schema, tool
+from tests.app.gateway import PATIENCE, Gateway
+from tests.app.service.scripted import Service, request
+
+
+class Work:
+    """Compiles that last until they are let go; ``begun`` is in their order."""
+
+    def __init__(self, scheduler: CompileScheduler) -> None:
+        self.scheduler = scheduler
+        self.begun: list[str] = []
+        self.let_go: dict[str, threading.Event] = {}
+
+    def start(self, client: str, name: str) -> "asyncio.Task[str]":
+        self.let_go[name] = threading.Event()
+
+        def work(budget: WorkBudget) -> str:
+            self.begun.append(name)
+            while not self.let_go[name].wait(0.001):
+                budget.spend(1_000)
+            return name
+
+        return asyncio.create_task(self.scheduler.run(client, work))
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(PATIENCE):
+            while not holds():
+                await asyncio.sleep(0.001)
+
+    async def has_begun(self, *names: str) -> None:
+        await self.until(lambda: self.begun == list(names))
+
+
+@pytest.fixture
+def unbounded() -> Limits:
+    return Limits(compile_steps=1 << 60)
+
+
+async def test_clients_take_turns(unbounded: Limits) -> None:
+    work = Work(CompileScheduler(unbounded, threads=1))
+    tasks = [work.start(name[0], name) for name in ("a0", "a1", "a2", "b0", "c0", "b1")]
+    order = ["a0", "a1", "b0", "c0", "a2", "b1"]
+    for number, name in enumerate(order):
+        await work.has_begun(*order[: number + 1])
+        work.let_go[name].set()
+    assert set(await asyncio.gather(*tasks)) == set(order)
+    await work.until(lambda: work.scheduler.stats()["running"] == 0)
+    await work.scheduler.aclose()
+
+
+async def test_one_client_leaves_a_thread_to_the_others(unbounded: Limits) -> None:
+    """REGRESSION: eight requests of one client took all threads for over a minute."""
+    work = Work(CompileScheduler(unbounded, threads=3))
+    mine = [work.start("a", f"a{n}") for n in range(8)]
+    await work.until(lambda: sorted(work.begun) == ["a0", "a1"])
+    other = work.start("b", "b0")
+    await work.until(lambda: work.begun[2:] == ["b0"])
+    work.let_go["b0"].set()
+    assert await other == "b0"
+    assert len(work.begun) == 3
+    for event in work.let_go.values():
+        event.set()
+    await asyncio.gather(*mine)
+    await work.scheduler.aclose()
+
+
+async def test_what_waits_is_bounded_by_client_and_in_all(
+    unbounded: Limits, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = Work(CompileScheduler(unbounded, threads=1, queue=2))
+    tasks = [work.start("a", f"a{n}") for n in range(3)]
+    await work.until(lambda: work.scheduler.stats()["waiting"] == 2)
+    with pytest.raises(ApiError) as caught:
+        await work.start("a", "a3")
+    error = caught.value
+    assert (error.status, error.code, error.type) == (
+        429,
+        "rate_limit_exceeded",
+        "rate_limit_error",
+    )
+    assert error.headers == {"Retry-After": "1"}
+    tasks.append(work.start("b", "b0"))
+    await work.until(lambda: work.scheduler.stats()["waiting"] == 3)
+    monkeypatch.setattr(compiling, "MOST_WAITING", 3)
+    with pytest.raises(ApiError):
+        await work.start("c", "c0")
+    assert work.scheduler.stats()["rejected"] == 2
+    for event in work.let_go.values():
+        event.set()
+    assert sorted(await asyncio.gather(*tasks)) == ["a0", "a1", "a2", "b0"]
+    await work.scheduler.aclose()
+
+
+async def test_cancelling_ends_what_runs_and_what_waits(unbounded: Limits) -> None:
+    work = Work(CompileScheduler(unbounded, threads=1))
+    running, waiting, next_one = (work.start("a", f"a{n}") for n in range(3))
+    await work.has_begun("a0")
+    waiting.cancel()
+    running.cancel()
+    await work.has_begun("a0", "a2")
+    work.let_go["a2"].set()
+    assert await next_one == "a2"
+    await work.until(lambda: work.scheduler.stats()["running"] == 0)
+    assert work.scheduler.stats() == {
+        "started": 2, "cancelled": 1, "rejected": 0, "running": 0, "waiting": 0,
+    }  # fmt: skip
+    await work.scheduler.aclose()
+
+
+async def test_closing_ends_what_runs(unbounded: Limits) -> None:
+    work = Work(CompileScheduler(unbounded, threads=1))
+    task = work.start("a", "a0")
+    await work.has_begun("a0")
+    await work.scheduler.aclose()
+    with pytest.raises(Cancelled):
+        await task
+
+
+def test_a_client_is_a_key_or_without_keys_an_address() -> None:
+    keys = Keys(["one", "two"])
+    one, two = (keys.client(f"Bearer {key}", "10.0.0.1") for key in ("one", "two"))
+    assert one == keys.client("bearer  one ", "10.0.0.2") != two
+    assert "one" not in one
+    assert Keys([]).client("Bearer one", "10.0.0.1") == "10.0.0.1"
+
+
+@pytest.fixture
+def gateway(monkeypatch: pytest.MonkeyPatch, unbounded: Limits) -> Iterator[Gateway]:
+    """What has a member "heavy" is compiled until somebody cancels it."""
+    build = Compiler._build
+
+    def build_for_ever(self: Compiler, spec: Any, front_end: Any, budget: WorkBudget) -> Compiled:
+        while '"heavy"' in json.dumps(spec):
+            time.sleep(0.001)
+            budget.spend(1_000)
+        return build(self, spec, front_end, budget)
+
+    monkeypatch.setattr(Compiler, "_build", build_for_ever)
+    monkeypatch.setattr(composition, "Limits", lambda: unbounded)
+    with Gateway(api_keys="one,two", compile_queue=1) as running:
+        yield running
+
+
+def test_a_heavy_schema_takes_nothing_from_others_and_ends_with_its_request(
+    gateway: Gateway,
+) -> None:
+    """REGRESSION: it ran on for minutes after its client had left."""
+
+    def compiles(what: str) -> float:
+        return gateway.metric("switchyard_compiles", what=what)
+
+    keys = [{"authorization": f"Bearer {key}"} for key in ("one", "two")]
+    asked = [body(tools=[tool(f"f{n}", {"required": ["heavy"]})]) for n in range(3)]
+    with gateway.raw_request(asked[0], headers=keys[0]):
+        gateway.eventually(lambda: compiles("running") == 1)
+        with gateway.raw_request(asked[1], headers=keys[0]):
+            gateway.eventually(lambda: compiles("waiting") == 1)
+            refused = gateway.post(asked[2], headers=keys[0])
+            assert refused.status_code == 429 and refused.headers["retry-after"] == "1"
+            assert refused.json()["error"]["code"] == "rate_limit_exceeded"
+            assert gateway.get("/health/live").status_code == 200
+            light = body(tools=[tool("set_light", LIGHT)], tool_choice="required")
+            assert gateway.post(light, headers=keys[1]).status_code == 200
+            # known by now: found without a turn
+            assert gateway.post(light, headers=keys[0]).status_code == 200
+            assert (compiles("running"), compiles("waiting")) == (1, 1)
+        gateway.eventually(lambda: compiles("waiting") == 0)
+    gateway.eventually(lambda: compiles("running") == 0)
+    assert compiles("cancelled") == 1
+    assert gateway.metric("switchyard_compiler", what="refusals") == 0
+
+
+async def test_what_is_known_is_not_compiled_again() -> None:
+    """REGRESSION: a schema that was refused or relaxed was so anew with every request."""
+    service = Service(strict_profile="extended")
+    planner = service.chat._planner
+    schema = {"type": "object", "properties": {"a": {"$ref": "https://a.example/b"}}}
+    for _ in range(3):
+        asked = request(response_format=json_schema(schema))
+        assert (await service.chat._prepare(asked, "", 0)).constraint.relaxed
+    for _ in range(3):
+        with pytest.raises(ApiError) as caught:
+            await service.complete(response_format=json_schema(schema, strict=True))
+        assert caught.value.status == 400
+    stats = planner._compiler.stats() | planner._relaxations.stats() | planner._scheduler.stats()
+    assert (stats["started"], stats["compiles"], stats["grammar_hits"]) == (1, 1, 2)
+    assert (stats["refused"], stats["refusal_hits"]) == (1, 5)
+    assert (stats["relaxations_made"], stats["relaxation_hits"]) == (1, 2)
+
+
+async def test_a_schema_that_takes_too_long_is_refused_by_the_bounds_name() -> None:
+    service = Service()
+    many = {f"p{n}": {"type": "integer", "multipleOf": 19_900 + n} for n in range(60)}
+    with pytest.raises(ApiError) as caught:
+        await service.complete(tools=[tool("f", {"type": "object", "properties": many})])
+    error = caught.value
+    assert (error.status, error.code) == (400, "invalid_json_schema")
+    assert "compile_steps: at most 1,000,000 allowed" in error.message

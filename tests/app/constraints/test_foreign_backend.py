@@ -1,0 +1,120 @@
+"""What a stock engine lets its model write is read as text; nothing of it ends as an error."""
+
+from collections.abc import Iterator
+from io import StringIO
+
+import pytest
+
+from adapters.formats import ContentDelta, OutputSpec, ReasoningDelta, Tool, ToolArguments
+from app.constraints.foreign_backend import ForeignParser
+from app.constraints.planner import ConstraintPlan, ConstraintPlanner
+from app.conversation.tokenizer import BuiltinTokenizer
+from app.observability.logs import make_logger
+from app.observability.metrics import Metrics
+from engine import Compiler, Event, ParseDivergence, Parser
+
+CALL = '<tool_call>\n{"name": "f", "arguments": %s}\n</tool_call><|im_end|>'
+HARMONY = (
+    "<|channel|>commentary to=functions.f <|constrain|>json<|message|>%s<|call|>",
+    "<|channel|>analysis<|message|>%s<|end|><|start|>assistant",
+)
+TOKENIZERS = {name: BuiltinTokenizer(name) for name in ("hermes", "harmony")}
+
+
+async def constraint(name: str, *, backend: str) -> ConstraintPlan:
+    tokenizer = TOKENIZERS[name]
+    compiler = Compiler(tokenizer.vocabulary)
+    planner = ConstraintPlanner(
+        compiler,
+        tokenizer.wire,
+        tokenizer.special_texts,
+        Metrics(),
+        make_logger("info", StringIO()),
+        backend=backend,
+    )
+    tools = (Tool("f", {"type": "object"}),)
+    return await planner.plan(OutputSpec(tools, "required"))
+
+
+def ids(text: str | bytes) -> Iterator[int]:
+    """Single bytes, and special tokens where their text stands."""
+    tokens = TOKENIZERS["hermes"].vocabulary.tokens
+    special = TOKENIZERS["hermes"].vocabulary.special_token_ids
+    rest = text.encode() if isinstance(text, str) else text
+    while rest:
+        number = next((n for n in special if rest.startswith(tokens[n])), rest[0])
+        yield number
+        rest = rest[len(tokens[number]) :]
+
+
+def feed(parser: Parser | ForeignParser, text: str | bytes) -> list[Event]:
+    return [event for number in ids(text) for event in parser.feed(number)]
+
+
+def said(plan: ConstraintPlan, text: str | bytes) -> dict[type, str]:
+    """Texts of the deltas, by kind."""
+    parser, reader = plan.parser(), plan.reader()
+    deltas = [*reader.feed(feed(parser, text))]
+    deltas += [*reader.feed(parser.finish()), *reader.finish()]
+    assert parser.is_whole()
+    found: dict[type, str] = {}
+    for delta in deltas:
+        if isinstance(delta, ContentDelta | ReasoningDelta | ToolArguments):
+            found[type(delta)] = found.get(type(delta), "") + delta.text
+    return found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [
+        (b'{"a": "<|im_start|>"}', '{"a": "<|im_start|>"}'),
+        (b'{"a": "<tool_call>"}', '{"a": "<tool_call>"}'),
+        (b'{"a": "\xc3\xa9\xc3 \xff"}', '{"a": "é\ufffd \ufffd"}'),
+        (b'{      \n\n  "a" :\t1}', '{      \n\n  "a" :\t1}'),
+    ],
+)
+async def test_arguments_hold_whatever_text_holds(arguments: bytes, read: str) -> None:
+    plan = await constraint("hermes", backend="xgrammar")
+    text = CALL.encode().replace(b"%s", arguments)
+    assert said(plan, text) == {ToolArguments: read}
+
+
+async def test_thoughts_may_be_broken_utf_8() -> None:
+    plan = await constraint("hermes", backend="xgrammar")
+    text = b"<think>\n\xcd hm \xe2\x82</think>\n\n" + (CALL % "{}").encode()
+    assert said(plan, text) == {ReasoningDelta: "\ufffd hm \ufffd", ToolArguments: "{}"}
+
+
+async def test_tokens_that_the_spec_names_stay_tokens() -> None:
+    call, thought = HARMONY
+    plan = await constraint("harmony", backend="xgrammar")
+    text = thought % "hm" + call % '{"a": "<tool_call>"}'
+    assert said(plan, text) == {ReasoningDelta: "hm", ToolArguments: '{"a": "<tool_call>"}'}
+
+
+@pytest.mark.parametrize("name", ["hermes", "harmony"])
+async def test_a_cut_off_answer_loses_nothing_but_broken_bytes(name: str) -> None:
+    plan = await constraint(name, backend="xgrammar")
+    begin = (CALL if name == "hermes" else HARMONY[0]).split("%s")[0].encode()
+    parser, reader = plan.parser(), plan.reader()
+    deltas = [*reader.feed(feed(parser, begin + b'{"a": "\xe2\x82'))]
+    deltas += [*reader.feed(parser.finish()), *reader.finish()]
+    text = "".join(delta.text for delta in deltas if isinstance(delta, ToolArguments))
+    assert text == '{"a": "\ufffd'
+    assert not parser.is_whole()
+
+
+@pytest.mark.parametrize("wrong", ["x", "<tool_call>\n{]", CALL.replace('"f"', '"g"') % "{}"])
+async def test_what_no_engine_may_let_pass_is_still_an_error(wrong: str) -> None:
+    plan = await constraint("hermes", backend="xgrammar")
+    parser = plan.parser()
+    with pytest.raises(ParseDivergence):
+        feed(parser, wrong)
+
+
+@pytest.mark.parametrize("text", [b'{"a": "<|im_start|>"}', b'{"a": "\xff"}', b'{      "a": 1}'])
+async def test_behind_our_own_engine_all_of_it_is_an_error(text: bytes) -> None:
+    plan = await constraint("hermes", backend="switchyard")
+    parser = plan.parser()
+    with pytest.raises(ParseDivergence):
+        feed(parser, CALL.encode().replace(b"%s", text))

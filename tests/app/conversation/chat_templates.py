@@ -1,0 +1,57 @@
+"""The chat templates of real models, each with a small tokenizer of its own."""
+
+import re
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+from adapters.formats import get_format
+from app.conversation.tokenizer import HuggingFaceTokenizer
+
+#: where ``make data`` puts them
+FOLDER = Path(__file__).parents[3] / ".data" / "chat_templates"
+TEMPLATES = sorted(path.stem for path in FOLDER.glob("*.jinja"))
+FETCH = "`make data` fetches the chat templates"
+#: a template that wants variables of its own can show nothing
+BROKEN = {"fireworks-ai-llama-3-firefunction-v2"}
+#: tools that loops through a template offer
+PARAMETERS = {
+    "type": "object",
+    "properties": {"n": {"type": "integer", "minimum": 0, "maximum": 99}},
+    "required": ["n"],
+    "additionalProperties": False,
+}
+TOOLS = [{"type": "function", "function": {"name": "look_up", "parameters": PARAMETERS}}]
+#: what looks like a special token
+_SPECIAL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^｜<>]{1,40}｜>|\[/?[A-Z_]{3,20}\]")
+
+#: what reads like a tag, and is one token in the models that have it
+_WORDS = ("<think>", "</think>", "<tool_call>", "</tool_call>", "[THINK]", "[/THINK]")
+
+
+@cache
+def tokenizer_of(name: str) -> HuggingFaceTokenizer:
+    return HuggingFaceTokenizer(folder_of(name), "auto")
+
+
+@cache
+def folder_of(name: str) -> str:
+    """The folder of a byte-level tokenizer with the special tokens that occur in the template."""
+    template = (FOLDER / f"{name}.jinja").read_text("utf-8")
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    made = Tokenizer(models.BPE({letter: n for n, letter in enumerate(alphabet)}, []))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    made.decoder = decoders.ByteLevel()
+    special = dict.fromkeys(["<s>", "</s>", *_SPECIAL.findall(template)])
+    special |= dict.fromkeys(text for text in _WORDS if text in template)
+    if {"<|start|>", "<|channel|>", "<|message|>"} <= special.keys():
+        special |= dict.fromkeys(get_format("harmony").own_tokens)
+    made.add_special_tokens([AddedToken(text, special=True) for text in special])
+    wrapped = PreTrainedTokenizerFast(tokenizer_object=made, bos_token="<s>", eos_token="</s>")
+    wrapped.chat_template = template
+    folder = mkdtemp()
+    wrapped.save_pretrained(folder)
+    return folder

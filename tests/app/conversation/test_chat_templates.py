@@ -1,0 +1,360 @@
+"""The chat templates of real models: every message is in the prompt, or its place is in a 400."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from adapters.formats import OutputSpec, ThinkingMarks, Tool, get_format
+from app.api.body import parse_request
+from app.conversation import Messages, TemplateError, fitted, profile_of, thought_apart
+from app.conversation.history import check_order, plain_messages
+from app.errors import ApiError
+from tests.app.conversation.chat_templates import BROKEN, FETCH, TEMPLATES, tokenizer_of
+
+TOOL = Tool("wordtool", {"type": "object", "properties": {"city": {"type": "string"}}}, "described")
+WITH_TOOL = OutputSpec((TOOL,))
+USER = {"role": "user", "content": "worduser"}
+
+
+def said(role: str, text: Any, **more: Any) -> dict[str, Any]:
+    return {"role": role, "content": text, **more}
+
+
+def call(name: str, argument: str) -> dict[str, Any]:
+    function = {"name": "wordtool", "arguments": json.dumps({"city": argument})}
+    return {"id": f"call_{name}", "type": "function", "function": function}
+
+
+def result(name: str, text: Any) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": f"call_{name}", "content": text}
+
+
+def part(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text}]
+
+
+ONE = said("assistant", None, tool_calls=[call("a", "wordfirst")])
+TWO = said("assistant", None, tool_calls=[call("a", "wordfirst"), call("b", "wordsecond")])
+BOTH = [result("b", "wordresultb"), result("a", "wordresulta")]
+CONVERSATIONS: dict[str, list[dict[str, Any]]] = {
+    "a question": [USER],
+    "parts": [said("user", [*part("wordone"), *part("wordtwo")])],
+    "a system message": [said("system", "wordsystem"), USER],
+    "a developer's message": [said("developer", "worddeveloper"), USER],
+    "two sets of instructions": [said("system", "wordsystem"), said("developer", "worddev"), USER],
+    "late instructions": [USER, said("assistant", "wordanswer"), said("system", "wordlate")],
+    "two questions": [USER, said("user", "wordagain")],
+    "two answers": [USER, said("assistant", "wordone"), said("assistant", "wordtwo"), USER],
+    "a greeting first": [said("assistant", "wordgreeting"), USER],
+    "an answer without text": [USER, said("assistant", "", reasoning="thought"), USER],
+    "a call": [USER, ONE, result("a", "wordresult")],
+    "a result in parts": [USER, ONE, result("a", part("wordresult"))],
+    "a call and on": [USER, ONE, result("a", "wordresult"), said("assistant", "wordend"), USER],
+    "text beside a call": [USER, {**ONE, "content": "wordbeside"}, result("a", "wordresult")],
+    "text beside a call, answered": [
+        USER,
+        {**ONE, "content": "wordbeside"},
+        result("a", "wordresult"),
+        said("assistant", "wordend"),
+        USER,
+    ],
+    "thought and text before a call": [
+        USER,
+        {**ONE, "content": "wordbeside", "reasoning": "thought"},
+        result("a", "wordresult"),
+    ],
+    "thought before a call": [USER, {**ONE, "reasoning": "thought"}, result("a", "wordresult")],
+    "two calls": [USER, TWO, *BOTH],
+    "two calls and on": [
+        said("developer", "worddev"),
+        USER,
+        TWO,
+        *BOTH,
+        said("assistant", "wordend"),
+        USER,
+    ],
+    "a question behind a result": [USER, ONE, result("a", "wordresult"), said("user", "wordon")],
+    "calls in turn": [USER, ONE, result("a", "wordone"), ONE, result("a", "wordtwo")],
+    "no message of a user": [said("system", "wordsystem")],
+}
+
+
+def words(messages: Sequence[Any]) -> list[str]:
+    """What is said in a conversation, thoughts aside."""
+    found = []
+    for message in messages:
+        content = message.get("content") or ""
+        found += [content] if isinstance(content, str) else [each["text"] for each in content]
+        for each in message.get("tool_calls") or ():
+            found += json.loads(each["function"]["arguments"]).values()
+    return found
+
+
+def plain(messages: Sequence[Any]) -> Messages:
+    body = json.dumps({"model": "m", "messages": messages}).encode()
+    request = parse_request(body)
+    check_order(request.messages)
+    return plain_messages(request)
+
+
+def prompt_of(
+    name: str, messages: Sequence[Any], ask: OutputSpec = WITH_TOOL, variables: Any = None
+) -> str:
+    tokenizer = tokenizer_of(name)
+    rendered = tokenizer.render(plain(messages), ask.tools, ask, variables)
+    assert isinstance(rendered.prompt, list)
+    return b"".join(tokenizer.vocabulary.tokens[n] for n in rendered.prompt).decode()
+
+
+#: conversations that some templates refuse: a user must speak first, or at all, or not now
+REFUSED = {
+    "a greeting first",
+    "no message of a user",
+    "a question behind a result",
+    "text beside a call, answered",
+    "late instructions",
+}
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_every_message_is_in_the_prompt(name: str) -> None:
+    for title, messages in CONVERSATIONS.items():
+        refused: ApiError | None = None
+        try:
+            prompt = prompt_of(name, messages)
+        except ApiError as error:
+            refused = error
+        if refused is not None:
+            assert (refused.status, refused.param) == (400, "messages"), title
+            assert name in BROKEN or title in REFUSED, (title, refused.message)
+            continue
+        for word in words(messages):
+            assert word in prompt, (title, word, prompt)
+        # a template may show tools beside a question only
+        assert "wordtool" in prompt or title == "no message of a user", title
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_model_is_told_of_a_response_format(name: str) -> None:
+    schema = {"type": "object", "properties": {"wordproperty": {"type": "integer"}}}
+    try:
+        prompt = prompt_of(name, [USER], OutputSpec(response_schema=schema))
+    except ApiError:
+        assert name in BROKEN
+        return
+    assert "wordproperty" in prompt and "worduser" in prompt
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+def test_where_prompts_leave_a_model_that_thinks() -> None:
+    def thought(name: str, **variables: Any) -> str:
+        return tokenizer_of(name).render(plain([USER]), (), OutputSpec(), variables).thought
+
+    assert thought("Qwen3.5-4B") == thought("NVIDIA-Nemotron-Nano-v2") == "open"
+    assert thought("Qwen3.5-4B", enable_thinking=False) == "closed"
+    assert thought("Qwen-Qwen3-0.6B") == "free"
+    assert thought("Qwen-Qwen3-0.6B", enable_thinking=False) == "closed"
+    assert thought("Qwen-QwQ-32B", enable_thinking=True) == "open"
+    assert thought("deepseek-ai-DeepSeek-V3.1", thinking=True) == "open"
+    assert thought("GLM-4.7-Flash", enable_thinking=False) == "closed"
+    assert thought("Qwen-Qwen2.5-7B-Instruct") == "free"
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+def test_variables_reach_the_template_but_for_its_own() -> None:
+    assert "Reasoning: high" in prompt_of(
+        "openai-gpt-oss-120b", [USER], variables={"reasoning_effort": "high"}
+    )
+    plainly = prompt_of("Qwen-Qwen3-0.6B", [USER])
+    forged = {"messages": "x", "chat_template": "{{ 1 }}", "eos_token": "x", "unknown": True}
+    assert prompt_of("Qwen-Qwen3-0.6B", [USER], variables=forged) == plainly
+
+
+# -- what a template can show ----------------------------------------------------------------------
+
+
+def lines(messages: Messages, tools: Any, variables: Any) -> str:
+    """Shows everything."""
+    return json.dumps([messages, tools, variables])
+
+
+def strict(messages: Messages, tools: Any, variables: Any) -> str:
+    """Knows users and assistants that take turns, ids of nine characters, one call at a time."""
+    shown, turn = [], 0
+    for message in messages:
+        calls = message.get("tool_calls") or []
+        if message["role"] not in ("user", "assistant", "tool") or len(calls) > 1:
+            raise TemplateError("unknown role, or two calls")
+        if message["role"] != "tool" and not calls:
+            if message["role"] != ("user", "assistant")[turn % 2]:
+                raise TemplateError("roles must alternate")
+            turn += 1
+        if any(len(each["id"]) != 9 for each in calls):
+            raise TemplateError("ids have nine characters")
+        shown.append(calls or message["content"])
+    return json.dumps(shown)
+
+
+def test_a_profile_says_what_a_template_shows() -> None:
+    assert profile_of(lines).described() == {}
+    assert profile_of(strict).described() == {
+        "system": False,
+        "systems": False,
+        "late_system": False,
+        "developer": False,
+        "in_a_row": False,
+        "tools": False,
+        "ids": "nine",
+        "parallel_calls": False,
+        "text_beside_calls": "before",
+        "reasoning": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("format", "written", "syntax"),
+    [
+        ("plain", "<tool_call>{call}</tool_call>", "format"),
+        ("plain", "<tool_call>\n{call}\n</tool_call>", "format"),
+        ("plain", "[TOOL_CALLS] [{call}]", "other"),
+        ("hermes", "<tool_call>\n{call}\n</tool_call>", "format"),
+        ("hermes", "<tool_call>{arguments}</tool_call>", "other"),
+        ("llama3_json", '{"name": "wordtool", "parameters": {arguments}}', "format"),
+        ("llama3_json", "{call}", "other"),
+        ("llama3_function", "<function=wordtool>{arguments}</function>", "format"),
+        ("hermes", "", "other"),
+        ("harmony", "{call}", "format"),
+    ],
+)
+def test_a_profile_says_whether_calls_stand_there_as_the_format_writes_them(
+    format: str, written: str, syntax: str
+) -> None:
+    """Of Harmony it can't be told. Where tools are shown and calls are not, it is unlikely."""
+
+    def template(messages: Messages, tools: Any, variables: Any) -> str:
+        shown = [json.dumps(tools)]
+        for message in messages:
+            shown.append(message["content"])
+            for each in message.get("tool_calls") or ():
+                arguments = json.dumps(each["function"]["arguments"])
+                call = f'{{"name": "wordtool", "arguments": {arguments}}}'
+                shown.append(written.replace("{call}", call).replace("{arguments}", arguments))
+        return "\n".join(shown)
+
+    profile = profile_of(template, get_format(format).as_text)
+    assert profile.call_syntax == syntax
+    assert ("call_syntax" in profile.described()) is (syntax == "other")
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize(
+    ("name", "syntax"),
+    [
+        ("Qwen-Qwen3-0.6B", "format"),
+        ("NousResearch-Hermes-3-Llama-3.1-8B-tool_use", "format"),
+        ("meta-llama-Llama-3.1-8B-Instruct", "format"),
+        ("meetkai-functionary-medium-v3.1", "format"),
+        ("ibm-granite-granite-4.0", "format"),
+        ("google-gemma-2-2b-it", "format"),
+        ("openai-gpt-oss-120b", "format"),
+        ("Qwen3-Coder", "other"),
+        ("GLM-4.6", "other"),
+        ("Kimi-K2-Instruct", "other"),
+        ("LFM2-8B-A1B", "other"),
+        ("deepseek-ai-DeepSeek-V3.1", "other"),
+        ("mistralai-Mistral-Nemo-Instruct-2407", "other"),
+    ],
+)
+def test_models_whose_own_call_syntax_is_not_the_formats(name: str, syntax: str) -> None:
+    profile = tokenizer_of(name).profile
+    assert profile is not None and profile.call_syntax == syntax
+
+
+def test_messages_for_a_template_that_shows_everything_stay_as_they_are() -> None:
+    for messages in CONVERSATIONS.values():
+        given = plain(messages)
+        kept = json.dumps(given)
+        shown = fitted(given, profile_of(lines))
+        assert json.dumps(given) == kept
+        assert [each["role"] for each in shown] == [each["role"] for each in given]
+
+
+def test_ids_stay_apart_and_results_find_their_calls() -> None:
+    profile = profile_of(strict)
+    messages = plain([USER, TWO, *BOTH, TWO, *BOTH])
+    shown = fitted(messages, profile)
+    calls = [each for message in shown for each in message.get("tool_calls") or ()]
+    ids = [each["id"] for each in calls]
+    assert len(set(ids)) == 4 and all(len(each) == 9 and each.isalnum() for each in ids)
+    results = [each for each in shown if each["role"] == "tool"]
+    assert [each["tool_call_id"] for each in results] == ids
+    assert [each["content"] for each in results] == ["wordresulta", "wordresultb"] * 2
+    assert fitted(messages, profile) == shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        ('{"a": 1}', {"a": 1}),
+        ("", {}),
+        (r'{"a": "\ud83d\ude00"}', {"a": "😀"}),
+        ('{"a": "cut', '{"a": "cut'),
+    ],
+)
+def test_arguments_are_an_object_where_a_prompt_can_hold_it(arguments: str, shown: Any) -> None:
+    made = {"id": "call_a", "type": "function", "function": {"name": "f", "arguments": arguments}}
+    messages = plain([USER, said("assistant", None, tool_calls=[made]), result("a", "x")])
+    calls = fitted(messages, profile_of(lines))[1]["tool_calls"]
+    assert [each["function"]["arguments"] for each in calls] == [shown]
+
+
+def test_a_call_that_can_not_be_shown_is_named() -> None:
+    def deaf(messages: Messages, tools: Any, variables: Any) -> str:
+        return "".join(each["content"] for each in messages)
+
+    with pytest.raises(ApiError) as caught:
+        fitted(plain([USER, ONE, result("a", "x")]), profile_of(deaf))
+    assert (caught.value.status, caught.value.param) == (400, "messages[1].tool_calls")
+
+
+def test_the_place_of_a_refusal_is_the_clients_even_beside_instructions() -> None:
+    profile = replace(profile_of(lines), text_beside_calls="no")
+    messages = plain([USER, {**ONE, "content": "wordbeside"}, result("a", "x")])
+    with pytest.raises(ApiError) as caught:
+        fitted(messages, profile, instructions="more")
+    assert caught.value.param == "messages[1].content"
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+def test_a_switch_that_a_template_takes_out_of_a_system_message_is_no_drop() -> None:
+    for text in ("/no_think", "/no_think wordsystem"):
+        prompt = prompt_of("HuggingFaceTB-SmolLM3-3B", [said("system", text), USER], OutputSpec())
+        assert "Reasoning Mode: /no_think" in prompt
+
+
+MARKS = ThinkingMarks(begin="<think>", end="</think>", inner_newlines=1, outer_newlines=2)
+
+
+@pytest.mark.parametrize(
+    ("content", "thought", "left"),
+    [
+        ("<think>\nhmm\n</think>\n\nwell", "hmm", "well"),
+        (" <think>hmm</think>", "hmm", ""),
+        ("well <think>hmm</think>", None, "well <think>hmm</think>"),
+        ("<think>hmm", None, "<think>hmm"),
+        ("write </think> here", None, "write </think> here"),
+        (None, None, None),
+    ],
+)
+def test_a_thought_in_the_content_of_an_answer_is_its_reasoning(
+    content: str | None, thought: str | None, left: str | None
+) -> None:
+    found = thought_apart({"role": "assistant", "content": content}, MARKS)
+    assert (found.get("reasoning_content"), found["content"]) == (thought, left)
+    user = {"role": "user", "content": content}
+    assert thought_apart(user, MARKS) == user

@@ -1,0 +1,128 @@
+"""Conversations: what must follow what, and the plain form that prompts are made from."""
+
+import json
+from typing import Any
+
+import pytest
+
+from app.api.body import parse_request
+from app.conversation.history import check_order, mentions_json, plain_messages
+from app.errors import ApiError
+from app.protocol.chat_request import ChatRequest
+
+USER = {"role": "user", "content": "hi"}
+
+
+def call(number: str) -> dict[str, Any]:
+    return {"id": number, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+def caller(*numbers: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": None, "tool_calls": [call(n) for n in numbers]}
+
+
+def result(number: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": number, "content": "42"}
+
+
+def request(*messages: dict[str, Any]) -> ChatRequest:
+    return parse_request(json.dumps({"model": "m", "messages": messages}).encode())
+
+
+GOOD = {
+    "plain": [USER],
+    "a call and its result": [USER, caller("a"), result("a"), USER],
+    "two calls, results in any order": [USER, caller("a", "b"), result("b"), result("a")],
+    "calls one after the other": [USER, caller("a"), result("a"), caller("a"), result("a")],
+    "an answer between": [USER, caller("a"), result("a"), {"role": "assistant", "content": "x"}],
+    "a thought alone": [USER, {"role": "assistant", "content": None, "reasoning": "hm"}, USER],
+    "a refusal": [USER, {"role": "assistant", "refusal": "no"}, USER],
+}
+
+
+@pytest.mark.parametrize("messages", GOOD.values(), ids=GOOD.keys())
+def test_conversations_that_are_complete_pass(messages: list[dict[str, Any]]):
+    check_order(request(*messages).messages)
+
+
+BAD = {
+    "a result without any call": ([USER, result("a")], "messages[1].role"),
+    "a result of another call": ([USER, caller("a"), result("b")], "messages[2].tool_call_id"),
+    "a second result": ([USER, caller("a"), result("a"), result("a")], "messages[3].tool_call_id"),
+    "a call without result": ([USER, caller("a"), USER], "messages[1].tool_calls"),
+    "one of two results": ([USER, caller("a", "b"), result("a"), USER], "messages[1].tool_calls"),
+    "a call at the end": ([USER, caller("a")], "messages[1].tool_calls"),
+    "two calls of one id": ([USER, caller("a", "a")], "messages[1].tool_calls[1].id"),
+    "an empty assistant": ([USER, {"role": "assistant"}], "messages[1].content"),
+}
+
+
+@pytest.mark.parametrize(("messages", "param"), BAD.values(), ids=BAD.keys())
+def test_conversations_with_holes_are_refused_by_place(messages: list[Any], param: str):
+    with pytest.raises(ApiError) as caught:
+        check_order(request(*messages).messages)
+    assert (caught.value.status, caught.value.param) == (400, param)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("as JSON please", True),
+        ("Json", True),
+        ("as text", False),
+        ([{"type": "text", "text": "json"}], True),
+    ],
+)
+def test_json_is_mentioned_in_any_case_and_any_part(content: Any, says: bool):
+    assert mentions_json(request({"role": "user", "content": content}).messages) is says
+
+
+def test_the_plain_form_has_text_only():
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    messages = [
+        {"role": "developer", "content": parts, "name": "boss"},
+        {"role": "assistant", "content": None, "refusal": "no"},
+        {**caller("x"), "reasoning_content": "hm"},
+        result("x"),
+    ]
+    assert plain_messages(request(*messages)) == [
+        {"role": "developer", "content": "ab", "name": "boss"},
+        {"role": "assistant", "content": "no"},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [call("x")],
+            "reasoning_content": "hm",
+        },
+        {"role": "tool", "content": "42", "tool_call_id": "x"},
+    ]
+
+
+def test_a_refusal_stands_behind_content():
+    """REGRESSION: it was dropped where there was any content."""
+    message = {"role": "assistant", "content": "Well. ", "refusal": "No."}
+    (_, plain) = plain_messages(request(USER, message))
+    assert plain["content"] == "Well. No."
+
+
+@pytest.mark.parametrize("key", ["reasoning", "reasoning_content"])
+def test_reasoning_comes_back_under_either_name(key: str):
+    message = {"role": "assistant", "content": "x", key: "hm"}
+    (_, plain) = plain_messages(request(USER, message))
+    assert plain["reasoning_content"] == "hm"
+
+
+@pytest.mark.parametrize(
+    "thinking", ["hm, well", [{"type": "text", "text": "hm, "}, {"type": "text", "text": "well"}]]
+)
+def test_parts_that_are_thoughts_are_reasoning(thinking: Any):
+    parts = [{"type": "thinking", "thinking": thinking}, {"type": "text", "text": "yes"}]
+    (_, plain) = plain_messages(request(USER, {"role": "assistant", "content": parts}))
+    assert (plain["content"], plain["reasoning_content"]) == ("yes", "hm, well")
+
+
+def test_only_answers_have_thoughts():
+    parts = [{"type": "text", "text": "a"}, {"type": "thinking", "thinking": "hm"}]
+    with pytest.raises(ApiError) as caught:
+        check_order(request({"role": "user", "content": parts}).messages)
+    assert (caught.value.status, caught.value.param) == (400, "messages[0].content[1]")

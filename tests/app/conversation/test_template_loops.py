@@ -1,0 +1,74 @@
+"""Tool loops of two turns through a gateway, with each model's own chat template.
+
+The noise worker writes the answers: what it draws fits the grammar and nothing else. `make
+conformance` runs every template, other runs those of ``SOME``.
+"""
+
+import json
+import os
+from typing import Any
+
+import jsonschema
+import pytest
+
+from adapters.formats import OutputSpec
+from tests.app.conversation.chat_templates import (
+    BROKEN,
+    FETCH,
+    PARAMETERS,
+    TEMPLATES,
+    TOOLS,
+    folder_of,
+    tokenizer_of,
+)
+from tests.app.gateway import Gateway
+
+SOME = (
+    "Apertus-8B-Instruct",
+    "GLM-4.6",
+    "Kimi-K2-Instruct",
+    "LFM2-8B-A1B",
+    "Qwen-QwQ-32B",
+    "Qwen-Qwen3-0.6B",
+    "Qwen3.5-4B",
+    "deepseek-ai-DeepSeek-R1-Distill-Llama-8B",
+    "deepseek-ai-DeepSeek-V3.1",
+    "fireworks-ai-llama-3-firefunction-v2",
+    "google-gemma-2-2b-it",
+    "meta-llama-Llama-3.1-8B-Instruct",
+    "mistralai-Mistral-Nemo-Instruct-2407",
+    "openai-gpt-oss-120b",
+)
+
+
+@pytest.mark.skipif(not TEMPLATES, reason=FETCH)
+@pytest.mark.parametrize("name", TEMPLATES if os.environ.get("EVERY_TEMPLATE") else SOME)
+def test_a_loop_of_two_turns(name: str) -> None:
+    has_thought, tokenizer = False, tokenizer_of(name)
+    messages: list[dict[str, Any]] = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": "What is it?"},
+    ]
+    with Gateway(tokenizer=folder_of(name), reasoning="on", model_name="m") as gateway:
+        for turn in range(2):
+            body = {"model": "m", "messages": messages, "tools": TOOLS, "tool_choice": "required"}
+            answer = gateway.post(body | {"seed": turn, "max_tokens": 4000})
+            if name in BROKEN:
+                assert (answer.status_code, answer.json()["error"]["param"]) == (400, "messages")
+                return
+            assert answer.status_code == 200, answer.text
+            (choice,) = answer.json()["choices"]
+            message = choice["message"]
+            has_thought = has_thought or bool(message.get("reasoning_content"))
+            if choice["finish_reason"] == "length":
+                return
+            assert choice["finish_reason"] == "tool_calls"
+            # Harmony has preambles; elsewhere nothing but calls was allowed
+            assert not message["content"] or tokenizer.wire.name == "harmony"
+            messages.append(message)
+            for call in message["tool_calls"]:
+                assert call["function"]["name"] == "look_up"
+                jsonschema.validate(json.loads(call["function"]["arguments"]), PARAMETERS)
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": "12"})
+    if tokenizer.render([{"role": "user", "content": "x"}], (), OutputSpec()).thought == "open":
+        assert has_thought

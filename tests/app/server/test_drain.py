@@ -1,0 +1,149 @@
+"""The end of a shutdown: what clients of running answers see, from a process that gets SIGTERM."""
+
+import asyncio
+import json
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from app.errors import ApiError
+from app.server.drain import Drain
+from tests.app.cli.command import PATIENCE, arguments, environment
+from tests.app.examples import body, json_schema
+from tests.redis_server import free_port
+
+#: an answer that takes far longer than the grace period
+ENDLESS = {"type": "array", "items": {"const": 1}, "minItems": 100_000}
+SLOW: dict[str, Any] = body(response_format=json_schema(ENDLESS), max_completion_tokens=32_768, n=8)
+
+
+class Process:
+    """``switchyard serve`` with a short grace period."""
+
+    def __init__(self) -> None:
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        settings = {"port": port, "shutdown_seconds": 0.5, "noise_seed": 1}
+        self._process = subprocess.Popen(
+            arguments("serve"), env=environment(**settings), stdout=subprocess.PIPE, text=True
+        )
+
+    def wait_until(self, metric: str, value: float) -> None:
+        """Waits until a line of /metrics reaches a value."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            try:
+                lines = httpx.get(f"{self.url}/metrics", timeout=PATIENCE).text.splitlines()
+            except httpx.TransportError:
+                lines = []
+            if any(line.startswith(metric) and float(line.split()[-1]) >= value for line in lines):
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"{metric} never came to {value}")
+
+    def terminate(self) -> list[dict[str, Any]]:
+        """SIGTERM, and the log."""
+        self._process.send_signal(signal.SIGTERM)
+        text, _ = self._process.communicate(timeout=PATIENCE)
+        return [json.loads(line) for line in text.splitlines()]
+
+    def close(self) -> None:
+        if self._process.poll() is None:
+            self._process.kill()
+            self._process.communicate()
+
+
+@contextmanager
+def running_process() -> Iterator[Process]:
+    process = Process()
+    try:
+        process.wait_until("switchyard_requests_in_flight", 0)
+        yield process
+    finally:
+        process.close()
+
+
+def test_what_still_runs_at_the_end_of_the_grace_period_ends_with_an_error_object():
+    """REGRESSION: "Internal Server Error" as text, streams without an end, and 499 in the log."""
+    answers: dict[str, httpx.Response] = {}
+
+    def ask(name: str, url: str, **more: Any) -> None:
+        answers[name] = httpx.post(url, json={**SLOW, **more}, timeout=PATIENCE)
+
+    with running_process() as process:
+        url = f"{process.url}/v1/chat/completions"
+        threads = [
+            threading.Thread(target=ask, args=("whole", url)),
+            threading.Thread(target=ask, args=("stream", url), kwargs={"stream": True}),
+        ]
+        for thread in threads:
+            thread.start()
+        process.wait_until("switchyard_time_to_first_token_seconds_count", 2)
+        with half_a_request(process.url) as upload:
+            process.wait_until("switchyard_requests_in_flight", 4)
+            log = process.terminate()
+            assert b'"server_shutdown"' in upload.recv(65536)
+        for thread in threads:
+            thread.join()
+
+    whole = answers["whole"]
+    assert (whole.status_code, whole.json()["error"]["code"]) == (503, "server_shutdown")
+    assert whole.json()["error"]["type"] == "service_unavailable"
+    assert "retry-after" in whole.headers
+    *_, last, end = answers["stream"].text.split("\n\n")
+    assert answers["stream"].status_code == 200
+    assert json.loads(last.removeprefix("data: "))["error"]["code"] == "server_shutdown"
+    assert end == ""
+
+    requests = [line for line in log if line["event"] == "request"]
+    assert sorted(line["status"] for line in requests) == [200, 503, 503]
+    assert {line["error"] for line in requests} == {"server_shutdown"}
+    assert [line["event"] for line in log if line["level"] == "error"] == []
+    assert log[-1]["event"] == "stopped"
+
+
+@contextmanager
+def half_a_request(url: str) -> Iterator[socket.socket]:
+    """A body that does not arrive."""
+    address = httpx.URL(url)
+    with socket.create_connection((address.host, address.port or 80), PATIENCE) as made:
+        head = "POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\ncontent-length: 100\r\n\r\n{"
+        made.sendall(head.encode())
+        yield made
+
+
+async def test_a_request_is_cancelled_and_later_ones_are_refused():
+    drain = Drain()
+    begun = asyncio.Event()
+
+    async def request() -> None:
+        async with drain.request():
+            begun.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(request())
+    await begun.wait()
+    drain.end()
+    with pytest.raises(ApiError) as caught:
+        await task
+    assert (caught.value.status, caught.value.code) == (503, "server_shutdown")
+    with pytest.raises(ApiError):
+        await request()
+
+
+async def test_a_request_that_ends_by_itself_is_left_alone():
+    drain = Drain()
+    async with drain.request():
+        pass
+    with pytest.raises(TimeoutError):
+        async with drain.request():
+            raise TimeoutError
+    drain.end()

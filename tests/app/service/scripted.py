@@ -1,0 +1,126 @@
+"""A service whose worker follows a script, with the real engine and formats behind it."""
+
+import asyncio
+import io
+import json
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from adapters.workers import Chunk, FailureReason, Generation, Health, WorkerError
+from app.api.body import parse_request
+from app.constraints.planner import ConstraintPlanner
+from app.conversation.tokenizer import BuiltinTokenizer
+from app.observability.logs import make_logger
+from app.observability.metrics import Metrics
+from app.pool.worker_pool import Pool
+from app.protocol.chat_request import ChatRequest
+from app.server.offload import Offload
+from app.service.chat_service import ChatService, Completion
+from app.service.faults import Faults
+from app.settings import Settings
+from engine import Compiler
+from tests.app.examples import body
+
+#: a step of a script: a chunk, an error to raise, or None to wait for ever
+Step = Chunk | Exception | None
+
+
+class ScriptedWorker:
+    """Every generation follows the script; what was asked for is kept."""
+
+    name = "scripted"
+    description = "a script"
+    model = "noise"
+    supported_sampling: frozenset[str] = frozenset()
+    max_model_len: int | None = None
+
+    def __init__(self, *scripts: list[Step]) -> None:
+        self.scripts = scripts
+        self.asked: list[Generation] = []
+        self.open = 0
+
+    async def start(self) -> None: ...
+
+    async def generate(self, generation: Generation) -> AsyncGenerator[Chunk, None]:
+        script = self.scripts[len(self.asked) % len(self.scripts)]
+        self.asked.append(generation)
+        self.open += 1
+        try:
+            for step in script:
+                await asyncio.sleep(0)
+                if step is None:
+                    await asyncio.Event().wait()
+                elif isinstance(step, Exception):
+                    raise step
+                else:
+                    yield step
+        finally:
+            for _ in range(3):  # a connection does not close at once
+                await asyncio.sleep(0)
+            self.open -= 1
+
+    async def health(self) -> Health:
+        return Health(True)
+
+    async def aclose(self) -> None: ...
+
+
+class Service:
+    """A ChatService around scripts."""
+
+    def __init__(self, *scripts: list[Step], **settings: Any) -> None:
+        self.worker = ScriptedWorker(*scripts)
+        self.metrics = Metrics()
+        self.log = io.StringIO()
+        self.tokenizer = BuiltinTokenizer()
+        compiler = Compiler(self.tokenizer.vocabulary)
+        wire, special = self.tokenizer.wire, self.tokenizer.special_texts
+        logger = make_logger("info", self.log)
+        self.pool = Pool([self.worker])
+        self.chat = ChatService(
+            settings=Settings(**{"reasoning": "on", **settings}),
+            offload=Offload(),
+            planner=ConstraintPlanner(compiler, wire, special, self.metrics, logger),
+            tokenizer=self.tokenizer,
+            pool=self.pool,
+            metrics=self.metrics,
+            faults=Faults(self.metrics, logger),
+            system_fingerprint="fp_test",
+        )
+
+    def count(self, name: str) -> float:
+        return self.metrics.registry.get_sample_value(f"switchyard_{name}") or 0.0
+
+    async def complete(self, **asked: Any) -> dict[str, Any]:
+        return (await self.complete_with_headers(**asked)).body
+
+    async def complete_with_headers(self, **asked: Any) -> Completion:
+        return await self.chat.complete(request(**asked), "req_1")
+
+    async def stream(self, **asked: Any) -> list[Any]:
+        """The events as JSON, "[DONE]" as it is."""
+        stream = await self.chat.stream(request(**asked, stream=True), "req_1")
+        texts = [data.decode().removeprefix("data: ").strip() async for data in stream]
+        await stream.aclose()
+        return [text if text == "[DONE]" else json.loads(text) for text in texts]
+
+
+def request(**asked: Any) -> ChatRequest:
+    return parse_request(json.dumps(body(**asked)).encode())
+
+
+def tokens(text: str) -> tuple[int, ...]:
+    """Ids of a text in the built-in vocabulary; special tokens where their text stands."""
+    return tuple(BuiltinTokenizer().vocabulary.encode(text))
+
+
+def script(text: str, *, size: int = 1, finish: Any = "stop", trim: int = 0) -> list[Step]:
+    """The chunks of a text, ``size`` tokens each, the last one with its finish reason."""
+    ids = tokens(text)
+    parts = [ids[at : at + size] for at in range(0, len(ids), size)]
+    last = Chunk(parts[-1], finish, 5, len(ids), trim=trim)
+    return [*(Chunk(part, None, 5) for part in parts[:-1]), last]
+
+
+def error(status: int, reason: FailureReason | None = None) -> WorkerError:
+    return WorkerError(status, "what the worker says", reason=reason)
