@@ -20,7 +20,7 @@ Assumed, and to be replaced by figures of your own:
 import argparse
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final, NamedTuple
 
@@ -30,6 +30,8 @@ from engine.artifact_cache import (
     AT_ONCE,
     FOLLOW_SECONDS,
     LOADS_PER_SECOND,
+    MOST_FILLED,
+    MOST_FILLED_AT_START,
     MOST_HOTTEST,
     REPORT_SECONDS,
 )
@@ -77,12 +79,12 @@ class Replica:
         self._allowance = min(self._budget, self._allowance + self._budget * FOLLOW_SECONDS)
         taken = announced[: int(self._allowance)]
         self._allowance -= len(taken)
-        self.load([*dict.fromkeys(taken)])
+        self.load([*dict.fromkeys(taken)], MOST_FILLED)
 
-    def load(self, numbers: Sequence[int]) -> None:
-        """Into half of the table at most."""
+    def load(self, numbers: Sequence[int], most_filled: float = MOST_FILLED_AT_START) -> None:
+        """Into a share of the table."""
         for start in range(0, len(numbers), AT_ONCE):
-            if len(self.held) >= self._room // 2:
+            if len(self.held) >= int(self._room * most_filled):
                 break
             some = numbers[start : start + AT_ONCE]
             self.reads += len(some)
@@ -99,15 +101,12 @@ class Replica:
 
 @dataclass(frozen=True)
 class Fleet:
-    """``weights`` of the sets are cumulated. ``is_quiet``: as if replicas published only what Redis
-    lacks, which they do not.
-    """
+    """``weights`` of the sets are cumulated."""
 
     replicas: int
     draws: float
     seconds: int
     weights: Sequence[float]
-    is_quiet: bool = False
 
     def drawn(self, chance: random.Random, count: float) -> list[int]:
         whole = int(count) + (chance.random() < count % 1)
@@ -149,7 +148,7 @@ def cold_fleet(fleet: Fleet, table_bytes: int, budget: float, seed: int = 1) -> 
             missed += [number for number in drawn if not replica.draw(number)]
         # others may have made another part: a miss reads the entry before it is published
         read_before_publishing += sum(number in known for number in missed)
-        announced = [n for n in missed if n not in known] if fleet.is_quiet else missed
+        announced = [n for n in missed if n not in known]
         known.update(missed)
         chance.shuffle(announced)
         announced_keys += len(announced)
@@ -211,7 +210,6 @@ def cold_table(fleet: Fleet) -> str:
     default = Limits().triple_bytes
     cases = [(fleet, default, budget) for budget in BUDGETS]
     cases += [(fleet, table, LOADS_PER_SECOND) for table in TABLES if table != default]
-    cases += [(replace(fleet, is_quiet=True), default, LOADS_PER_SECOND)]
     rows = [["loads a second, table (MiB)", "hits %", "at the end", "values out MB/s", "at most",
              "in MB/s", "announced MB/s", "messages a second", "processors", "table MB",
              "drops"]]  # fmt: skip
@@ -220,7 +218,7 @@ def cold_table(fleet: Fleet) -> str:
         traffic = (told.values_out, told.peak_out, told.values_in, told.announced_out)
         rows.append(
             [
-                f"{budget}, {table >> 20}{', only what Redis lacks' if of.is_quiet else ''}",
+                f"{budget}, {table >> 20}",
                 *(f"{100 * each:.0f}" for each in (told.hits, told.late_hits)),
                 *(f"{each / 1e6:,.0f}" for each in traffic),
                 f"{told.messages:,.0f}",

@@ -37,6 +37,9 @@ LOG_MESSAGES: Final = 10_000
 #: messages of one reading, and keys of a message that are believed
 MESSAGES_AT_ONCE: Final = 100
 MOST_KEYS: Final = 100
+#: calls of ``follow`` without a message, after which the position is compared with the end of the
+#: stream: somebody may have written a large id, or deleted the stream
+MOST_SILENT: Final = 240
 #: names that a group keeps
 MOST_NAMES: Final = 20_000
 
@@ -69,6 +72,7 @@ class RedisLog:
         self._ttl_s = ttl_s
         self._token = token_hex(8)
         self._at = b"0-0"
+        self._silent = 0
         self._client: Any = None
         self._guard = Lock()
         self._counts = dict.fromkeys(_COUNTERS, 0)
@@ -88,9 +92,18 @@ class RedisLog:
             found = client.xread({self._log: self._at}, count=MESSAGES_AT_ONCE, block=block)
             return self._announced(found)
 
-        self._at, keys = self._ask(read)
+        at, keys = self._ask(read)
+        self._silent = self._silent + 1 if at == self._at else 0
+        self._at = at
+        if self._silent == MOST_SILENT:
+            self._silent = 0
+            self._at = self._ask(partial(self._not_behind, at))
         self._count(announced=len(keys))
         return keys
+
+    def _not_behind(self, at: bytes, client: Any) -> bytes:
+        """A position, or the stream's end if that lies before it."""
+        return min(at, _last_id(client.xrevrange(self._log, count=1)), key=_order)
 
     def _announced(self, reply: Any) -> tuple[bytes, list[bytes]]:
         """The last id of a reply, and the keys of others."""
@@ -262,3 +275,8 @@ def _last_id(reply: Any) -> bytes:
     if not isinstance(number, bytes):
         raise TypeError
     return number
+
+
+def _order(number: bytes) -> tuple[int, ...]:
+    """By which the ids of a stream are ordered. Raises ValueError: it is none."""
+    return tuple(int(part) for part in number.split(b"-"))

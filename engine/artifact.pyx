@@ -118,6 +118,14 @@ def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary):
     return took_ns if fits else -1
 
 
+def count_of(bytes value):
+    """How many triples a sound value has."""
+    cdef const uint8_t* data = value
+    cdef HeadC head
+    memcpy(&head, data, sizeof(head))
+    return head.triples
+
+
 # -- bytes -----------------------------------------------------------------------------------------
 cdef encode(TripleTable table, EntryC* entries, size_t n, Vocabulary vocabulary, uint64_t least_gain):
     """None if they are not worth it. Triples with one body are worth it together."""

@@ -37,7 +37,7 @@ AT_ONCE: Final = 32
 #: how full a table may be for more to be loaded into it: at start, and while following. A full
 #: table drops everything, so loading must leave room for what is made here
 MOST_FILLED_AT_START: Final = 0.5
-MOST_FILLED: Final = 0.9
+MOST_FILLED: Final = 0.75
 #: entries that a replica loads while following, by default: 500 a second take about 5 % of a core
 LOADS_PER_SECOND: Final = 500
 #: seconds between two reports of use
@@ -154,7 +154,7 @@ class ArtifactCache:
             for start in range(0, len(wanted), AT_ONCE):
                 if time.monotonic() >= until or kind.filled() > MOST_FILLED_AT_START:
                     break
-                taken += self._load(kind, wanted[start : start + AT_ONCE])
+                taken += len(self._load(kind, wanted[start : start + AT_ONCE]))
         return taken
 
     def _load_announced(self, keys: Sequence[bytes], skipped: Sequence[bytes]) -> None:
@@ -170,8 +170,8 @@ class ArtifactCache:
             if late:
                 self._count(kind, skipped=late)
 
-    def _load(self, kind: Kind, keys: Sequence[bytes]) -> int:
-        """One reading. Returns how many values the table took."""
+    def _load(self, kind: Kind, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """One reading. Returns the values that the table took."""
         with self._loading:
             start = time.perf_counter_ns()
             values = self._artifacts.read(keys)
@@ -179,11 +179,11 @@ class ArtifactCache:
             found = [(key, v) for key, v in zip(keys, values, strict=True) if v is not None]
             took = [kind.load(key, value) for key, value in found]
             self._add(read_ns=read - start, load_ns=time.perf_counter_ns() - read)
-        loaded = sum(each >= 0 for each in took)
+        loaded = {key: v for (key, v), saved in zip(found, took, strict=True) if saved >= 0}
         self._count(
             kind,
-            loaded=loaded,
-            refused=len(took) - loaded,
+            loaded=len(loaded),
+            refused=len(took) - len(loaded),
             missing=len(keys) - len(found),
             saved_ns=sum(each for each in took if each > 0),
         )
@@ -207,10 +207,14 @@ class ArtifactCache:
     def _publish(self) -> None:
         with self._writing:
             for kind in self._kinds:
-                pending = kind.pending()
+                pending, known = kind.pending(), dict[bytes, bytes]()
                 for start in range(0, len(pending), AT_ONCE):
-                    self._load(kind, pending[start : start + AT_ONCE])
-                self._write(kind, kind.take_fresh())
+                    known |= self._load(kind, pending[start : start + AT_ONCE])
+                # what others wrote meanwhile is not announced to everybody once more
+                fresh = kind.take_fresh()
+                self._write(
+                    kind, [(k, v) for k, v in fresh if k not in known or kind.adds(v, known[k])]
+                )
 
     def _write(self, kind: Kind, entries: Sequence[tuple[bytes, bytes]]) -> None:
         taken = 0

@@ -35,6 +35,9 @@ class Kind(Protocol):
     def pending(self) -> list[bytes]:
         """Keys of which others may have a part that must not be lost by publishing."""
 
+    def adds(self, value: bytes, known: bytes) -> bool:
+        """Whether a value says more than another one of the same key, which was loaded."""
+
     def take_fresh(self) -> list[Entry]:
         """Entries that were made here since the last call, and are worth sharing."""
 
@@ -67,6 +70,9 @@ class Masks:
 
     def pending(self) -> list[bytes]:
         return [self._key(digest) for digest in self._table.fresh_rules()]
+
+    def adds(self, value: bytes, known: bytes) -> bool:
+        return artifact.count_of(value) > artifact.count_of(known)
 
     def take_fresh(self) -> list[Entry]:
         fresh = artifact.take_fresh(self._table, self._vocabulary)

@@ -82,6 +82,10 @@ cdef class TripleTable:
             self.entries.back().is_stored, self.entries.back().is_used = not is_fresh, False
             entry.triple.get().is_kept = True
             self.held += entry.bytes
+        elif not is_fresh:
+            number = map_get(&self.index, key)
+            if same_key(self.entries[number].key, entry.key):
+                self.entries[number].is_stored = True
         self.guard.unlock()
         return is_new
 

@@ -152,11 +152,3 @@ def _number(environment: Mapping[str, str], name: str, default: float) -> float:
     if not 0 <= value < float("inf"):
         raise BadSetting(f"{PREFIX}{name} must be a number of at least 0, not {text!r}")
     return value
-
-
-def _seconds(environment: Mapping[str, str], name: str, default: float) -> float:
-    """A time that is waited; none at all would make every reading a failure."""
-    value = _number(environment, name, default)
-    if value == 0:
-        raise BadSetting(f"{PREFIX}{name} must be more than 0")
-    return value

@@ -54,6 +54,22 @@ def test_what_was_trimmed_is_passed_over(make: MakeLog, raw: Redis) -> None:
     assert followed(other, 10) == KEYS[10:20]
 
 
+def test_a_replica_hears_again_after_a_large_id_is_gone(
+    make: MakeLog, raw: Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may write to Redis can add a message with the largest id: no other may follow it."""
+    monkeypatch.setattr(redis_log, "MOST_SILENT", 3)
+    one, other = make(), make()
+    other.position()
+    raw.xadd(one._log, {b"by": b"x", b"keys": b"y"}, id=f"{2**64 - 1}-{2**64 - 1}")
+    assert followed(other, 1) == [b"y"]
+    raw.delete(one._log)
+    for _ in range(3):
+        assert other.follow(0.01) == []
+    one.publish(PAIRS[:10])
+    assert followed(other, 10) == KEYS[:10]
+
+
 def test_the_stream_is_capped(make: MakeLog, raw: Redis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redis_log, "LOG_MESSAGES", 100)
     one = make()

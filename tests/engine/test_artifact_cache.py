@@ -194,6 +194,19 @@ def test_masks_that_two_replicas_make_apart_are_joined() -> None:
     third.close(PATIENCE_SECONDS)
 
 
+def test_what_another_replica_wrote_is_not_announced_again() -> None:
+    redis = Redis()
+    first, second = (replica(redis, load_seconds=0) for _ in range(2))
+    for compiler in (first, second):
+        masks_along(compiler.compile_json_schema(SCHEMA), TEXTS)
+    first.flush()
+    announced = len(redis.announced)
+    second.flush()
+    assert len(redis.announced) == announced
+    first.close(PATIENCE_SECONDS)
+    second.close(PATIENCE_SECONDS)
+
+
 def test_loading_ends_with_half_the_table() -> None:
     redis = Redis()
     first = replica(redis)
@@ -227,7 +240,7 @@ def test_use_is_reported_for_entries_of_the_log_only() -> None:
     first.close(PATIENCE_SECONDS)
     before = dict(redis.uses)
     second = replica(redis)
-    wait_for(lambda: shared(second, "following") == 1)
+    wait_for(lambda: shared(second, "masks_loaded") > 0)
     masks_along(second.compile_json_schema(SCHEMA), TEXTS[1:])
     second.flush()
     used = {key for key, count in redis.uses.items() if count > before.get(key, 0)}
