@@ -26,7 +26,7 @@ from typing import Final, NamedTuple
 
 from cache.redis_log import LOG_MESSAGES
 from engine import Limits
-from engine.artifact_cache import (
+from engine.sharing.artifact_cache import (
     AT_ONCE,
     FOLLOW_SECONDS,
     LOADS_PER_SECOND,

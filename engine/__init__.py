@@ -10,11 +10,10 @@ It is usable on its own.
 """
 
 from . import _modules as _modules
-from .artifact_version import ARTIFACT_VERSION
-from .batch import fill_bitmask_batch
-from .bitmask import Bitmask
+from .runtime.batch import fill_bitmask_batch
+from .masks.bitmask import Bitmask
 from .budget import WorkBudget
-from .compiled import Compiled
+from .runtime.compiled import Compiled
 from .compiler import Compiler
 from .errors import (
     Cancelled,
@@ -29,13 +28,13 @@ from .events import Event
 from .features import Features
 from .inspection import Inspection, inspect
 from .limits import Limits
-from .logits import apply_bitmask, apply_bitmask_at
-from .matcher import Matcher, Tally, fill_bitmask_tree
-from .parser import Parser
-from .schemas import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
-from .spec_version import SPEC_VERSION
-from .store import ArtifactLog
-from .vocabulary import Vocabulary
+from .masks.logits import apply_bitmask, apply_bitmask_at
+from .runtime.matcher import Matcher, Tally, fill_bitmask_tree
+from .runtime.parser import Parser
+from .schema_tools import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
+from .versions import ARTIFACT_VERSION, SPEC_VERSION
+from .sharing.artifact_log import ArtifactLog
+from .vocabulary.vocabulary import Vocabulary
 
 __all__ = [
     "ARTIFACT_VERSION",

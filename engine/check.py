@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from .compiler import Compiler
-from .schemas import check_json_schema
-from .vocabulary import Vocabulary
+from .schema_tools import check_json_schema
+from .vocabulary.vocabulary import Vocabulary
 
 ENFORCED, REFUSED, NO_SCHEMA = 0, 1, 2
 

@@ -18,30 +18,30 @@ from contextlib import suppress
 from itertools import product
 from typing import Any
 
-from . import pool
-from .artifact_cache import LOADS_PER_SECOND, ArtifactCache
-from .artifact_kinds import Masks
+from .native import pool
+from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache
+from .sharing.artifact_kinds import Masks
 from .budget import WorkBudget
-from .compiled import Compiled
-from .drafttable import DraftTable
+from .runtime.compiled import Compiled
+from .automata.automaton_cache import DraftTable
 from .errors import LimitExceeded, SpecError
 from .features import Features
 from .frontends.choice import build_choice
 from .frontends.grammar_text import SYNTAXES, build_grammar
 from .frontends.json_schema import build_json_schema
 from .frontends.json_schema.formats import PATTERNS as FORMATS
-from .frontends.regex import build_regex
-from .frontends.structural_tag import build_structural_tag
-from .frontends.tag_vocabulary import TagVocabulary
-from .grammar_cache import GrammarCache
-from .ir import Grammar, Node
+from .frontends.regex.front_end import build_regex
+from .frontends.structural_tag.structural_tag import build_structural_tag
+from .frontends.structural_tag.tag_vocabulary import TagVocabulary
+from .sharing.grammar_cache import GrammarCache
+from .grammar.ir import Grammar, Node
 from .limits import Limits
-from .matcher import Matcher
-from .specdigest import SpecDigest
-from .stops import check_stops
-from .store import ArtifactLog
-from .triples import TripleTable
-from .vocabulary import Vocabulary
+from .runtime.matcher import Matcher
+from .sharing.spec_hash import SpecDigest
+from .grammar.stop_tokens import check_stops
+from .sharing.artifact_log import ArtifactLog
+from .masks.token_mask import TripleTable
+from .vocabulary.vocabulary import Vocabulary
 
 #: texts that pass through the rules that JSON grammars share: strings with and without a bound on
 #: their length, names, numbers, white space. An integer's states count its last zeros, as 200e-2 is

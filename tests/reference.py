@@ -18,8 +18,8 @@ Not here         events of captures; a CAPTURE is the language of its node.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from engine import ir
-from engine.ir import Grammar, Node
+from engine.grammar import ir
+from engine.grammar.ir import Grammar, Node
 
 from .reference_letters import (
     DONE,

@@ -8,8 +8,8 @@ import json
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
-from engine import ir
-from engine.ir import Node, Pattern, Ranges
+from engine.grammar import ir
+from engine.grammar.ir import Node, Pattern, Ranges
 
 Position = Any
 TOKEN = 256

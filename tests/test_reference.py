@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from engine.ir import ANY_CHAR, Grammar, Node
+from engine.grammar.ir import ANY_CHAR, Grammar, Node
 from engine.limits import Limits
 
 from .reference import Recogniser

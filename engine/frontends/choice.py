@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from ..errors import LimitExceeded, SpecError
-from ..ir import Grammar, Node
+from ..grammar.ir import Grammar, Node
 
 
 def build_choice(grammar: Grammar, choices: Sequence[str]) -> Node:

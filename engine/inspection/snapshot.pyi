@@ -1,5 +1,5 @@
-from ..compiled import Compiled
-from ..matcher import Matcher
+from ..runtime.compiled import Compiled
+from ..runtime.matcher import Matcher
 from .values import Snapshot
 
 def take(subject: Compiled | Matcher, explore: int, escapes: bool) -> Snapshot: ...

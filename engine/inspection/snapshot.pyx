@@ -8,23 +8,23 @@ Not here words and drawings (wording, drawing).
 
 from libc.stdint cimport uint32_t
 
-from ..automata cimport Automata, StateC
-from ..compiled cimport Compiled, Generation
-from ..draft cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
-from ..flat cimport (
+from ..automata.rule_automata cimport Automata, StateC
+from ..runtime.compiled cimport Compiled, Generation
+from ..automata.dfa_state cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
+from ..grammar.lowered cimport (
     BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE,
     ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, TEXTS_RULE, FlatIR, RuleC, TokenSetC, iterations, tokens,
 )
-from ..hashing cimport U64MapC
-from ..masks cimport MaskC, Masks
-from ..matcher cimport Matcher
-from ..pool cimport vector
-from ..prefill cimport Prefill
-from ..rows cimport (
+from ..native.hashing cimport U64MapC
+from ..masks.row_masks cimport MaskC, Masks
+from ..runtime.matcher cimport Matcher
+from ..native.pool cimport vector
+from ..masks.prefill cimport Prefill
+from ..earley.rows cimport (
     DEAD, INSTANCE, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, InstanceC, ItemC, RowC,
 )
-from ..triples cimport TripleC, TriplePtr
-from ..vocabulary cimport TrieNode, Vocabulary
+from ..masks.token_mask cimport TripleC, TriplePtr
+from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 
 from . import values
 

@@ -15,7 +15,7 @@ from bench.follow_sim import (
     start,
     start_table,
 )
-from engine.artifact_cache import AT_ONCE, FOLLOW_SECONDS, MOST_HOTTEST
+from engine.sharing.artifact_cache import AT_ONCE, FOLLOW_SECONDS, MOST_HOTTEST
 
 TABLE = 1 << 24
 

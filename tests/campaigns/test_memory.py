@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from engine import Compiler, pool
+from engine import Compiler
+from engine.native import pool
 from tests.campaigns.memory import MEBIBYTE, SLACK, TAKEN_SLACK, Point, complaints
 from tests.vocabularies import small_vocabulary
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from engine import artifact
+from engine.sharing import mask_codec as artifact
 
 
 @pytest.fixture(scope="module")

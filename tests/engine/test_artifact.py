@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import engine
-from engine import artifact
-from engine.triples import TripleTable
+from engine.sharing import mask_codec as artifact
+from engine.masks.token_mask import TripleTable
 from tests.engine.harness import masks_along, new_mask
 from tests.engine.memory_log import MemoryLog, loaded
 from tests.vocabularies import small_vocabulary

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import engine
-from engine import artifact, artifact_cache
+from engine.sharing import mask_codec as artifact
+from engine.sharing import artifact_cache
 from tests.engine.harness import masks_along, wait_for
 from tests.engine.memory_log import PATIENCE_SECONDS, MemoryLog, OffTheRequestPath, Redis
 from tests.vocabularies import small_vocabulary

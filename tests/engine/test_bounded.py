@@ -7,11 +7,11 @@ import re
 import pytest
 
 import engine
-from engine.frontends.char_automaton import Bound, CharAutomaton
-from engine.frontends.char_lengths import bounded_node, with_length
-from engine.frontends.char_subsets import from_tree
-from engine.frontends.regex_syntax import parse
-from engine.ir import BOUNDED, GRAPH, Grammar, Node
+from engine.frontends.regex.char_automaton import Bound, CharAutomaton
+from engine.frontends.regex.char_lengths import bounded_node, with_length
+from engine.frontends.regex.char_subsets import from_tree
+from engine.frontends.regex.regex_syntax import parse
+from engine.grammar.ir import BOUNDED, GRAPH, Grammar, Node
 from engine.limits import Limits
 from tests.engine.frontends.random_schemas import byte_vocabulary
 from tests.engine.harness import bits, new_mask, walk_beside

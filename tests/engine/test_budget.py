@@ -5,7 +5,7 @@ import threading
 import pytest
 
 import engine
-from engine.ir import Grammar
+from engine.grammar.ir import Grammar
 
 
 def test_the_bound_holds_exactly_and_stays_passed() -> None:

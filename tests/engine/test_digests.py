@@ -5,9 +5,9 @@ from hashlib import blake2b as standard
 import pytest
 
 import engine
-from engine.digests import Digests, blake2b
-from engine.flat import FlatIR
-from engine.ir import ANY_CHAR, Grammar
+from engine.sharing.rule_digest import Digests, blake2b
+from engine.grammar.lowered import FlatIR
+from engine.grammar.ir import ANY_CHAR, Grammar
 from tests.vocabularies import small_vocabulary
 
 NONE = bytes(16)

@@ -249,7 +249,7 @@ def test_right_recursion_takes_constant_rows() -> None:
 
 
 def engine_grammar_of_right_recursive_list():  # type: ignore[no-untyped-def]
-    from engine.ir import Grammar
+    from engine.grammar.ir import Grammar
 
     grammar = Grammar()
     rule = grammar.declare("list")

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 import engine
-from engine import flights
-from engine.flights import Flights
-from engine.frontends import fragment, regex
+from engine.sharing import single_flight as flights
+from engine.sharing.single_flight import Flights
+from engine.frontends import ir_fragment as fragment
+from engine.frontends.regex import front_end as regex
 from tests.engine.harness import THREADS, in_threads
 from tests.vocabularies import small_vocabulary
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import engine
-from engine.ir import ANY_CHAR, Grammar
+from engine.grammar.ir import ANY_CHAR, Grammar
 from tests.engine.frontends.random_schemas import byte_vocabulary
 from tests.engine.harness import new_mask, walk_beside
 from tests.reference import Recogniser

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import engine
-from engine.frontends.tag_styles import STYLES
+from engine.frontends.structural_tag.tag_styles import STYLES
 from tests.engine.cases import CASES, Case
 from tests.engine.harness import (
     THREADS,

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from engine import Compiler, pool
+from engine import Compiler
+from engine.native import pool
 from tests.vocabularies import small_vocabulary
 
 DEBUG = "ENGINE_DEBUG=1 builds take every block from operator new"
@@ -30,7 +31,8 @@ def test_memory_is_given_back_and_taken_again(compiler: Compiler) -> None:
     """In a process of its own: what other tests left in the pool would count, too."""
     script = """if True:
         import gc
-        from engine import Compiler, pool
+        from engine import Compiler
+        from engine.native import pool
         from tests.engine.test_pool import schema
         from tests.vocabularies import small_vocabulary
 
@@ -80,7 +82,8 @@ def test_addresses_are_given_back(compiler: Compiler) -> None:
     """REGRESSION: a process that compiled on and on reserved ever more addresses."""
     script = """if True:
         import gc, random, sys
-        from engine import Compiler, pool
+        from engine import Compiler
+        from engine.native import pool
         from tests.engine.test_pool import schema
         from tests.vocabularies import small_vocabulary
 
@@ -142,8 +145,9 @@ def test_the_memory_of_a_new_process_was_touched(compiler: Compiler) -> None:
     """REGRESSION: a block taken before the first compiler was made left a region untouched."""
     code = """
 import resource
-from engine import Compiler, pool
-from engine.ir import Grammar
+from engine import Compiler
+from engine.native import pool
+from engine.grammar.ir import Grammar
 from tests.vocabularies import small_vocabulary
 
 def faults():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.errors import LimitExceeded, SpecError
 from engine.limits import Limits
-from engine.specdigest import SpecDigest
+from engine.sharing.spec_hash import SpecDigest
 
 #: values that are easily taken for one another
 LEAVES = [

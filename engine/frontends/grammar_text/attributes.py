@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...ir import Node
-from ..char_products import before, shortest
-from ..charset import complement
-from ..regex_tree import Cat, Chars, Repeat, Tree, cat
+from ...grammar.ir import Node
+from ..regex.char_products import before, shortest
+from ..regex.charset import complement
+from ..regex.regex_tree import Cat, Chars, Repeat, Tree, cat
 
 if TYPE_CHECKING:
     from .emission import Emission

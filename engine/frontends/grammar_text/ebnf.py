@@ -20,9 +20,9 @@ takes it for true to make masks ahead of time.
 import re
 from typing import NamedTuple
 
-from ...ir import ANY_CHAR, Grammar, Node
-from ..charset import complement, normalise
-from ..tag_vocabulary import TagVocabulary
+from ...grammar.ir import ANY_CHAR, Grammar, Node
+from ..regex.charset import complement, normalise
+from ..structural_tag.tag_vocabulary import TagVocabulary
 from .macros import Bounds, Macros
 from .rules import Rules
 from .source import Source

@@ -12,16 +12,16 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import LimitExceeded
-from ...ir import Grammar, Node
-from ..char_automaton import Bound, CharAutomaton
-from ..char_subsets import from_tree
-from ..regex_tree import Alt, Cat, Tree, accepted
-from ..tag_vocabulary import TagVocabulary
+from ...grammar.ir import Grammar, Node
+from ..regex.char_automaton import Bound, CharAutomaton
+from ..regex.char_subsets import from_tree
+from ..regex.regex_tree import Alt, Cat, Tree, accepted
+from ..structural_tag.tag_vocabulary import TagVocabulary
 from .rules import Rules
 from .source import Source
 
 if TYPE_CHECKING:
-    from ..char_automaton import Edges
+    from ..regex.char_automaton import Edges
     from .attributes import Attributes
     from .parameters import Expression
     from .parts import Choice

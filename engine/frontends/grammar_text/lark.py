@@ -18,8 +18,8 @@ Not here   expressions (expressions, parts), what is made of names (emission), a
 from collections.abc import Callable
 from functools import cache
 
-from ...ir import Grammar, Node
-from ..tag_vocabulary import TagVocabulary
+from ...grammar.ir import Grammar, Node
+from ..structural_tag.tag_vocabulary import TagVocabulary
 from .attributes import Attributes
 from .common import COMMON
 from .emission import Definition, Emission, is_terminal

@@ -14,17 +14,17 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 from ...errors import SpecError
-from ...ir import Grammar, Node
-from ..char_automaton import Bound, CharAutomaton
-from ..char_products import intersection
-from ..char_subsets import from_tree
-from ..json_excludes import RAW
-from ..regex import emit_whole
-from ..regex_syntax import parse
-from ..regex_tree import END, START, cat
-from ..tag_formats import Mark
-from ..tag_free_text import build_free_text
-from ..tag_vocabulary import TagVocabulary
+from ...grammar.ir import Grammar, Node
+from ..regex.char_automaton import Bound, CharAutomaton
+from ..regex.char_products import intersection
+from ..regex.char_subsets import from_tree
+from ..json_schema.excludes import RAW
+from ..regex.front_end import emit_whole
+from ..regex.regex_syntax import parse
+from ..regex.regex_tree import END, START, cat
+from ..structural_tag.tag_formats import Mark
+from ..structural_tag.tag_free_text import build_free_text
+from ..structural_tag.tag_vocabulary import TagVocabulary
 from .expressions import NEWLINE
 from .rules import Rules
 from .source import Source

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-from ...ir import Node
-from ..char_products import intersection
-from ..regex_emit import emit
-from ..regex_tree import Chars, Tree, accepted, alt, cat, repeat
+from ...grammar.ir import Node
+from ..regex.char_products import intersection
+from ..regex.regex_emit import emit
+from ..regex.regex_tree import Chars, Tree, accepted, alt, cat, repeat
 from .emission import Emission, Scope
 from .parameters import Condition, Expression
 

@@ -1,7 +1,7 @@
 """The names of a grammar's text and the IR rules behind them."""
 
 from ...errors import LimitExceeded
-from ...ir import Grammar, Node
+from ...grammar.ir import Grammar, Node
 from .source import Source
 
 

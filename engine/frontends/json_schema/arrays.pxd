@@ -11,6 +11,6 @@ Not here   items that are counted by what they are, or must differ (items).
 from libc.stdint cimport uint32_t
 
 from .places cimport Places
-from .shapes cimport Arrays
+from .schema_types cimport Arrays
 
 cdef uint32_t build_array(Places places, Arrays arrays) except? 0xFFFFFFFF

@@ -6,9 +6,9 @@ from .items cimport (
     build_counted_array, differ_anyway, differing, has_short_list, has_values_enough,
 )
 from .places cimport Places
-from .shapes cimport Arrays
+from .schema_types cimport Arrays
 from .text cimport Text
-from ...pool cimport vector
+from ...native.pool cimport vector
 
 
 cdef uint32_t build_array(Places places, Arrays arrays) except? 0xFFFFFFFF:

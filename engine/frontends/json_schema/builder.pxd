@@ -20,9 +20,9 @@ from libc.stdint cimport uint32_t
 
 from .keywords cimport KeywordsC
 from .places cimport Places
-from .shapes cimport Arrays, Located, Objects, Shape
-from ...hashing cimport U64MapC
-from ...pool cimport vector
+from .schema_types cimport Arrays, Located, Objects, Shape
+from ...native.hashing cimport U64MapC
+from ...native.pool cimport vector
 
 
 cdef class Builder(Places):

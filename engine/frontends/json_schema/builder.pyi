@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from ...ir import Grammar, Node
+from ...grammar.ir import Grammar, Node
 
 def build_json_schema(
     grammar: Grammar,

@@ -12,7 +12,7 @@ from .places cimport Places
 from .productive cimport is_productive
 from .reader cimport new_reader
 from .references cimport new_references
-from .shapes cimport (
+from .schema_types cimport (
     ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING,
     Arrays, Located, Numbers, Objects, Shape, located, meet_numbers, named, new_numbers, root_place,
 )
@@ -22,12 +22,12 @@ from .text cimport (
 )
 from .values cimport add_values, once
 from ...budget cimport spend
-from ...hashing cimport map_get, map_put
-from ...ir cimport Grammar
-from ...pool cimport vector
+from ...native.hashing cimport map_get, map_put
+from ...grammar.ir cimport Grammar
+from ...native.pool cimport vector
 
 from ...errors import SpecError, UnsupportedSchema
-from ..json_layout import COMPACT, layout_of
+from .layout import COMPACT, layout_of
 from .guidance import WORD, is_compact
 
 # Where a depth stands in the key of a place: addresses have 48 bits at most.

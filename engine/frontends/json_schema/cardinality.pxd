@@ -8,7 +8,7 @@ Cost     linear in the schema: a place is counted once. Counted steps (budget).
 """
 
 from .reader cimport Reader
-from .shapes cimport Arrays, Objects, Strings
+from .schema_types cimport Arrays, Objects, Strings
 
 cdef enum:
     LOTS = 1 << 30

@@ -2,9 +2,9 @@
 
 from ...budget cimport WorkBudget, spend
 from .contents cimport identity
-from .meetings cimport place_key
+from .intersection cimport place_key
 from .reader cimport Reader
-from .shapes cimport (
+from .schema_types cimport (
     ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, Located, Named, Numbers, Objects,
     Shape, Strings,
 )
@@ -13,8 +13,8 @@ from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
 from ...errors import LimitExceeded
-from ..char_automaton import Bound
-from ..char_products import intersection
+from ..regex.char_automaton import Bound
+from ..regex.char_products import intersection
 
 #: levels of arrays and objects that are looked into, far beyond what people write; each takes four
 #: frames of the stack

@@ -19,7 +19,7 @@ Not here     complements of several alternatives, and what they meet (meetings);
 """
 
 from .evaluate cimport Evaluator
-from .shapes cimport Arrays, Located, Numbers, Objects, Shape, Strings
+from .schema_types cimport Arrays, Located, Numbers, Objects, Shape, Strings
 
 cdef class Complements(Evaluator):
     # by the kind and the identities of schemas; None as long as it is empty

@@ -1,7 +1,7 @@
 """Complements: see the header file."""
 
 from .evaluate cimport Evaluator
-from .shapes cimport (
+from .schema_types cimport (
     ALL, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT,
     PLAIN_NUMBERS, STRING, THIS_VALUE, Arrays, Count, Derived, Keyed, Located, Named, Numbers,
     Objects, Refusal, Shape, Strings, keyed_objects, listed, located, named, new_arrays,

@@ -14,8 +14,8 @@ Not here     which schemas these are (reader), what does not fit them (opposites
 """
 
 from .keywords cimport KeywordsC
-from .meetings cimport Meetings
-from .shapes cimport Evaluated, Located, Shape
+from .intersection cimport Meetings
+from .schema_types cimport Evaluated, Located, Shape
 
 
 cdef class Composition(Meetings):

@@ -6,8 +6,8 @@ from .keywords cimport (
     ALL_OF, ANY_OF, DEPENDENCIES, DEPENDENT_REQUIRED, DEPENDENT_SCHEMAS, ELSE_, IF_, NOT, ONE_OF, THEN_,
     UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, has, names_of,
 )
-from .meetings cimport Meetings, united
-from .shapes cimport (
+from .intersection cimport Meetings, united
+from .schema_types cimport (
     ALL, ANYTHING, ARRAY, OBJECT, Evaluated, Keyed, Located, Objects, Shape, keyed_objects, listed,
     located, meet, new_arrays, new_evaluated, new_keyed, new_objects, new_shape, place_at,
     with_evaluated,

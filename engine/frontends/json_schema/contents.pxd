@@ -17,9 +17,9 @@ Not here     whether shapes differ (evaluate).
 """
 
 from ...budget cimport WorkBudget
-from ...ir cimport Grammar
+from ...grammar.ir cimport Grammar
 from .references cimport References
-from .shapes cimport Derived, Objects
+from .schema_types cimport Derived, Objects
 
 
 cdef class Hull:

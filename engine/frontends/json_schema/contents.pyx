@@ -4,7 +4,7 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 
 from ...budget cimport spend
-from ...ir cimport Grammar
+from ...grammar.ir cimport Grammar
 from .keywords cimport (
     ADDITIONAL, ADDITIONAL_ITEMS, ALL_OF, ANY_OF, BASE, CONST, CONTAINS, DEPENDENCIES, DEPENDENT_SCHEMAS,
     DYNAMIC_REFERENCE, ELSE_, ENUM, IF_, ITEMS, NOT, NULLABLE, ONE_OF, PATTERN_PROPERTIES, PREFIX_ITEMS,
@@ -12,7 +12,7 @@ from .keywords cimport (
     UNEVALUATED_PROPERTIES, KeywordsC, bit, has, listing, one_type, scan,
 )
 from .references cimport References
-from .shapes cimport (
+from .schema_types cimport (
     ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, STRING, THIS_VALUE, Derived,
     Located, Objects,
 )

@@ -17,7 +17,7 @@ Not here  signs, exponents, how bounds are read (numbers).
 """
 
 from ...budget cimport WorkBudget
-from ..char_automaton cimport Bound
+from ..regex.char_automaton cimport Bound
 
 # the numbers are Decimals >= 0, None: no bound; the result is a CharAutomaton
 cdef object decimals_between(

@@ -3,9 +3,9 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ...budget cimport WorkBudget, spend
-from ...pool cimport vector
-from ...wordtable cimport WordTableC, table_number, table_size
-from ..char_automaton cimport Bound, CharAutomaton, DraftC, append_state, draft_add, finish, trim
+from ...native.pool cimport vector
+from ...native.word_table cimport WordTableC, table_number, table_size
+from ..regex.char_automaton cimport Bound, CharAutomaton, DraftC, append_state, draft_add, finish, trim
 
 from decimal import Decimal
 from math import gcd, lcm

@@ -4,9 +4,9 @@ Needed for enum and const beside other keywords, and for oneOf, which is anyOf w
 exclude one another; where not, each loses the others (composition).
 """
 
-from ..regex_tree cimport Tree
+from ..regex.regex_tree cimport Tree
 from .contents cimport Contents
-from .shapes cimport Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings
+from .schema_types cimport Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings
 
 
 cdef class Evaluator(Judge):

@@ -3,10 +3,10 @@
 from libc.stdint cimport int64_t
 
 from ...budget cimport spend, spent
-from ..regex_tree cimport Tree
+from ..regex.regex_tree cimport Tree
 from .contents cimport has_surrogate, identity, type_of
 from .keywords cimport decimal_at
-from .shapes cimport (
+from .schema_types cimport (
     ARRAY, BOOLEAN, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
     Located, Named, Numbers, Objects, Shape, Strings, is_crossed, meet_numbers, new_numbers,
     new_objects,
@@ -16,9 +16,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
-from ..char_automaton import Bound
-from ..regex import search_automaton
-from ..regex_syntax import parse
+from ..regex.char_automaton import Bound
+from ..regex.front_end import search_automaton
+from ..regex.regex_syntax import parse
 from . import formats
 
 # levels of properties that are looked into for a difference between two branches of oneOf

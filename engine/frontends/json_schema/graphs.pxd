@@ -10,7 +10,7 @@ Cost   states and edges; more than ``MOST_STATES`` or ``MOST_EDGES`` are refused
 from libc.stdint cimport uint32_t
 
 from .text cimport Text
-from ...pool cimport vector
+from ...native.pool cimport vector
 
 cdef enum:
     MOST_STATES = 10_000

@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t
 
 from .text cimport Text
 from ...budget cimport spend
-from ...pool cimport vector
+from ...native.pool cimport vector
 
 
 cdef Graph new_graph(Text text, start):

@@ -16,7 +16,7 @@ from libc.stdint cimport uint32_t
 
 from .places cimport Places
 from .reader cimport Reader
-from .shapes cimport Arrays
+from .schema_types cimport Arrays
 
 cdef uint32_t build_counted_array(Places places, Arrays arrays) except? 0xFFFFFFFF
 cdef bint differ_anyway(Reader reader, Arrays arrays) except -1

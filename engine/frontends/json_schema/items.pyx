@@ -2,19 +2,19 @@
 
 from libc.stdint cimport uint32_t
 
-from ...flat cimport ROLE_DIFFERS
+from ...grammar.lowered cimport ROLE_DIFFERS
 from .cardinality cimport LOTS, Cardinality, RangeC, new_cardinality
 from .contents cimport identity
 from .evaluate cimport is_within
 from .graphs cimport Graph, new_graph
 from .places cimport Places
 from .reader cimport Reader
-from .shapes cimport (
+from .schema_types cimport (
     ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Located, Numbers, Objects,
     Shape, Strings, both,
 )
 from .values cimport add_values
-from ...pool cimport vector
+from ...native.pool cimport vector
 
 from ...errors import UnsupportedSchema
 

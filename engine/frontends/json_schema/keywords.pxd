@@ -11,7 +11,7 @@ borrows the values from the schema and is good for as long as that is not change
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint64_t
 
-from .shapes cimport Located
+from .schema_types cimport Located
 
 cdef enum:
     TYPE

@@ -3,7 +3,7 @@
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.ref cimport PyObject
 
-from .shapes cimport ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located
+from .schema_types cimport ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located
 
 from decimal import Decimal
 

@@ -18,9 +18,9 @@ from libc.stdint cimport uint8_t, uint32_t
 
 from .cardinality cimport RangeC
 from .places cimport Places
-from .shapes cimport Objects
+from .schema_types cimport Objects
 from .text cimport Text
-from ...pool cimport vector
+from ...native.pool cimport vector
 
 
 cdef struct MembersC:

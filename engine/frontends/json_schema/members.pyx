@@ -2,20 +2,20 @@
 
 from libc.stdint cimport uint32_t
 
-from ...flat cimport ROLE_DIFFERS
+from ...grammar.lowered cimport ROLE_DIFFERS
 from .cardinality cimport LOTS, Cardinality, RangeC, new_cardinality
 from .composition cimport Composition
 from .graphs cimport Graph, new_graph
 from .places cimport Places
-from .shapes cimport (
+from .schema_types cimport (
     STRING, Judge, Keyed, Located, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
 )
 from .strings cimport build_inside
 from .text cimport Text
 
 from ...errors import UnsupportedSchema
-from ..char_automaton import Bound
-from ..char_products import is_empty
+from ..regex.char_automaton import Bound
+from ..regex.char_products import is_empty
 
 #: classes of keys of one object
 cdef Py_ssize_t MOST_CLASSES = 64

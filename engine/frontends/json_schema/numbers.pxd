@@ -15,7 +15,7 @@ What bounds become is kept for the next grammar (``fragment``).
 
 from libc.stdint cimport uint32_t
 
-from .shapes cimport Numbers
+from .schema_types cimport Numbers
 from .text cimport Text
 
 cdef uint32_t any_integer(Text text) except? 0xFFFFFFFF

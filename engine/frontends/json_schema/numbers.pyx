@@ -2,10 +2,10 @@
 
 from libc.stdint cimport uint32_t
 
-from ..char_automaton cimport Bound
-from ..fragment cimport Fragment, Fragments, Recipe, fragment_of
+from ..regex.char_automaton cimport Bound
+from ..ir_fragment cimport Fragment, Fragments, Recipe, fragment_of
 from .decimals cimport decimals_between
-from .shapes cimport Named, Numbers
+from .schema_types cimport Named, Numbers
 from .text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, Text
 
 from decimal import ROUND_FLOOR, Context, Decimal
@@ -13,9 +13,9 @@ from fractions import Fraction
 from math import lcm
 
 from ...errors import LimitExceeded
-from ...ir import Grammar
-from ..char_automaton import words
-from ..char_products import intersection
+from ...grammar.ir import Grammar
+from ..regex.char_automaton import words
+from ..regex.char_products import intersection
 
 #: significant digits that a double keeps apart
 PRECISION = 15

@@ -10,6 +10,6 @@ counts is the reader's choice, and each of them fits.
 from libc.stdint cimport uint32_t
 
 from .places cimport Places
-from .shapes cimport Objects
+from .schema_types cimport Objects
 
 cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF

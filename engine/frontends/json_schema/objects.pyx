@@ -2,15 +2,15 @@
 
 from libc.stdint cimport uint32_t
 
-from ...flat cimport ANY_ORDER, EXTRA_LAST, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, SPELLED
+from ...grammar.lowered cimport ANY_ORDER, EXTRA_LAST, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, SPELLED
 from .cardinality cimport LOTS, RangeC
 from .members cimport (
     MembersC, count_others, counted_members, differing_key, must_differ, other_members,
 )
 from .places cimport Places
-from .shapes cimport Keyed, Objects
+from .schema_types cimport Keyed, Objects
 from .text cimport Text, spelled
-from ...pool cimport vector
+from ...native.pool cimport vector
 
 from ...errors import UnsupportedSchema
 

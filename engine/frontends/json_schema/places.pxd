@@ -6,7 +6,7 @@ Not here   how places become nodes (builder).
 from libc.stdint cimport uint32_t
 
 from .reader cimport Reader
-from .shapes cimport Located
+from .schema_types cimport Located
 from .text cimport Text
 
 

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from .shapes cimport Located
+from .schema_types cimport Located
 
 
 cdef class Places:

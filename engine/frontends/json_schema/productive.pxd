@@ -6,6 +6,6 @@ Cost   a pass over what lies below the node, again for as long as that makes rul
 
 from libc.stdint cimport uint32_t
 
-from ...ir cimport Grammar
+from ...grammar.ir cimport Grammar
 
 cdef bint is_productive(Grammar grammar, uint32_t node)

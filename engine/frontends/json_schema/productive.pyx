@@ -2,10 +2,10 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from ...flat cimport ALT, BOUNDED, FAIL, GRAPH, OBJECT, REF, REPEAT, SEQ, NodeC, list_members, members_suffice
-from ...ir cimport Grammar
+from ...grammar.lowered cimport ALT, BOUNDED, FAIL, GRAPH, OBJECT, REF, REPEAT, SEQ, NodeC, list_members, members_suffice
+from ...grammar.ir cimport Grammar
 from ...budget cimport spend
-from ...pool cimport vector
+from ...native.pool cimport vector
 
 # words of a grammar that a pass looks at in about a microsecond
 cdef int64_t WORDS_PER_STEP = 32

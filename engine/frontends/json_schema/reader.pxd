@@ -11,12 +11,12 @@ Cost         linear in the schema, but for meetings of several alternatives at o
              multiply (meetings).
 """
 
-from ...hashing cimport U64MapC
-from ...ir cimport Grammar
+from ...native.hashing cimport U64MapC
+from ...grammar.ir cimport Grammar
 from .keywords cimport KeywordsC
-from .opposites cimport Opposites
+from .negation cimport Opposites
 from .references cimport References
-from .shapes cimport Located
+from .schema_types cimport Located
 
 
 cdef Reader new_reader(References references, Grammar grammar, bint refuse_unknown)

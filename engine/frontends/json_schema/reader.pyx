@@ -2,17 +2,17 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from ...hashing cimport MISSING, map_get, map_put
+from ...native.hashing cimport MISSING, map_get, map_put
 from .contents cimport new_contents
-from .meetings cimport place_key, united
-from .opposites cimport Opposites
-from .facets cimport evaluated_by, own_shape
+from .intersection cimport place_key, united
+from .negation cimport Opposites
+from .constraints cimport evaluated_by, own_shape
 from .keywords cimport (
     BASE, CONST, DYNAMIC_REFERENCE, ENUM, RECURSIVE_REFERENCE, REFERENCE, UNEVALUATED_ITEMS,
     UNEVALUATED_PROPERTIES, KeywordsC, bit, composed, has, is_reference, kind_of, listing, scan,
 )
 from .references cimport References
-from .shapes cimport (
+from .schema_types cimport (
     ALL, ANYTHING, ANYTHING_ONLY, NOT_THIS, PLAIN_NUMBERS, THIS_VALUE, Derived, Located, Numbers, Shape,
     listed, new_numbers, new_shape, with_evaluated, without_evaluated,
 )

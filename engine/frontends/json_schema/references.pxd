@@ -11,7 +11,7 @@ Not here  which keywords a dialect knows (dialects).
 """
 
 from .dialects cimport Dialect
-from .shapes cimport Located
+from .schema_types cimport Located
 
 
 cdef References new_references(root, str pointer)

@@ -2,7 +2,7 @@
 
 from .dialects cimport dialect_of
 from .keywords cimport escape
-from .shapes cimport Located, located, root_place
+from .schema_types cimport Located, located, root_place
 
 from urllib.parse import unquote, urljoin
 

@@ -16,7 +16,7 @@ What patterns and formats become is kept for the next grammar (``fragment``).
 from libc.stdint cimport uint32_t
 
 from .evaluate cimport Evaluator
-from .shapes cimport Strings
+from .schema_types cimport Strings
 from .text cimport Text
 
 cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator, bint apart=*) except? 0xFFFFFFFF

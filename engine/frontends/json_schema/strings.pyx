@@ -2,17 +2,17 @@
 
 from libc.stdint cimport uint32_t
 
-from ..fragment cimport Fragment, Fragments, Recipe, fragment_of
+from ..ir_fragment cimport Fragment, Fragments, Recipe, fragment_of
 from .evaluate cimport Evaluator
-from .shapes cimport Named, Strings, least
+from .schema_types cimport Named, Strings, least
 from .text cimport STRING_BODY, Text
 
-from ...ir import Grammar
-from ..char_automaton import Bound, words
-from ..char_lengths import bounded_node, with_length
-from ..char_products import intersection
-from ..regex import emit_search, search_automaton, whole, with_lengths
-from ..regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
+from ...grammar.ir import Grammar
+from ..regex.char_automaton import Bound, words
+from ..regex.char_lengths import bounded_node, with_length
+from ..regex.char_products import intersection
+from ..regex.front_end import emit_search, search_automaton, whole, with_lengths
+from ..regex.regex_tree import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
 from . import formats
 
 #: words of patterns and formats kept in the process, 32 MB

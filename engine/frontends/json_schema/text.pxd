@@ -12,9 +12,9 @@ the nodes of what was put in from elsewhere (patterns, formats, bounds).
 
 from libc.stdint cimport uint32_t
 
-from ...ir cimport Grammar
-from ...pool cimport vector
-from ..fragment cimport Fragment
+from ...grammar.ir cimport Grammar
+from ...native.pool cimport vector
+from ..ir_fragment cimport Fragment
 
 cdef enum:
     # in place of a node: none

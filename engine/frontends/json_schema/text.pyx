@@ -2,16 +2,16 @@
 
 from libc.stdint cimport uint32_t
 
-from ...flat cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, REF
-from ...ir cimport Grammar
-from ..fragment cimport Fragment
+from ...grammar.lowered cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, REF
+from ...grammar.ir cimport Grammar
+from ..ir_fragment cimport Fragment
 from .contents cimport has_surrogate
 
 from json import dumps
 
-from ..char_automaton import Bound, words
-from ..char_products import intersection
-from ..json_excludes import ANYTHING, Excludes, written_node
+from ..regex.char_automaton import Bound, words
+from ..regex.char_products import intersection
+from .excludes import ANYTHING, Excludes, written_node
 
 cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
 #: every Unicode scalar value

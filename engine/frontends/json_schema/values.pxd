@@ -8,7 +8,7 @@ items of the schema must differ, without exponent: values are counted by their d
 from libc.stdint cimport uint32_t
 
 from .text cimport Text
-from ...pool cimport vector
+from ...native.pool cimport vector
 
 cdef list once(list texts)
 cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) except -1

@@ -5,7 +5,7 @@ from libc.stdint cimport uint32_t
 from .contents cimport identity
 from .document cimport has_key
 from .text cimport Text
-from ...pool cimport vector
+from ...native.pool cimport vector
 
 from decimal import Decimal
 

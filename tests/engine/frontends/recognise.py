@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine.frontends.json_schema import build_json_schema
-from engine.ir import Grammar, Node
+from engine.grammar.ir import Grammar, Node
 from tests.reference import Recogniser
 
 

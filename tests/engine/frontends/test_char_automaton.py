@@ -6,11 +6,11 @@ import random
 import pytest
 
 from engine.errors import LimitExceeded
-from engine.frontends.char_automaton import Bound, CharAutomaton, words
-from engine.frontends.char_lengths import with_length
-from engine.frontends.char_products import intersection, is_empty
-from engine.frontends.char_subsets import from_tree
-from engine.frontends.regex_syntax import parse
+from engine.frontends.regex.char_automaton import Bound, CharAutomaton, words
+from engine.frontends.regex.char_lengths import with_length
+from engine.frontends.regex.char_products import intersection, is_empty
+from engine.frontends.regex.char_subsets import from_tree
+from engine.frontends.regex.regex_syntax import parse
 from engine.limits import Limits
 from tests.engine.frontends.recognise import accepts, language, quoted
 

@@ -4,7 +4,7 @@ import pytest
 
 from engine.errors import LimitExceeded, SpecError
 from engine.frontends.choice import build_choice
-from engine.ir import Grammar
+from engine.grammar.ir import Grammar
 from engine.limits import Limits
 from tests.engine.frontends.recognise import accepts, language
 

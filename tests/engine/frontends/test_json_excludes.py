@@ -7,7 +7,7 @@ import pytest
 
 import engine
 from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
-from engine.frontends.json_excludes import Excludes, pairs
+from engine.frontends.json_schema.excludes import Excludes, pairs
 
 ALPHABET = list('ab<u0c\\"\nné😀')
 SPELLED = [

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engine.frontends.json_schema import build_json_schema
-from engine.ir import Grammar
+from engine.grammar.ir import Grammar
 from tests.engine.frontends.accepting import check, check_table
 
 DRAFT_4 = {"$schema": "http://json-schema.org/draft-04/schema#"}

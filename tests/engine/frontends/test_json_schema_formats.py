@@ -11,10 +11,10 @@ import pytest
 
 import engine
 from engine.errors import UnsupportedSchema
-from engine.frontends.char_automaton import Bound, CharAutomaton
+from engine.frontends.regex.char_automaton import Bound, CharAutomaton
 from engine.frontends.json_schema.formats import EXACT, MOST, PATTERNS, SHORT, WIDE
-from engine.frontends.regex import search_automaton
-from engine.frontends.regex_syntax import parse
+from engine.frontends.regex.front_end import search_automaton
+from engine.frontends.regex.regex_syntax import parse
 from engine.limits import Limits
 from tests.engine.frontends.random_schemas import byte_vocabulary, takes
 from tests.engine.frontends.recognise import accepts, quoted, schema_language

@@ -6,7 +6,7 @@ import pytest
 
 from engine.errors import LimitExceeded, SpecError
 from engine.frontends.json_schema import build_json_schema
-from engine.ir import Grammar
+from engine.grammar.ir import Grammar
 from tests.engine.frontends.accepting import check_table, compiler
 
 

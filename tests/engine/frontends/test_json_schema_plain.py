@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from engine import ir
+from engine.grammar import ir
 from engine.errors import LimitExceeded, SpecError
 from engine.frontends.json_schema import build_json_schema
-from engine.ir import Grammar
+from engine.grammar.ir import Grammar
 from engine.limits import Limits
 from tests.engine.frontends.random_schemas import nested
 

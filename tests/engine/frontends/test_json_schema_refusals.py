@@ -10,7 +10,7 @@ import pytest
 
 from engine.errors import EngineError, InternalError, LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.json_schema import build_json_schema
-from engine.ir import Grammar
+from engine.grammar.ir import Grammar
 from engine.limits import Limits
 
 OLD = "http://json-schema.org/draft-07/schema#"

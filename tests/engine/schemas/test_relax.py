@@ -15,7 +15,7 @@ from engine import (
     WorkBudget,
     relax,
 )
-from engine.schemas import MOST_ROUNDS
+from engine.schema_tools import MOST_ROUNDS
 
 #: what no engine can enforce, however good it becomes: it leaves the document
 AWAY = {"$ref": "https://example.org/schema"}
@@ -103,7 +103,7 @@ def test_a_large_schema_is_looked_at_less_often(
 ):
     """The document has eight values: itself, two words, three members, two references."""
     schema = {"title": "", "properties": {"a": AWAY, "b": AWAY, "c": {}}}
-    monkeypatch.setattr(import_module("engine.schemas.relax"), "MOST_VALUES", most)
+    monkeypatch.setattr(import_module("engine.schema_tools.relax"), "MOST_VALUES", most)
     found = relax(schema)
     assert len(found.places) == relaxed
     assert isinstance(found.error, UnsupportedSchema) == (relaxed < 2)

@@ -10,7 +10,7 @@ import pytest
 
 from engine import Compiler, Limits, check_json_schema
 from engine.check import byte_vocabulary, main
-from engine.schemas.report import MOST_ANNOTATIONS, Report
+from engine.schema_tools.report import MOST_ANNOTATIONS, Report
 
 AWAY = {"$ref": "https://example.org/schema"}
 ITEMS = {"type": "array", "items": AWAY}

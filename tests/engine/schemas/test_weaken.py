@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from engine.schemas.document import pointer_of, schemas_below
-from engine.schemas.weaken import Weakening, weaken
+from engine.schema_tools.document import pointer_of, schemas_below
+from engine.schema_tools.weaken import Weakening, weaken
 
 UNIQUE = {"uniqueItems": True}
 ODD = {"type": "array", "uniqueItems": True}
@@ -269,7 +269,7 @@ def test_a_schema_with_too_many_uses_is_left_alone(
     monkeypatch: pytest.MonkeyPatch, most: int, is_changed: bool
 ):
     """Two steps to the keyword, for what must go instead, and two for what must go with it."""
-    monkeypatch.setattr("engine.schemas.weaken.MOST_STEPS", most)
+    monkeypatch.setattr("engine.schema_tools.weaken.MOST_STEPS", most)
     assert (weaken(ODD, "/uniqueItems", "uniqueItems") is not None) == is_changed
 
 

@@ -1,0 +1,123 @@
+"""Rule automata: one small automaton per rule, built when something first visits it.
+
+Representation   states of all built rules lie in one array; state 0 is unused (0 = unknown).
+                 A state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
+                 token_edges, empty_edges likewise. `live` has a bit for every byte that some
+                 byte edge takes.
+                 An edge that leads to a LOOP state counts an iteration. A counted rule has one, its
+                 start, where an iteration has ended; where one may go on after it could have ended
+                 (the b of `(a+b+){0,9}`), it is counted as soon as it could. Counted free
+                 text, and bounded patterns, have one for every boundary between characters. In a
+                 FINAL state the rule ends once the count has reached the minimum. `onward` is the
+                 fewest iterations that must be counted yet if the text goes on here: in a bounded
+                 pattern what the way to the nearest end takes.
+                 A state that is `like` another has only the edges that differ (other_text).
+                 A state that is UNBUILT has no edges yet: `visit` makes them. Its rule was read by
+                 `lazies`, `objects` or `texts`, as its kind says.
+                 `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
+                 to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
+Invariants       I1 every state is reachable and can reach the end (counts permitting).
+                 I2 numbering within a rule built whole depends on the rule's content alone, so
+                    `state - first[rule]` names the same state in every grammar that holds an
+                    equal rule.
+                 I3 no byte edge leads into the start state of a plain rule's automaton from
+                    outside the rule.
+Cost             objects, keys that they don't list, and rules that only put others together or
+                 list literals, are made state by state, as they are visited: most of what they
+                 spell out is never met. All
+                 others are built whole: subset construction, then minimisation; one whose
+                 deterministic form grows past GROWTH times its edges stays nondeterministic, which
+                 rows handle.
+Threads          built under the arena's mutex.
+Not here         rows (rows), what the IR means (ir).
+"""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from .determinize cimport ClosureC, LazyC
+from ..sharing.rule_digest cimport Digests
+from .dfa_state cimport ByteEdgeC, DraftC, SymbolEdgeC
+from .automaton_cache cimport DraftTable
+from ..grammar.lowered cimport FlatIR
+from .name_trie cimport SpotsC
+from .nfa cimport NfaC
+from .json_objects cimport ObjectC
+from ..native.pool cimport vector
+from ..vocabulary.vocabulary cimport Vocabulary
+
+cdef enum:
+    NO_ERROR = 0
+    RULE_EDGES_EXCEEDED = 1
+    ROW_ITEMS_EXCEEDED = 2
+    ROWS_EXCEEDED = 3
+    BYTES_EXCEEDED = 4
+    MASK_ITEMS_EXCEEDED = 5
+
+cdef struct StateC:
+    uint32_t byte_off, n_bytes
+    uint32_t ref_off, n_refs
+    uint32_t token_off, n_tokens
+    uint32_t empty_off, n_empty
+    uint32_t rule
+    uint32_t held
+    uint32_t onward         # 0: no more need be counted, or nothing is
+    uint32_t lazy, place    # of an UNBUILT state: which of the rules read, and the place in it
+    uint32_t like           # 0, or: bytes without an edge here do what they do there (other_text)
+    uint64_t live[4]
+    uint8_t flags
+    uint8_t is_plain_text   # free text in which no pattern is under way
+    uint8_t missing         # bytes that a character of free text lacks
+
+cdef inline void set_live(uint64_t* live, uint32_t low, uint32_t high) noexcept nogil:
+    """Sets the bits of a range of bytes."""
+    cdef uint32_t k
+    for k in range(low >> 6, (high >> 6) + 1):
+        live[k] |= (<uint64_t>-1 << (low & 63 if k == low >> 6 else 0)) & (
+            <uint64_t>-1 >> (63 - (high & 63) if k == high >> 6 else 0))
+
+cdef class Automata:
+    cdef FlatIR ir
+    cdef Vocabulary vocabulary
+    cdef uint32_t edge_limit
+    cdef DraftTable table                 # None: nothing is shared between grammars
+    cdef Digests digests                  # None where there is no table
+    cdef uint32_t error, error_got
+    cdef vector[StateC] states
+    cdef vector[ByteEdgeC] byte_edges
+    cdef vector[SymbolEdgeC] ref_edges
+    cdef vector[SymbolEdgeC] token_edges
+    cdef vector[uint32_t] empty_edges
+    cdef vector[uint32_t] first           # by rule: its start state, 0 while unbuilt
+    cdef vector[uint8_t] tabled           # by built rule: whole and deterministic (triplemaker)
+    # rules that are built state by state
+    cdef vector[LazyC] lazies
+    cdef vector[ObjectC] objects
+    cdef vector[SpotsC] texts             # TEXTS and OTHER_TEXT
+    cdef size_t lazy_held                 # by lazies, objects and texts
+    cdef ClosureC scratch
+    cdef vector[uint32_t] span            # by counted rule: by how much one token can bring a bound closer
+    cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration
+    cdef void open(
+        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, DraftTable table, Digests digests
+    ) noexcept
+    cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil
+    cdef uint32_t start(self, uint32_t rule) noexcept nogil
+    cdef void visit(self, uint32_t state) noexcept nogil
+    cdef void grow(self, uint32_t state) noexcept nogil
+    cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil
+    cdef uint32_t unbuilt(
+        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
+    ) noexcept nogil
+    cdef StateC new_state(self, uint32_t rule) noexcept nogil
+    cdef void add_edges(self, StateC* state, const DraftC* draft, uint32_t base) noexcept nogil
+    cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
+    cdef bint is_tail(self, uint32_t state) noexcept nogil
+    cdef bint build(self, uint32_t rule) noexcept nogil
+    cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil
+    cdef uint32_t remaining(self, uint32_t state) noexcept nogil
+    cdef void measure(self, uint32_t rule) noexcept nogil
+    cdef bint is_by_bytes(self, uint32_t rule) noexcept nogil
+    cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil
+    cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil
+    cdef void append(self, uint32_t rule, const vector[DraftC]* drafts) noexcept nogil
+    cdef size_t bytes_held(self) noexcept nogil

@@ -1,0 +1,563 @@
+"""Automata: see the header file."""
+
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
+from libcpp.algorithm cimport sort
+from libcpp.memory cimport make_shared
+
+from .determinize cimport (
+    copy_nfa, determinise, lazy_bytes as subsets_bytes, lazy_start, lazy_state, merge_ways, minimise, trim,
+)
+from ..sharing.rule_digest cimport DigestC, Digests, is_none
+from .tag_dispatch cimport build_dispatch
+from .dfa_state cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, ByteEdgeC, DraftC, SymbolEdgeC
+from .automaton_cache cimport AutomatonC, AutomatonPtr, DraftTable
+from ..grammar.lowered cimport (
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE,
+    TEXTS_RULE, FlatIR,
+)
+from .name_trie cimport read_texts, spots_bytes, texts_state
+from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_emit_counted, nfa_start, nfa_state
+from .json_objects cimport object_bytes, object_start, object_state
+from .excluded_names cimport build_other_text, grow_other_text
+from ..native.pool cimport held_bytes, vector
+from ..vocabulary.vocabulary cimport Vocabulary
+
+# A deterministic automaton may have this many states for each edge of the nondeterministic one;
+# past it the rule stays nondeterministic. People's patterns stay below 2.
+cdef uint32_t GROWTH = 8
+cdef uint32_t GROWTH_FREE = 1024
+
+# A class of more characters than digits has passes through so much of a vocabulary that tables pay.
+cdef uint32_t NARROW_CHARS = 16
+
+# A rule may take this many times the edges that were estimated for it.
+cdef uint32_t SLACK = 4
+
+
+cdef class Automata:
+    """The rule automata of one generation of one grammar."""
+
+    cdef void open(
+        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, DraftTable table, Digests digests
+    ) noexcept:
+        """Makes it ready: there is no other way."""
+        self.ir = ir
+        self.table = table
+        self.digests = digests
+        self.vocabulary = vocabulary
+        self.edge_limit = edge_limit
+        self.error = NO_ERROR
+        self.error_got = 0
+        self.states.reserve(32)
+        self.states.resize(1)
+        self.byte_edges.reserve(128)
+        self.scratch.now = 0
+        self.lazy_held = 0
+        self.first.assign(ir.rules.size(), 0)
+        self.span.assign(ir.rules.size(), 0)
+        self.begins.assign(4 * ir.rules.size(), 0)
+        self.tabled.assign(ir.rules.size(), 0)
+
+    cdef uint32_t start(self, uint32_t rule) noexcept nogil:
+        """The start state of a rule, built if need be; 0 past a limit (see ``error``)."""
+        if self.first[rule] == 0 and not self.build(rule):
+            return 0
+        self.visit(self.first[rule])
+        return self.first[rule]
+
+    cdef void visit(self, uint32_t state) noexcept nogil:
+        """Makes the state's edges, if it has none yet. Moves the arrays: hold no pointer into them."""
+        cdef size_t before
+        cdef uint8_t kind
+        cdef uint32_t lazy
+        if self.states[state].flags & UNBUILT_STATE:
+            kind, lazy = self.ir.rules[self.states[state].rule].kind, self.states[state].lazy
+            before = self.lazy_bytes(kind, lazy)
+            self.grow(state)
+            self.lazy_held += self.lazy_bytes(kind, lazy) - before
+
+    cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil:
+        """What one of the rules that are made state by state holds beside its states."""
+        if kind == OBJECT_RULE:
+            return object_bytes(&self.objects[number])
+        if kind == TEXTS_RULE or kind == OTHER_TEXT_RULE:
+            return spots_bytes(&self.texts[number])
+        return subsets_bytes(&self.lazies[number])
+
+    cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil:
+        """The state whose edges take a byte: the state itself, or the one that it is like."""
+        cdef StateC* s = &self.states[state]
+        cdef uint32_t e
+        if s.like:
+            for e in range(s.byte_off, s.byte_off + s.n_bytes):
+                if self.byte_edges[e].low == byte:
+                    return state
+            return s.like
+        return state
+
+    cdef bint is_tail(self, uint32_t state) noexcept nogil:
+        """Whether nothing but the end of the rule follows."""
+        self.visit(state)
+        cdef StateC* s = &self.states[state]
+        return s.flags == FINAL_STATE and s.like == 0 and s.n_bytes + s.n_refs + s.n_tokens + s.n_empty == 0
+
+    cdef bint build(self, uint32_t rule) noexcept nogil:
+        cdef uint32_t node = self.ir.rules[rule].node
+        cdef uint8_t kind = self.ir.rules[rule].kind
+        if kind == DISPATCH_RULE:
+            build_dispatch(self, self.ir, rule)
+            if self.ir.rules[rule].iterates:
+                # a character that is under way, and those that a token begins
+                self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()
+            self.measure(rule)
+            return True
+        if kind == OTHER_TEXT_RULE:
+            build_other_text(self, rule)
+            if self.first[rule]:
+                self.lazy_held += spots_bytes(&self.texts.back())
+            return self.first[rule] != 0
+        if kind == TEXTS_RULE:
+            self.texts.resize(self.texts.size() + 1)
+            read_texts(
+                &self.texts.back(), &self.ir.pool[self.ir.nodes[node].off], self.ir.nodes[node].n,
+                self.ir.nodes[node].a)
+            self.first[rule] = self.unbuilt(&self.texts.back().states, rule, <uint32_t>self.texts.size() - 1, 0)
+            self.lazy_held += spots_bytes(&self.texts.back())
+            return True
+        if kind == OBJECT_RULE:
+            self.objects.resize(self.objects.size() + 1)
+            object_start(&self.objects.back(), self.ir, node)
+            self.first[rule] = self.unbuilt(
+                &self.objects.back().states, rule, <uint32_t>self.objects.size() - 1, 0)
+            self.lazy_held += object_bytes(&self.objects.back())
+            return True
+        return self.build_of_nodes(rule)
+
+    cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil:
+        """A rule whose nodes are written out; shared ones are taken from the table."""
+        cdef NfaC nfa
+        cdef vector[DraftC] drafts, loop
+        cdef uint32_t node = self.ir.rules[rule].node
+        cdef uint8_t kind = self.ir.rules[rule].kind
+        cdef AutomatonPtr known
+        cdef DigestC digest
+        cdef bint shared = self.table is not None and (
+            self.ir.widest(node) > 0 if kind == PLAIN_RULE else kind == BOUNDED_RULE)
+        if shared:
+            digest = self.digests.rule(rule)
+            shared = not is_none(digest)
+        if shared:
+            known = self.table.find(digest.high, digest.low)
+            if known.get() != NULL and known.get().counts == (kind == BOUNDED_RULE):
+                self.append(rule, &known.get().drafts)
+                self.measure(rule)
+                return True
+        # `FlatIR.weight` was checked against the limit when the grammar was compiled
+        nfa_start(&nfa, SLACK * self.edge_limit)
+        nfa_state(&nfa)
+        nfa_state(&nfa)
+        if kind == BOUNDED_RULE:
+            nfa_emit_counted(&nfa, self.ir, self.ir.nodes[node].a)
+        else:
+            nfa_emit(&nfa, self.ir, self.ir.nodes[node].a if kind == COUNTED_RULE else node, 0, 1)
+        if nfa.overflow:
+            self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
+            return False
+        if kind == PLAIN_RULE and self.is_lazy(node, &nfa):
+            self.lazies.resize(self.lazies.size() + 1)
+            self.lazies.back().nfa.edges.swap(nfa.edges)
+            self.lazies.back().nfa.size = nfa.size
+            lazy_start(&self.lazies.back(), &self.scratch)
+            self.first[rule] = self.unbuilt(
+                &self.lazies.back().states, rule, <uint32_t>self.lazies.size() - 1, 0)
+            self.lazy_held += subsets_bytes(&self.lazies.back())
+            return True
+        shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
+        if determinise(&nfa, &drafts, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
+            trim(&drafts)
+            minimise(&drafts)
+        elif kind == BOUNDED_RULE:
+            # never met: characters are told apart by a few bytes each
+            self.error, self.error_got = RULE_EDGES_EXCEEDED, self.edge_limit + 1
+            return False
+        else:
+            copy_nfa(&nfa, &drafts)
+            trim(&drafts)
+        if shared:
+            known = make_shared[AutomatonC]()
+            known.get().high, known.get().low = digest.high, digest.low
+            known.get().drafts.swap(drafts)
+            self.table.add(known)
+            self.append(rule, &known.get().drafts)
+            self.measure(rule)
+            return True
+        if kind == COUNTED_RULE:
+            loop = drafts
+            self.make_counted(&loop)
+            self.span[rule] = self.iteration_span(rule, &loop)
+            if not count_early(&drafts):
+                drafts.swap(loop)
+        self.append(rule, &drafts)
+        self.measure(rule)
+        return True
+
+    cdef uint32_t remaining(self, uint32_t state) noexcept nogil:
+        """The fewest iterations that must be counted yet, so that the rule may end."""
+        return 0 if self.states[state].flags & FINAL_STATE else self.states[state].onward
+
+    cdef void measure(self, uint32_t rule) noexcept nogil:
+        """Fills ``onward`` of a counted rule's states, and what begins its iterations."""
+        cdef uint32_t s, k, first = self.first[rule], n = <uint32_t>self.states.size() - first
+        cdef vector[uint32_t] onward
+        cdef uint32_t farthest = 0
+        if not self.ir.rules[rule].iterates:
+            return
+        onward.assign(n, 1)
+        if self.ir.rules[rule].kind != DISPATCH_RULE and self.is_by_bytes(rule):
+            measure_ways(self, first, &onward)
+        for s in range(n):
+            self.states[first + s].onward = onward[s]
+            if onward[s] != NO_MAXIMUM:
+                farthest = max(farthest, onward[s])
+            if self.states[first + s].flags & FINAL_STATE:
+                for k in range(4):
+                    self.begins[4 * rule + k] |= self.states[first + s].live[k]
+        if self.ir.rules[rule].kind == BOUNDED_RULE:
+            self.span[rule] = self.vocabulary.max_token_bytes + farthest
+
+    cdef bint is_by_bytes(self, uint32_t rule) noexcept nogil:
+        """Whether a rule that was built last has no other edges than those over bytes."""
+        cdef uint32_t s
+        for s in range(self.first[rule], <uint32_t>self.states.size()):
+            if self.states[s].n_refs + self.states[s].n_tokens + self.states[s].n_empty:
+                return False
+        return True
+
+    cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil:
+        """Makes the automaton of a body a loop: what ended it now leads to the start as well."""
+        cdef uint32_t n = <uint32_t>drafts.size(), s, k, m
+        cdef vector[uint8_t] ends, goes_on
+        cdef DraftC* d
+        # the start may be inside a loop of the body: the iteration's start gets a state of its own
+        drafts.push_back(drafts[0][0])
+        for s in range(n + 1):
+            d = &drafts[0][s]
+            for k in range(<uint32_t>d.bytes.size()):
+                d.bytes[k].target = d.bytes[k].target or n
+            for k in range(<uint32_t>d.refs.size()):
+                d.refs[k].target = d.refs[k].target or n
+            for k in range(<uint32_t>d.tokens.size()):
+                d.tokens[k].target = d.tokens[k].target or n
+            for k in range(<uint32_t>d.empty.size()):
+                d.empty[k] = d.empty[k] or n
+        for s in range(n + 1):
+            d = &drafts[0][s]
+            ends.push_back(d.flags & FINAL_STATE)
+            goes_on.push_back(d.bytes.size() + d.refs.size() + d.tokens.size() + d.empty.size() > 0)
+        for s in range(n + 1):
+            d = &drafts[0][s]
+            m = <uint32_t>d.bytes.size()
+            for k in range(m):
+                if ends[d.bytes[k].target]:
+                    if goes_on[d.bytes[k].target]:
+                        d.bytes.push_back(d.bytes[k])
+                    d.bytes[k].target = 0
+            m = <uint32_t>d.refs.size()
+            for k in range(m):
+                if ends[d.refs[k].target]:
+                    if goes_on[d.refs[k].target]:
+                        d.refs.push_back(d.refs[k])
+                    d.refs[k].target = 0
+            m = <uint32_t>d.tokens.size()
+            for k in range(m):
+                if ends[d.tokens[k].target]:
+                    if goes_on[d.tokens[k].target]:
+                        d.tokens.push_back(d.tokens[k])
+                    d.tokens[k].target = 0
+            m = <uint32_t>d.empty.size()
+            for k in range(m):
+                if ends[d.empty[k]]:
+                    if goes_on[d.empty[k]]:
+                        d.empty.push_back(d.empty[k])
+                    d.empty[k] = 0
+            d.flags = LOOP_STATE | FINAL_STATE if s == 0 else 0
+
+    cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil:
+        """Most iterations that can end within one token.
+
+        A byte that every iteration must hold limits them.
+        """
+        cdef uint32_t best = self.vocabulary.max_token_bytes
+        cdef uint32_t k, s
+        for s in range(min(<uint32_t>drafts.size(), <uint32_t>8)):
+            for k in range(<uint32_t>drafts[0][s].bytes.size()):
+                if drafts[0][s].bytes[k].low != drafts[0][s].bytes[k].high:
+                    continue
+                if is_mandatory(drafts, drafts[0][s].bytes[k].low):
+                    best = min(best, self.vocabulary.max_count[drafts[0][s].bytes[k].low] + 1)
+        return best
+
+    cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil:
+        """Whether a rule only puts others together, or spells out literals."""
+        cdef uint32_t widest = self.ir.widest(node)
+        return widest <= NARROW_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
+
+    cdef uint32_t unbuilt(
+        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
+    ) noexcept nogil:
+        """The state of a place, unbuilt if it is new; ``known`` are those of the rule."""
+        cdef StateC made
+        if known.size() <= place:
+            known.resize(place + 1, 0)
+        if known[0][place] == 0:
+            made = self.states[0]
+            made.rule, made.lazy, made.place = rule, lazy, place
+            made.flags = UNBUILT_STATE
+            known[0][place] = <uint32_t>self.states.size()
+            self.states.push_back(made)
+        return known[0][place]
+
+    cdef void grow(self, uint32_t state) noexcept nogil:
+        """Makes the edges of a state of a lazy rule."""
+        cdef uint32_t lazy = self.states[state].lazy, place = self.states[state].place
+        cdef uint32_t rule = self.states[state].rule, k
+        cdef StateC made
+        cdef DraftC draft
+        cdef vector[uint32_t]* known
+        if self.ir.rules[rule].kind == OTHER_TEXT_RULE:
+            grow_other_text(self, state)
+            return
+        if self.ir.rules[rule].kind == OBJECT_RULE:
+            object_state(&self.objects[lazy], place, &draft)
+            known = &self.objects[lazy].states
+        elif self.ir.rules[rule].kind == TEXTS_RULE:
+            texts_state(&self.texts[lazy], place, &draft)
+            known = &self.texts[lazy].states
+        else:
+            lazy_state(&self.lazies[lazy], &self.scratch, place, &draft)
+            known = &self.lazies[lazy].states
+        for k in range(<uint32_t>draft.bytes.size()):
+            draft.bytes[k].target = self.unbuilt(known, rule, lazy, draft.bytes[k].target)
+        for k in range(<uint32_t>draft.refs.size()):
+            draft.refs[k].target = self.unbuilt(known, rule, lazy, draft.refs[k].target)
+        for k in range(<uint32_t>draft.tokens.size()):
+            draft.tokens[k].target = self.unbuilt(known, rule, lazy, draft.tokens[k].target)
+        made = self.new_state(rule)
+        self.add_edges(&made, &draft, 0)
+        made.flags, made.lazy, made.place = draft.flags, lazy, place
+        self.states[state] = made
+
+    cdef StateC new_state(self, uint32_t rule) noexcept nogil:
+        """A state without edges, at the end of the arrays of edges."""
+        cdef StateC made
+        memset(&made, 0, sizeof(StateC))
+        made.rule = rule
+        made.byte_off = <uint32_t>self.byte_edges.size()
+        made.ref_off = <uint32_t>self.ref_edges.size()
+        made.token_off = <uint32_t>self.token_edges.size()
+        made.empty_off = <uint32_t>self.empty_edges.size()
+        return made
+
+    cdef void append(self, uint32_t rule, const vector[DraftC]* drafts) noexcept nogil:
+        """Copies finished states into the arrays."""
+        cdef uint32_t base = <uint32_t>self.states.size(), s
+        cdef StateC state
+        cdef const DraftC* d
+        self.first[rule] = base
+        self.tabled[rule] = 1
+        for s in range(<uint32_t>drafts.size()):
+            d = &drafts[0][s]
+            state = self.new_state(rule)
+            state.held, state.flags, state.is_plain_text = d.held, d.flags, d.is_plain_text
+            self.add_edges(&state, d, base)
+            self.states.push_back(state)
+            if not is_plain(d):
+                self.tabled[rule] = 0
+
+    cdef void add_edges(self, StateC* state, const DraftC* d, uint32_t base) noexcept nogil:
+        """Appends a draft's edges to those of the state made last; states are numbered from ``base``."""
+        cdef ByteEdgeC byte
+        cdef SymbolEdgeC symbol
+        cdef uint32_t k
+        state.n_bytes, state.n_refs = <uint32_t>d.bytes.size(), <uint32_t>d.refs.size()
+        state.n_tokens, state.n_empty = <uint32_t>d.tokens.size(), <uint32_t>d.empty.size()
+        for k in range(state.n_bytes):
+            byte = d.bytes[k]
+            byte.target += base
+            set_live(state.live, byte.low, byte.high)
+            self.byte_edges.push_back(byte)
+        for k in range(state.n_refs):
+            symbol = d.refs[k]
+            symbol.target += base
+            self.ref_edges.push_back(symbol)
+        for k in range(state.n_tokens):
+            symbol = d.tokens[k]
+            symbol.target += base
+            self.token_edges.push_back(symbol)
+        for k in range(state.n_empty):
+            self.empty_edges.push_back(d.empty[k] + base)
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        """How much memory it takes."""
+        return (
+            held_bytes(self.states) + held_bytes(self.byte_edges) + held_bytes(self.ref_edges)
+            + held_bytes(self.token_edges) + held_bytes(self.empty_edges) + held_bytes(self.first)
+            + held_bytes(self.tabled) + held_bytes(self.span) + held_bytes(self.begins)
+            + held_bytes(self.lazies) + held_bytes(self.objects) + held_bytes(self.texts)
+            + held_bytes(self.scratch.stamp) + self.lazy_held)
+
+
+cdef bint count_early(vector[DraftC]* drafts) noexcept nogil:
+    """Makes the automaton of a body a loop in which an iteration is counted when it could end for the
+    first time. False, and nothing is done, where that is no better than counting its end, or takes
+    more than bytes, or where a text could have ended more or fewer iterations, so that one state would
+    not do.
+
+    Of each state there are three: not counted yet, just counted, counted before.
+    """
+    cdef uint32_t n = <uint32_t>drafts.size(), s, k
+    cdef bint any_goes_on = False
+    cdef vector[DraftC] out
+    cdef DraftC* d
+    for s in range(n):
+        d = &drafts[0][s]
+        if d.refs.size() + d.tokens.size() + d.empty.size() or (s == 0 and d.flags & FINAL_STATE):
+            return False
+        if d.flags & FINAL_STATE and d.bytes.size():
+            any_goes_on = True
+    if not any_goes_on:
+        return False
+    out.resize(1 + 3 * n)
+    copy_edges(drafts, 0, True, &out[0])
+    out[0].flags = FINAL_STATE
+    for s in range(n):
+        for k in range(3):
+            d = &out[1 + 3 * s + k]
+            d.flags = 0 if k == 0 else drafts[0][s].flags | (LOOP_STATE if k == 1 else 0)
+            copy_edges(drafts, s, k == 0, d)
+            if k and drafts[0][s].flags & FINAL_STATE:
+                copy_edges(drafts, 0, True, d)
+    if not merge_ways(&out, GROWTH * n + GROWTH_FREE):
+        return False
+    trim(&out)
+    minimise(&out)
+    drafts.swap(out)
+    return True
+
+
+cdef bint edge_before(const ByteEdgeC& a, const ByteEdgeC& b) noexcept nogil:
+    return a.low < b.low
+
+
+cdef void copy_edges(vector[DraftC]* body, uint32_t state, bint counts, DraftC* out) noexcept nogil:
+    """Adds a body's edges; ``counts``: those that lead to a state where it may end count the iteration."""
+    cdef ByteEdgeC edge
+    cdef uint32_t k
+    out.held, out.is_plain_text = 0, 0
+    for k in range(<uint32_t>body[0][state].bytes.size()):
+        edge = body[0][state].bytes[k]
+        if counts:
+            edge.target = 1 + 3 * edge.target + (body[0][edge.target].flags & FINAL_STATE != 0)
+        else:
+            edge.target = 1 + 3 * edge.target + 2
+        out.bytes.push_back(edge)
+    sort(out.bytes.begin(), out.bytes.end(), &edge_before)
+
+
+cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onward) noexcept nogil:
+    """By state of a rule over bytes: the fewest iterations that are counted yet if the text goes on.
+
+    From the ends backwards, those first that are as many characters away.
+    """
+    cdef uint32_t n = <uint32_t>onward.size(), s, t, e, way
+    cdef vector[uint32_t] off, order, least, todo, later
+    cdef StateC* state
+    off.assign(n + 2, 0)
+    for s in range(n):
+        state = &automata.states[first + s]
+        for e in range(state.byte_off, state.byte_off + state.n_bytes):
+            off[automata.byte_edges[e].target - first + 1] += 1
+    for s in range(n):
+        off[s + 1] += off[s]
+    order.resize(off[n])
+    todo = off
+    for s in range(n):
+        state = &automata.states[first + s]
+        for e in range(state.byte_off, state.byte_off + state.n_bytes):
+            t = automata.byte_edges[e].target - first
+            order[todo[t]] = s
+            todo[t] += 1
+    todo.clear()
+    least.assign(n, NO_MAXIMUM)
+    onward.assign(n, NO_MAXIMUM)
+    for s in range(n):
+        if automata.states[first + s].flags & FINAL_STATE:
+            least[s] = 0
+            todo.push_back(s)
+    while todo.size():
+        while todo.size():
+            t = todo.back()
+            todo.pop_back()
+            way = least[t] + ((automata.states[first + t].flags & LOOP_STATE) != 0)
+            for e in range(off[t], off[t + 1]):
+                s = order[e]
+                onward[0][s] = min(onward[0][s], way)
+                if way < least[s]:
+                    least[s] = way
+                    if way == least[t]:
+                        todo.push_back(s)
+                    else:
+                        later.push_back(s)
+        todo.swap(later)
+
+
+cdef bint has_edges(NfaC* nfa, uint32_t kind) noexcept nogil:
+    cdef uint32_t k
+    for k in range(<uint32_t>nfa.edges.size()):
+        if nfa.edges[k].kind == kind:
+            return True
+    return False
+
+
+cdef bint is_plain(const DraftC* draft) noexcept nogil:
+    """Whether a state is deterministic over bytes."""
+    cdef uint32_t k
+    if draft.empty.size():
+        return False
+    for k in range(1, <uint32_t>draft.bytes.size()):
+        if draft.bytes[k].low <= draft.bytes[k - 1].high:
+            return False
+    return True
+
+
+cdef bint is_mandatory(vector[DraftC]* drafts, uint8_t byte) noexcept nogil:
+    """Whether no way from the loop state back to it avoids the byte.
+
+    References may hide it; then the answer is no.
+    """
+    cdef vector[uint8_t] seen
+    cdef vector[uint32_t] todo, targets
+    cdef uint32_t s, k
+    seen.assign(drafts.size(), 0)
+    todo.push_back(0)
+    while todo.size():
+        s = todo.back()
+        todo.pop_back()
+        targets.clear()
+        for k in range(<uint32_t>drafts[0][s].bytes.size()):
+            if drafts[0][s].bytes[k].low != byte or drafts[0][s].bytes[k].high != byte:
+                targets.push_back(drafts[0][s].bytes[k].target)
+        for k in range(<uint32_t>drafts[0][s].refs.size()):
+            targets.push_back(drafts[0][s].refs[k].target)
+        for k in range(<uint32_t>drafts[0][s].tokens.size()):
+            targets.push_back(drafts[0][s].tokens[k].target)
+        for k in range(<uint32_t>drafts[0][s].empty.size()):
+            targets.push_back(drafts[0][s].empty[k])
+        for k in targets:
+            if k == 0:
+                return False
+            if not seen[k]:
+                seen[k] = 1
+                todo.push_back(k)
+    return True

@@ -1,0 +1,423 @@
+"""Free text with triggers as one automaton: see the header file."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+
+from .rule_automata cimport Automata, StateC, set_live
+from .dfa_state cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, SymbolEdgeC
+from ..grammar.lowered cimport NO_RULE, ArmC, DispatchC, FlatIR, letter_bytes
+from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
+from ..native.pool cimport vector
+
+cdef uint32_t ROOT = 0
+cdef uint32_t NOTHING = 0xFFFFFFFF
+
+
+cdef uint8_t missing_bytes(uint8_t place) noexcept nogil:
+    """Bytes that a character lacks at a place within it."""
+    if place < AFTER_E0:
+        return place
+    return 3 if place >= AFTER_F0 else 2
+
+
+cdef struct PrefixC:
+    # a prefix of patterns
+    uint32_t letter                  # its last one
+    uint32_t child, sibling          # first child; next child of the same node; ascending by letter
+    uint32_t fail
+    uint32_t held                    # bytes of the prefix
+    uint32_t depth                   # letters of the prefix
+    uint32_t arm                     # of the longest arms completed on entering it the first (others: next_arm)
+    uint32_t completed               # letters of the patterns of those arms
+    uint32_t first_move, n_moves     # every letter that does not lead to the root, ascending
+    uint8_t excluded                 # an exclude completes on entering it
+    uint8_t hopeless                 # a pattern completes whose arm can't be finished
+    uint8_t arm_prefix               # a proper prefix of an arm's pattern
+
+cdef struct MoveC:
+    uint32_t letter, target
+
+cdef struct TrieC:
+    vector[PrefixC] nodes
+    vector[MoveC] moves
+    vector[uint32_t] next_arm        # by arm: the next one with the same pattern
+
+
+cdef void set_piece(PieceC* out, uint8_t low, uint8_t high, uint8_t place) noexcept nogil:
+    out.low, out.high, out.place = low, high, place
+
+
+cdef uint32_t utf8_pieces(uint8_t place, PieceC* out) noexcept nogil:
+    if place == BOUNDARY:
+        set_piece(out, 0x00, 0x7F, BOUNDARY)
+        set_piece(out + 1, 0xC2, 0xDF, 1)
+        set_piece(out + 2, 0xE0, 0xE0, AFTER_E0)
+        set_piece(out + 3, 0xE1, 0xEC, 2)
+        set_piece(out + 4, 0xED, 0xED, AFTER_ED)
+        set_piece(out + 5, 0xEE, 0xEF, 2)
+        set_piece(out + 6, 0xF0, 0xF0, AFTER_F0)
+        set_piece(out + 7, 0xF1, 0xF3, 3)
+        set_piece(out + 8, 0xF4, 0xF4, AFTER_F4)
+        return MOST_PIECES
+    if place == AFTER_E0:
+        set_piece(out, 0xA0, 0xBF, 1)
+    elif place == AFTER_ED:
+        set_piece(out, 0x80, 0x9F, 1)
+    elif place == AFTER_F0:
+        set_piece(out, 0x90, 0xBF, 2)
+    elif place == AFTER_F4:
+        set_piece(out, 0x80, 0x8F, 2)
+    else:
+        set_piece(out, 0x80, 0xBF, place - 1)
+    return 1
+
+
+# -- the trie of patterns --------------------------------------------------------------------------
+cdef uint32_t add_node(TrieC* trie, uint32_t letter, uint32_t held, uint32_t depth) noexcept nogil:
+    cdef PrefixC made
+    made.letter, made.held, made.depth = letter, held, depth
+    made.child = made.sibling = made.arm = NOTHING
+    made.fail = ROOT
+    made.completed = made.first_move = made.n_moves = 0
+    made.excluded = made.hopeless = made.arm_prefix = 0
+    trie.nodes.push_back(made)
+    return <uint32_t>trie.nodes.size() - 1
+
+
+cdef uint32_t child_of(TrieC* trie, FlatIR ir, uint32_t q, uint32_t letter) noexcept nogil:
+    """The node one letter on, made if need be."""
+    cdef uint32_t before = NOTHING, at = trie.nodes[q].child, fresh
+    while at != NOTHING and trie.nodes[at].letter < letter:
+        before = at
+        at = trie.nodes[at].sibling
+    if at != NOTHING and trie.nodes[at].letter == letter:
+        return at
+    fresh = add_node(trie, letter, trie.nodes[q].held + letter_bytes(ir.vocabulary, letter), trie.nodes[q].depth + 1)
+    trie.nodes[fresh].sibling = at
+    if before == NOTHING:
+        trie.nodes[q].child = fresh
+    else:
+        trie.nodes[before].sibling = fresh
+    return fresh
+
+
+cdef uint32_t insert(TrieC* trie, FlatIR ir, ArmC* arm, bint is_arm) noexcept nogil:
+    """The node of a whole pattern, made if need be."""
+    cdef uint32_t q = ROOT, k
+    for k in range(arm.n):
+        trie.nodes[q].arm_prefix |= is_arm
+        q = child_of(trie, ir, q, ir.pool[arm.off + k])
+    return q
+
+
+cdef void build_trie(TrieC* trie, FlatIR ir, DispatchC* dispatch) noexcept nogil:
+    cdef ArmC* arms = ir.arms.data() + dispatch.first
+    cdef uint32_t k, q, size = 1
+    for k in range(dispatch.n_arms + dispatch.n_excludes):
+        size += arms[k].n
+    trie.nodes.reserve(min(size, <uint32_t>1024))
+    trie.moves.reserve(min(2 * size, <uint32_t>1024))
+    trie.next_arm.assign(dispatch.n_arms, NOTHING)
+    add_node(trie, NOTHING, 0, 0)
+    for k in range(dispatch.n_arms):
+        q = insert(trie, ir, &arms[k], True)
+        if ir.rules[arms[k].rule].productive:
+            append_arm(trie, q, k)
+            trie.nodes[q].completed = arms[k].n
+        else:
+            trie.nodes[q].hopeless = 1
+    for k in range(dispatch.n_arms, dispatch.n_arms + dispatch.n_excludes):
+        trie.nodes[insert(trie, ir, &arms[k], False)].excluded = 1
+
+
+cdef void append_arm(TrieC* trie, uint32_t q, uint32_t arm) noexcept nogil:
+    """Arms that complete together are listed in their order."""
+    cdef uint32_t* last = &trie.nodes[q].arm
+    while last[0] != NOTHING:
+        last = &trie.next_arm[last[0]]
+    last[0] = arm
+
+
+cdef uint32_t move(TrieC* trie, uint32_t q, uint32_t letter) noexcept nogil:
+    """Where a letter leads from a node whose moves are listed."""
+    cdef MoveC* moves = trie.moves.data() + trie.nodes[q].first_move
+    cdef uint32_t low = 0, high = trie.nodes[q].n_moves, middle
+    while low < high:
+        middle = (low + high) >> 1
+        if moves[middle].letter < letter:
+            low = middle + 1
+        else:
+            high = middle
+    return moves[low].target if low < trie.nodes[q].n_moves and moves[low].letter == letter else ROOT
+
+
+cdef void link(TrieC* trie) noexcept nogil:
+    """Breadth first: failure links, inherited outputs, and all moves not to the root."""
+    cdef vector[uint32_t] todo
+    cdef uint32_t at = 0, q, child
+    cdef PrefixC* node
+    cdef PrefixC* fail
+    todo.reserve(trie.nodes.size())
+    todo.push_back(ROOT)
+    while at < todo.size():
+        q = todo[at]
+        at += 1
+        node = &trie.nodes[q]
+        fail = &trie.nodes[node.fail]
+        child = node.child
+        while child != NOTHING:
+            if q != ROOT:
+                trie.nodes[child].fail = move(trie, node.fail, trie.nodes[child].letter)
+            todo.push_back(child)
+            child = trie.nodes[child].sibling
+        if q != ROOT:
+            node.excluded |= fail.excluded
+            if node.arm == NOTHING and not node.hopeless:
+                node.arm, node.completed, node.hopeless = fail.arm, fail.completed, fail.hopeless
+        list_moves(trie, q)
+
+
+cdef void list_moves(TrieC* trie, uint32_t q) noexcept nogil:
+    """A node's children, and where it has none the moves of the longest suffix that is a node."""
+    cdef PrefixC* node = &trie.nodes[q]
+    cdef uint32_t child = node.child, k = 0, n = 0 if q == ROOT else trie.nodes[node.fail].n_moves
+    cdef uint32_t first = trie.nodes[node.fail].first_move
+    cdef MoveC made
+    node.first_move = <uint32_t>trie.moves.size()
+    while child != NOTHING or k < n:
+        if child == NOTHING or (k < n and trie.moves[first + k].letter < trie.nodes[child].letter):
+            made = trie.moves[first + k]
+            k += 1
+        else:
+            made.letter, made.target = trie.nodes[child].letter, child
+            k += k < n and trie.moves[first + k].letter == made.letter
+            child = trie.nodes[child].sibling
+        trie.moves.push_back(made)
+    node.n_moves = <uint32_t>trie.moves.size() - node.first_move
+
+
+# -- states ----------------------------------------------------------------------------------------
+# A text state is (node, debt, place). The debt is the number of letters back to and including the
+# first token that free text may not hold: it is legal only as a part of the pattern that completes.
+cdef struct TextC:
+    uint32_t q
+    uint8_t debt, place, kind
+
+cdef enum:
+    TEXT = 0
+    TRIGGER = 1
+    DONE = 2
+
+cdef struct WorkC:
+    # the states met so far, in their order
+    vector[TextC] states
+    vector[uint32_t] at_boundary     # node -> its text state without debt at a boundary, NOTHING: not met
+    U64MapC others                   # the other text states
+    U64MapC triggers                 # node -> TRIGGER state
+    U64MapC rests                    # set of tokens with moves of their own -> set of the other special ones
+    uint32_t done                    # the state behind arms that don't return, NOTHING: not needed yet
+    uint32_t base                    # number of the first state
+    const ArmC* arms
+
+
+cdef uint32_t new_state(WorkC* work, uint32_t q, uint8_t debt, uint8_t place, uint8_t kind) noexcept nogil:
+    cdef TextC made
+    made.q, made.debt, made.place, made.kind = q, debt, place, kind
+    work.states.push_back(made)
+    return work.base + <uint32_t>work.states.size() - 1
+
+
+cdef uint32_t text_state(WorkC* work, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
+    cdef uint64_t key
+    cdef uint32_t found
+    debt = min(debt, <uint32_t>255)
+    if debt == 0 and place == BOUNDARY:
+        if work.at_boundary[q] == NOTHING:
+            work.at_boundary[q] = new_state(work, q, 0, BOUNDARY, TEXT)
+        return work.at_boundary[q]
+    # never 0, which is no key
+    key = <uint64_t>q << 11 | debt << 3 | place
+    found = map_get(&work.others, key)
+    if found == MISSING:
+        found = new_state(work, q, <uint8_t>debt, place, TEXT)
+        map_put(&work.others, key, found)
+    return found
+
+
+cdef uint32_t trigger_state(WorkC* work, TrieC* trie, uint32_t q) noexcept nogil:
+    """The state behind the patterns that complete at q; it brings the DONE state with it."""
+    cdef uint32_t found = map_get(&work.triggers, <uint64_t>q + 1), arm = trie.nodes[q].arm
+    if found != MISSING:
+        return found
+    found = new_state(work, q, 0, BOUNDARY, TRIGGER)
+    map_put(&work.triggers, <uint64_t>q + 1, found)
+    while arm != NOTHING and work.done == NOTHING:
+        if not work.arms[arm].returns:
+            work.done = new_state(work, ROOT, 0, BOUNDARY, DONE)
+        arm = trie.next_arm[arm]
+    return found
+
+
+cdef bint is_payable(TrieC* trie, uint32_t q, uint32_t debt) noexcept nogil:
+    """Whether some arm that is under way reaches back over the whole debt."""
+    while trie.nodes[q].depth >= debt:
+        if trie.nodes[q].arm_prefix:
+            return True
+        q = trie.nodes[q].fail
+    return False
+
+
+cdef uint32_t after(WorkC* work, TrieC* trie, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
+    """The state on entering (q, debt, place); NOTHING where that is not allowed."""
+    cdef PrefixC* node = &trie.nodes[q]
+    if place == BOUNDARY:
+        if node.excluded or node.hopeless:
+            return NOTHING
+        if node.arm != NOTHING:
+            return NOTHING if debt > node.completed else trigger_state(work, trie, q)
+    if debt and not is_payable(trie, q, debt):
+        return NOTHING
+    return text_state(work, q, debt, place)
+
+
+# -- edges -----------------------------------------------------------------------------------------
+cdef void byte_edge(Automata automata, StateC* state, uint32_t low, uint32_t high, uint32_t target) noexcept nogil:
+    cdef ByteEdgeC edge
+    if low > high or target == NOTHING:
+        return
+    set_live(state.live, low, high)
+    if state.n_bytes and automata.byte_edges.back().target == target and automata.byte_edges.back().high + 1 == low:
+        automata.byte_edges.back().high = <uint8_t>high
+        return
+    edge.low, edge.high, edge.target = <uint8_t>low, <uint8_t>high, target
+    automata.byte_edges.push_back(edge)
+    state.n_bytes += 1
+
+
+cdef void byte_edges(Automata automata, WorkC* work, TrieC* trie, TextC at, StateC* state) noexcept nogil:
+    """Every legal byte: those with a move of their own, and between them ranges to the root."""
+    cdef PieceC pieces[MOST_PIECES]
+    cdef MoveC* moves = trie.moves.data() + trie.nodes[at.q].first_move
+    cdef uint32_t k, j, low, plain, target, n = trie.nodes[at.q].n_moves, debt = at.debt + (at.debt > 0)
+    for k in range(utf8_pieces(at.place, pieces)):
+        low = pieces[k].low
+        plain = after(work, trie, ROOT, debt, pieces[k].place)
+        for j in range(n):
+            if moves[j].letter < low:
+                continue
+            if moves[j].letter > pieces[k].high:
+                break
+            if moves[j].letter > low:
+                byte_edge(automata, state, low, moves[j].letter - 1, plain)
+            target = after(work, trie, moves[j].target, debt, pieces[k].place)
+            byte_edge(automata, state, moves[j].letter, moves[j].letter, target)
+            low = moves[j].letter + 1
+        byte_edge(automata, state, low, pieces[k].high, plain)
+
+
+cdef void token_edge(Automata automata, StateC* state, uint32_t tokens, uint32_t target) noexcept nogil:
+    cdef SymbolEdgeC edge
+    if target != NOTHING:
+        edge.symbol, edge.target = tokens, target
+        automata.token_edges.push_back(edge)
+        state.n_tokens += 1
+
+
+cdef void token_edges(
+    Automata automata, FlatIR ir, WorkC* work, TrieC* trie, uint32_t specials, TextC at, StateC* state
+) noexcept nogil:
+    """Tokens at a character boundary.
+
+    The letters of patterns have moves of their own; all other allowed tokens lead to the root.
+    """
+    cdef MoveC* moves = trie.moves.data() + trie.nodes[at.q].first_move
+    cdef vector[uint32_t] ids, own
+    cdef uint32_t k, target, paid, rest, n = trie.nodes[at.q].n_moves
+    for k in range(n):
+        if moves[k].letter < 256:
+            continue
+        own.push_back(moves[k].letter - 256)
+        paid = at.debt + 1
+        if at.debt == 0 and specials != NO_RULE and ir.has_token(specials, moves[k].letter - 256):
+            paid = 0
+        target = after(work, trie, moves[k].target, paid, BOUNDARY)
+        ids.assign(1, moves[k].letter - 256)
+        token_edge(automata, state, ir.intern_tokens(&ids), target)
+    if specials == NO_RULE or at.debt:
+        return
+    rest = specials if own.empty() else tokens_without(work, ir, specials, &own)
+    if ir.token_sets[rest].n:
+        token_edge(automata, state, rest, text_state(work, ROOT, 0, BOUNDARY))
+
+
+cdef uint32_t tokens_without(WorkC* work, FlatIR ir, uint32_t specials, vector[uint32_t]* own) noexcept nogil:
+    """The set of the special tokens that are not in ``own``, ascending.
+
+    Few nodes differ in their own tokens, and vocabularies have a thousand special ones: made once for all equal
+    ``own``, which is taken over. Of 40 tool sets in Harmony's format this was a third of the time to compile.
+    """
+    cdef vector[uint32_t] ids
+    cdef const uint32_t* allowed = ir.token_sets[specials].ids
+    cdef uint32_t k, j = 0, n = ir.token_sets[specials].n, left = ir.intern_tokens(own), rest
+    rest = map_get(&work.rests, <uint64_t>left + 1)
+    if rest != MISSING:
+        return rest
+    for k in range(n):
+        while j < ir.token_sets[left].n and ir.token_sets[left].ids[j] < allowed[k]:
+            j += 1
+        if j == ir.token_sets[left].n or ir.token_sets[left].ids[j] != allowed[k]:
+            ids.push_back(allowed[k])
+    rest = ir.intern_tokens(&ids)
+    map_put(&work.rests, <uint64_t>left + 1, rest)
+    return rest
+
+
+cdef void arm_edges(Automata automata, WorkC* work, TrieC* trie, uint32_t q, StateC* state) noexcept nogil:
+    """Out of a TRIGGER state: the rules of the arms that complete together."""
+    cdef uint32_t arm = trie.nodes[q].arm
+    cdef SymbolEdgeC edge
+    state.flags = TRIGGER_STATE
+    state.held = work.arms[arm].held
+    while arm != NOTHING:
+        edge.symbol = work.arms[arm].rule
+        edge.target = work.base if work.arms[arm].returns else work.done
+        automata.ref_edges.push_back(edge)
+        state.n_refs += 1
+        arm = trie.next_arm[arm]
+
+
+cdef void build_dispatch(Automata automata, FlatIR ir, uint32_t rule) noexcept nogil:
+    cdef DispatchC* dispatch = &ir.dispatches[ir.rules[rule].dispatch]
+    cdef TrieC trie
+    cdef WorkC work
+    cdef TextC at
+    cdef StateC state
+    cdef uint32_t k = 0
+    # of counted text every boundary between characters ends an iteration, the start included
+    cdef uint8_t boundary = LOOP_STATE | FINAL_STATE if ir.rules[rule].iterates else FINAL_STATE
+    build_trie(&trie, ir, dispatch)
+    link(&trie)
+    work.done, work.base = NOTHING, <uint32_t>automata.states.size()
+    work.arms = ir.arms.data() + dispatch.first
+    work.others.used = work.triggers.used = work.rests.used = 0
+    work.at_boundary.assign(trie.nodes.size(), NOTHING)
+    work.states.reserve(min(<size_t>1024, trie.nodes.size() + 8))
+    text_state(&work, ROOT, 0, BOUNDARY)
+    while k < work.states.size():
+        at = work.states[k]
+        state = automata.new_state(rule)
+        if at.kind == TEXT:
+            state.is_plain_text = at.q == ROOT and at.debt == 0
+            state.held = trie.nodes[at.q].held
+            state.missing = missing_bytes(at.place)
+            byte_edges(automata, &work, &trie, at, &state)
+            if at.place == BOUNDARY:
+                token_edges(automata, ir, &work, &trie, dispatch.specials, at, &state)
+                if dispatch.open_end and at.debt == 0:
+                    state.flags |= boundary
+        elif at.kind == TRIGGER:
+            arm_edges(automata, &work, &trie, at.q, &state)
+        else:
+            state.flags = FINAL_STATE
+        automata.states.push_back(state)
+        k += 1
+    automata.first[rule], automata.tabled[rule] = work.base, 1

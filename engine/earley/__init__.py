@@ -1,0 +1,1 @@
+"""The recogniser: interned Earley sets (rows), built while texts are walked."""

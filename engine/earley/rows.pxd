@@ -1,0 +1,184 @@
+"""Rows: interned Earley sets, and the arena they live in.
+
+A row is what an Earley recogniser knows between two bytes, without anything that need not be
+known: a set of items (automaton state, rule whose end is awaited (goal), origin). Equal content
+is the same row. Counts are not in a row: a row with frame is an *instance*, and matchers hold
+instances.
+
+    row        kernel items (canonical order), then predicted ones; waiters by rule; live bytes;
+               accept flag
+    frame      register values of the kernel's counted items, then the parent instances that
+               carry registers
+    instance   (row, frame); frame 0 where neither the row nor any origin counts anything
+    item       origin: SELF (predicted here) | an instance without registers | the ordinal of a
+               parent in the frame
+
+Invariants     I1 ids are never reused within one arena; 0 is dead or unknown; instance BOTTOM
+                  lies below the root.
+               I2 completed items are not part of a row, only the accept flag is.
+               I3 an instance that is not dead can go on or stop.
+               I4 a counted item stands in a row only while it may go on; its class tells
+                  below-minimum from plenty, so that every question about a row can be answered
+                  without its registers, but for the next class.
+               I5 `rep` of an instance has all its registers saturated: further from both bounds
+                  than one token can count. It has the same mask.
+               I6 tokens are counted by `end_token` alone, which stands between a token's last byte
+                  and the next token. Only text that refers to nothing counts them, so that their
+                  registers are those of kernel items.
+Cost           a transition seen before is one look-up; a new one is linear in the items
+               concerned, and what it completes.
+Threads        everything happens under the arena's mutex, held by the callers (matcher,
+               batch, parser, prefill).
+Sources        J. Earley, CACM 13(2), 1970.
+               J. Leo, TCS 82, 1991 (tail references).
+               J. Aycock, R. Horspool, The Computer Journal 45(6), 2002 (nullable references
+               advance at prediction).
+Not here       masks (masks), histories (matcher).
+"""
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libcpp.mutex cimport mutex
+
+from ..automata.rule_automata cimport Automata, StateC
+from ..grammar.lowered cimport RuleC
+from ..native.hashing cimport U64MapC
+from ..native.pool cimport vector
+
+cdef enum:
+    DEAD = 0
+    BOTTOM = 1
+
+cdef enum:
+    # of what step_met returns: an instance, and whether a rule was completed whose words must differ
+    INSTANCE = 0x7FFFFFFF
+    MET = 0x80000000
+
+cdef enum:
+    NO_SLOT = 0xFFFF
+
+cdef enum:
+    ITEM_SELF = 1
+    ITEM_PARENT = 2
+
+cdef enum:
+    BELOW_MINIMUM = 1
+    PLENTY = 2
+
+cdef struct ItemC:
+    uint32_t state, goal, origin
+    uint16_t ordinal, slot
+    uint8_t flags, count_class
+
+cdef struct WaiterC:
+    uint32_t rule, item, target
+
+cdef struct RowC:
+    uint64_t live[4]
+    uint64_t hash
+    uint32_t item_off, n_kernel, n_items
+    uint32_t waiter_off, n_waiters
+    uint32_t key_off, key_len
+    uint16_t n_slots, n_parents
+    uint8_t accept, has_tokens, has_tabled      # has_tabled: an item takes bytes in a tabled rule
+    uint8_t repeats                             # two items are in the same state, with other origins
+    uint8_t counts_tokens                       # a kernel item does
+    uint8_t may_not_end                         # all that is there does: perhaps no token may end here
+    uint8_t has_differing                       # a rule is predicted whose words must differ
+
+cdef struct InstanceC:
+    uint32_t row, frame, rep
+
+cdef struct SeedC:
+    uint32_t state, goal, origin, value
+
+cdef class Arena:
+    cdef Automata automata
+    cdef bint tail_references
+    cdef uint32_t item_limit, row_limit
+    cdef size_t byte_limit
+    cdef uint32_t mask_items                  # how many may be met while one mask is made
+    cdef uint64_t work, most_work             # of a mask, or of looking ahead, while ``counts_work``
+    cdef bint counts_work
+    cdef uint32_t error, error_got            # first limit that this call passed, see automata.pxd
+    cdef readonly uint32_t root
+    cdef mutex guard
+    cdef vector[RowC] rows
+    cdef vector[ItemC] items
+    cdef vector[WaiterC] waiters
+    cdef vector[uint32_t] row_keys
+    cdef vector[uint32_t] row_table           # open addressing over rows
+    cdef vector[InstanceC] instances
+    cdef U64MapC instance_ids
+    cdef vector[uint32_t] frame_off
+    cdef vector[uint32_t] frame_words
+    cdef vector[uint32_t] frame_table
+    cdef U64MapC byte_memo, blocked_memo, token_memo, completion_memo, end_memo
+    cdef U64MapC text_memo                    # instance and ordinary token -> the instance behind it
+    # scratch of one row under construction
+    cdef vector[SeedC] seeds
+    cdef vector[uint64_t] completed
+    # places in the above, once there are more than a few (FEW)
+    cdef U64MapC seed_places, completed_places, item_places
+    cdef uint32_t items_placed
+    cdef vector[uint32_t] key
+    cdef vector[uint32_t] frame
+    cdef vector[uint32_t] predicted_at        # by rule: build number of the last row with it
+    cdef vector[uint32_t] seen_at             # by state: build number of the last row with it
+    cdef uint32_t build_number
+    cdef bint accept
+    # whether rules whose words must differ were completed, and whether they may be
+    cdef bint met, blocking
+
+    cdef int open(
+        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
+        size_t byte_limit, uint32_t mask_items
+    ) except -1
+    cdef size_t bytes_held(self) noexcept nogil
+    cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil
+    cdef uint32_t step_met(self, uint32_t instance, uint8_t byte) noexcept nogil
+    cdef uint32_t step_blocked(self, uint32_t instance, uint8_t byte) noexcept nogil
+    cdef uint32_t scan(self, uint32_t instance, uint8_t byte) noexcept nogil
+    cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil
+    cdef uint32_t end_token(self, uint32_t instance) noexcept nogil
+    cdef bint may_end_token(self, uint32_t instance) noexcept nogil
+    cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil
+    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil
+    cdef void seed_kernel(self, uint32_t instance) noexcept nogil
+    cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil
+    cdef uint32_t origin_of(self, uint32_t instance, ItemC* item) noexcept nogil
+    cdef uint32_t value_of(self, uint32_t instance, ItemC* item) noexcept nogil
+    cdef bint accepts(self, uint32_t instance) noexcept nogil
+
+    cdef void begin(self) noexcept nogil
+    cdef void seed(
+        self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value
+    ) noexcept nogil
+    cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil
+    cdef bint is_completed(self, uint64_t key) noexcept nogil
+    cdef void check_bytes(self) noexcept nogil
+    cdef void fail(self, uint32_t error, uint32_t got) noexcept nogil
+    cdef void count_work(self, uint32_t most_items) noexcept nogil
+    cdef uint32_t stop_counting(self) noexcept nogil
+    cdef bint may_work(self, uint32_t work) noexcept nogil
+    cdef uint32_t take_error(self) noexcept nogil
+    cdef void advance(
+        self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
+    ) noexcept nogil
+    cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil
+    cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil
+    cdef void close_seed(self, SeedC seed) noexcept nogil
+    cdef void complete(self, uint32_t goal, uint32_t origin) noexcept nogil
+    cdef uint32_t finish(self) noexcept nogil
+    cdef uint32_t intern(self) noexcept nogil
+    cdef void make_key(self) noexcept nogil
+    cdef uint32_t intern_row(self) noexcept nogil
+    cdef uint32_t make_row(self, uint64_t hash) noexcept nogil
+    cdef void predict(self, RowC* row) noexcept nogil
+    cdef void predict_from(self, RowC* row, uint32_t at) noexcept nogil
+    cdef void predict_behind(self, RowC* row, ItemC item, uint32_t target) noexcept nogil
+    cdef void predict_item(self, RowC* row, ItemC* item) noexcept nogil
+    cdef uint32_t intern_frame(self, vector[uint32_t]* words) noexcept nogil
+    cdef uint32_t intern_instance(self, uint32_t row, uint32_t frame) noexcept nogil
+    cdef uint32_t saturated_frame(self, uint32_t row, uint32_t frame) noexcept nogil
+    cdef uint32_t saturate(self, uint32_t rule, uint32_t value) noexcept nogil
+    cdef bint is_counted_state(self, uint32_t state) noexcept nogil

@@ -1,0 +1,772 @@
+"""The arena of rows: see the header file."""
+
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp
+from libcpp.algorithm cimport sort
+
+from ..automata.rule_automata cimport (
+    BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata, StateC,
+)
+from ..automata.dfa_state cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
+from ..grammar.lowered cimport CHARACTER_BYTES, NO_MAXIMUM, RuleC, iterations, tokens, tokens_left
+from ..native.hashing cimport MISSING, hash_words, map_bytes, map_clear, map_get, map_put, mix
+from ..native.pool cimport held_bytes, vector
+
+
+# Items of a row under construction that are gone through one by one; nearly all rows have fewer.
+cdef uint32_t FEW = 32
+
+
+cdef bint seed_before(const SeedC& a, const SeedC& b) noexcept nogil:
+    if a.state != b.state:
+        return a.state < b.state
+    if a.goal != b.goal:
+        return a.goal < b.goal
+    if a.origin != b.origin:
+        return a.origin < b.origin
+    return a.value < b.value
+
+
+cdef inline uint64_t seed_key(SeedC* seed, bint any_value) noexcept nogil:
+    return mix(mix(<uint64_t>seed.state << 32 | seed.goal)
+               ^ (<uint64_t>seed.origin << 32 | (NO_MAXIMUM if any_value else seed.value))) | 1
+
+
+cdef inline uint64_t item_key(ItemC* item) noexcept nogil:
+    return mix(mix(<uint64_t>item.state << 32 | item.goal)
+               ^ (<uint64_t>item.origin << 32 | <uint32_t>item.ordinal << 16 | item.slot) ^ item.flags) | 1
+
+
+cdef inline bint are_equal(ItemC* a, ItemC* b) noexcept nogil:
+    """Whether two items of one row under construction say the same."""
+    return (a.state == b.state and a.goal == b.goal and a.origin == b.origin
+            and a.ordinal == b.ordinal and a.flags == b.flags and a.slot == b.slot)
+
+
+cdef bint waiter_before(const WaiterC& a, const WaiterC& b) noexcept nogil:
+    return a.rule < b.rule if a.rule != b.rule else a.item < b.item
+
+
+cdef bint allows(RuleC* rule, uint32_t less, uint32_t more) noexcept nogil:
+    """Whether a count leaves at least as much as another one, where there is no minimum."""
+    return iterations(rule, less) <= iterations(rule, more) and tokens(rule, less) <= tokens(rule, more)
+
+
+# What a mask's work is counted in: an item met takes about a microsecond, a step over a byte whose row
+# is there a thirtieth of it.
+cdef uint32_t STEP_WORK = 1
+cdef uint32_t ITEM_WORK = 32
+
+# The bytes of a generation are summed up each time that so many instances were made: a sum takes about a
+# sixth of what making an instance takes.
+cdef size_t CHECKED_INSTANCES = 16
+
+
+cdef class Arena:
+    """All rows, frames and instances of one generation of one grammar."""
+
+    cdef int open(
+        self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
+        size_t byte_limit, uint32_t mask_items
+    ) except -1:
+        """Makes it ready, with the first row: there is no other way."""
+        self.automata = automata
+        self.tail_references = tail_references
+        self.item_limit = item_limit
+        self.row_limit = row_limit
+        self.byte_limit = byte_limit
+        self.mask_items = mask_items
+        self.counts_work = False
+        self.error = NO_ERROR
+        self.error_got = 0
+        self.rows.resize(2)
+        self.instances.resize(2)
+        self.instances[BOTTOM].row = 1
+        self.instances[BOTTOM].frame = 0
+        self.instances[BOTTOM].rep = BOTTOM
+        self.row_table.assign(16, 0)
+        self.frame_off.assign(2, 0)
+        self.frame_table.assign(16, 0)
+        self.predicted_at.assign(automata.ir.rules.size(), 0)
+        self.build_number = 0
+        self.met = self.blocking = False
+        with nogil:
+            self.begin()
+            self.seed(automata.start(automata.ir.root), automata.ir.root, BOTTOM, 0)
+            self.root = self.finish()
+        return 0
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        """How much memory the arena and its automata take."""
+        return (
+            held_bytes(self.rows) + held_bytes(self.items) + held_bytes(self.waiters)
+            + held_bytes(self.row_keys) + held_bytes(self.row_table) + held_bytes(self.instances)
+            + map_bytes(&self.instance_ids) + held_bytes(self.frame_off) + held_bytes(self.frame_words)
+            + held_bytes(self.frame_table) + map_bytes(&self.byte_memo) + map_bytes(&self.blocked_memo)
+            + map_bytes(&self.token_memo) + map_bytes(&self.completion_memo) + map_bytes(&self.end_memo)
+            + map_bytes(&self.text_memo) + held_bytes(self.seeds) + held_bytes(self.completed)
+            + map_bytes(&self.seed_places) + map_bytes(&self.completed_places)
+            + map_bytes(&self.item_places) + held_bytes(self.key) + held_bytes(self.frame)
+            + held_bytes(self.predicted_at) + held_bytes(self.seen_at) + self.automata.bytes_held())
+
+    # -- questions ---------------------------------------------------------------------------------
+    cdef bint accepts(self, uint32_t instance) noexcept nogil:
+        return self.rows[self.instances[instance].row].accept
+
+    cdef uint32_t origin_of(self, uint32_t instance, ItemC* item) noexcept nogil:
+        if item.flags & ITEM_SELF:
+            return instance
+        if item.flags & ITEM_PARENT:
+            return self.frame_words[
+                self.frame_off[self.instances[instance].frame]
+                + self.rows[self.instances[instance].row].n_slots + item.ordinal]
+        return item.origin
+
+    cdef uint32_t value_of(self, uint32_t instance, ItemC* item) noexcept nogil:
+        if item.slot == NO_SLOT:
+            return 0
+        return self.frame_words[self.frame_off[self.instances[instance].frame] + item.slot]
+
+    cdef bint is_counted_state(self, uint32_t state) noexcept nogil:
+        return self.automata.ir.rules[self.automata.states[state].rule].counted
+
+    # -- transitions -------------------------------------------------------------------------------
+    cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil:
+        """The instance behind one more byte, DEAD if there is none."""
+        return self.step_met(instance, byte) & INSTANCE
+
+    cdef uint32_t step_met(self, uint32_t instance, uint8_t byte) noexcept nogil:
+        """As ``step``; with MET where a rule was completed on the way whose words must differ."""
+        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef uint64_t key = <uint64_t>instance << 8 | byte
+        cdef uint32_t found
+        if not (row.live[byte >> 6] >> (byte & 63)) & 1:
+            return DEAD
+        if self.counts_work and not self.may_work(STEP_WORK):
+            return DEAD
+        found = map_get(&self.byte_memo, key)
+        if found != MISSING:
+            return found
+        self.met = False
+        found = self.scan(instance, byte)
+        if self.met and found != DEAD:
+            found |= MET
+        if self.error == NO_ERROR:
+            map_put(&self.byte_memo, key, found)
+        return found
+
+    cdef uint32_t step_blocked(self, uint32_t instance, uint8_t byte) noexcept nogil:
+        """The instance behind one more byte if no word that must differ may end there."""
+        cdef uint64_t key = <uint64_t>instance << 8 | byte
+        cdef uint32_t found = map_get(&self.blocked_memo, key)
+        if found != MISSING:
+            return found
+        self.blocking = True
+        found = self.scan(instance, byte)
+        self.blocking = False
+        if self.error == NO_ERROR:
+            map_put(&self.blocked_memo, key, found)
+        return found
+
+    cdef uint32_t scan(self, uint32_t instance, uint8_t byte) noexcept nogil:
+        """Follows the edges of all items."""
+        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef uint32_t k, e
+        cdef ItemC item
+        cdef StateC* state
+        self.begin()
+        for k in range(row.item_off, row.item_off + row.n_items):
+            item = self.items[k]
+            state = &self.automata.states[item.state]
+            if not (state.live[byte >> 6] >> (byte & 63)) & 1:
+                continue
+            if state.like:
+                state = &self.automata.states[self.automata.edges_of(item.state, byte)]
+            for e in range(state.byte_off, state.byte_off + state.n_bytes):
+                if self.automata.byte_edges[e].low <= byte <= self.automata.byte_edges[e].high:
+                    self.advance(self.automata.byte_edges[e].target, item.goal,
+                                 self.origin_of(instance, &item), self.value_of(instance, &item))
+        return self.finish()
+
+    cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil:
+        """The instance behind a token edge that takes ``token``, DEAD if there is none."""
+        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef uint64_t key = <uint64_t>instance << 32 | token
+        cdef uint32_t k, e, found
+        cdef ItemC item
+        cdef StateC* state
+        if not row.has_tokens:
+            return DEAD
+        found = map_get(&self.token_memo, key)
+        if found != MISSING:
+            return found
+        self.begin()
+        for k in range(row.item_off, row.item_off + row.n_items):
+            item = self.items[k]
+            state = &self.automata.states[item.state]
+            for e in range(state.token_off, state.token_off + state.n_tokens):
+                if self.automata.ir.has_token(self.automata.token_edges[e].symbol, token):
+                    self.advance(self.automata.token_edges[e].target, item.goal,
+                                 self.origin_of(instance, &item), self.value_of(instance, &item))
+        found = self.finish()
+        if self.error == NO_ERROR:
+            map_put(&self.token_memo, key, found)
+        return found
+
+    cdef uint32_t end_token(self, uint32_t instance) noexcept nogil:
+        """The instance once a token has ended here: those that had a part in counted text count it.
+
+        DEAD where that text stops within a character, with too few tokens left for the rest of it.
+        """
+        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef uint32_t k, found, value
+        cdef ItemC item
+        cdef RuleC* rule
+        if not row.counts_tokens:
+            return instance
+        found = map_get(&self.end_memo, instance)
+        if found != MISSING:
+            return found
+        self.begin()
+        self.accept = row.accept
+        for k in range(row.item_off, row.item_off + row.n_kernel):
+            item = self.items[k]
+            rule = &self.automata.ir.rules[self.automata.states[item.state].rule]
+            value = self.value_of(instance, &item) + rule.unit
+            # what the end of the text leads to is there already
+            if tokens_left(rule, value) >= max(<uint32_t>1, <uint32_t>self.automata.states[item.state].missing):
+                self.seed(item.state, item.goal, self.origin_of(instance, &item), value)
+        found = self.intern()
+        if self.error == NO_ERROR:
+            map_put(&self.end_memo, instance, found)
+        return found
+
+    cdef bint may_end_token(self, uint32_t instance) noexcept nogil:
+        """Whether a token may end here."""
+        if not self.rows[self.instances[instance].row].may_not_end:
+            return True
+        return self.end_token(instance) != DEAD
+
+    cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil:
+        """The instance that an item with this goal and origin leaves behind when it is completed.
+
+        DEAD at BOTTOM.
+        """
+        cdef uint64_t key = <uint64_t>origin << 32 | goal
+        cdef uint32_t found
+        if origin == BOTTOM:
+            return DEAD
+        found = map_get(&self.completion_memo, key)
+        if found != MISSING:
+            return found
+        self.begin()
+        self.complete(goal, origin)
+        found = self.finish()
+        if self.error == NO_ERROR:
+            map_put(&self.completion_memo, key, found)
+        return found
+
+    cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil:
+        """The union of two instances: a token that matches both as bytes and by its id."""
+        if a == DEAD or b == DEAD:
+            return a | b
+        self.begin()
+        self.seed_kernel(a)
+        self.seed_kernel(b)
+        return self.finish()
+
+    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil:
+        """The union of several instances."""
+        cdef uint32_t k
+        if instances.size() == 0:
+            return DEAD
+        if instances.size() == 1:
+            return instances[0][0]
+        self.begin()
+        for k in instances[0]:
+            self.seed_kernel(k)
+        return self.finish()
+
+    cdef void seed_kernel(self, uint32_t instance) noexcept nogil:
+        cdef RowC row = self.rows[self.instances[instance].row]
+        cdef uint32_t k
+        cdef ItemC item
+        self.accept = self.accept or row.accept
+        for k in range(row.item_off, row.item_off + row.n_kernel):
+            item = self.items[k]
+            self.seed(item.state, item.goal, self.origin_of(instance, &item), self.value_of(instance, &item))
+
+    # -- making a row ------------------------------------------------------------------------------
+    cdef void begin(self) noexcept nogil:
+        self.seeds.clear()
+        self.completed.clear()
+        map_clear(&self.seed_places)
+        map_clear(&self.completed_places)
+        self.accept = False
+
+    cdef void seed(
+        self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value
+    ) noexcept nogil:
+        """Adds an item unless it is there.
+
+        With no minimum, a smaller count allows all that a larger one does.
+        """
+        cdef SeedC made = SeedC(state, goal, origin, value)
+        if self.counts_work and not self.may_work(ITEM_WORK):
+            return
+        self.automata.visit(state)
+        if self.is_seeded(&made, &self.automata.ir.rules[self.automata.states[state].rule]):
+            return
+        if self.seeds.size() >= self.item_limit:
+            self.fail(ROW_ITEMS_EXCEEDED, <uint32_t>self.seeds.size() + 1)
+            return
+        self.seeds.push_back(made)
+
+    cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil:
+        """Whether the item is there. Past a few it is looked up: each by all it is, or where a smaller
+        count allows more, the smallest count by all else.
+        """
+        cdef SeedC* other
+        cdef uint32_t k, n = <uint32_t>self.seeds.size(), found
+        # counts of tokens beside others are in no order
+        cdef bint any_value, ordered = rule.minimum == 0 and rule.unit == 0
+        if n <= FEW:
+            for k in range(n):
+                other = &self.seeds[k]
+                if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
+                    if other.value == seed.value or (rule.minimum == 0 and allows(rule, other.value, seed.value)):
+                        return True
+            return False
+        if self.seed_places.used == 0:
+            for k in range(n):
+                other = &self.seeds[k]
+                rule = &self.automata.ir.rules[self.automata.states[other.state].rule]
+                any_value = rule.minimum == 0 and rule.unit == 0
+                map_put(&self.seed_places, seed_key(other, any_value), k)
+        found = map_get(&self.seed_places, seed_key(seed, ordered))
+        if found != MISSING:
+            other = &self.seeds[found]
+            if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
+                if other.value == seed.value or (ordered and other.value < seed.value):
+                    return True
+            # two of one hash, by accident: both stand in the row, which is only larger for it
+        map_put(&self.seed_places, seed_key(seed, ordered), n)
+        return False
+
+    cdef void fail(self, uint32_t error, uint32_t got) noexcept nogil:
+        if self.error == NO_ERROR:
+            self.error, self.error_got = error, got
+
+    cdef void count_work(self, uint32_t most_items) noexcept nogil:
+        """From now on so many items may be met, until ``stop_counting``."""
+        self.counts_work = True
+        self.work, self.most_work = 0, <uint64_t>most_items * ITEM_WORK
+
+    cdef uint32_t stop_counting(self) noexcept nogil:
+        """Returns how many items were met."""
+        self.counts_work = False
+        return <uint32_t>min(self.work // ITEM_WORK, <uint64_t>0xFFFFFFFF)
+
+    cdef bint may_work(self, uint32_t work) noexcept nogil:
+        """Counts work; False once a limit was passed, so that all that is under way comes to its end."""
+        self.work += work
+        if self.error != NO_ERROR:
+            return False
+        if self.work <= self.most_work:
+            return True
+        self.fail(MASK_ITEMS_EXCEEDED, <uint32_t>min(self.most_work // ITEM_WORK + 1, <uint64_t>0xFFFFFFFF))
+        return False
+
+    cdef uint32_t take_error(self) noexcept nogil:
+        """The limit that this call passed; whoever holds the mutex takes it before giving it back.
+
+        What it cut short was not kept: who gets there meets it again, and nobody else does.
+        """
+        cdef uint32_t error = self.error
+        self.error = self.automata.error = NO_ERROR
+        return error
+
+    cdef void advance(
+        self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
+    ) noexcept nogil:
+        """Follows an edge; one into a LOOP state counts an iteration, if the bound leaves one."""
+        cdef RuleC* rule
+        if self.automata.states[target].flags & LOOP_STATE:
+            rule = &self.automata.ir.rules[self.automata.states[target].rule]
+            if iterations(rule, value) == rule.maximum:
+                return
+            if rule.maximum != NO_MAXIMUM or value < rule.minimum:
+                value += 1
+        self.seed(target, goal, origin, value)
+
+    cdef bint may_end(self, StateC* state, uint32_t value) noexcept nogil:
+        cdef RuleC* rule = &self.automata.ir.rules[state.rule]
+        return state.flags & FINAL_STATE and iterations(rule, value) >= rule.minimum
+
+    cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil:
+        """Whether the bounds leave a way to an end."""
+        cdef RuleC* rule = &self.automata.ir.rules[state.rule]
+        return state.onward == 0 or <uint64_t>iterations(rule, value) + state.onward <= rule.maximum
+
+    cdef void close_seed(self, SeedC seed) noexcept nogil:
+        """Completion, empty moves and nullable references of one item."""
+        cdef StateC state = self.automata.states[seed.state]
+        cdef StateC* s = &state
+        cdef uint32_t k
+        if self.may_end(s, seed.value):
+            self.complete(seed.goal, seed.origin)
+        if not self.may_go_on(s, seed.value):
+            return
+        for k in range(s.empty_off, s.empty_off + s.n_empty):
+            self.advance(self.automata.empty_edges[k], seed.goal, seed.origin, seed.value)
+        for k in range(s.ref_off, s.ref_off + s.n_refs):
+            if self.automata.ir.rules[self.automata.ref_edges[k].symbol].nullable:
+                self.advance(self.automata.ref_edges[k].target, seed.goal, seed.origin, seed.value)
+
+    cdef void complete(self, uint32_t goal, uint32_t origin) noexcept nogil:
+        """Every item of the origin that waits for the goal moves on; once for each such pair."""
+        cdef uint64_t key = <uint64_t>origin << 32 | goal
+        cdef uint32_t low, high, middle
+        cdef RowC* row
+        cdef ItemC item
+        if self.automata.ir.rules[goal].differs:
+            self.met = True
+            if self.blocking:
+                return
+        if self.is_completed(key):
+            return
+        self.completed.push_back(key)
+        if origin == BOTTOM:
+            self.accept = True
+            return
+        row = &self.rows[self.instances[origin].row]
+        low, high = row.waiter_off, row.waiter_off + row.n_waiters
+        while low < high:
+            middle = (low + high) // 2
+            if self.waiters[middle].rule < goal:
+                low = middle + 1
+            else:
+                high = middle
+        high = row.waiter_off + row.n_waiters
+        while low < high and self.waiters[low].rule == goal:
+            item = self.items[row.item_off + self.waiters[low].item]
+            self.advance(self.waiters[low].target, item.goal,
+                         self.origin_of(origin, &item), self.value_of(origin, &item))
+            low += 1
+
+    cdef bint is_completed(self, uint64_t key) noexcept nogil:
+        cdef uint32_t k, n = <uint32_t>self.completed.size()
+        if n <= FEW:
+            for k in range(n):
+                if self.completed[k] == key:
+                    return True
+            return False
+        if self.completed_places.used == 0:
+            for k in range(n):
+                map_put(&self.completed_places, self.completed[k], k)
+        if map_get(&self.completed_places, key) != MISSING:
+            return True
+        map_put(&self.completed_places, key, n)
+        return False
+
+    cdef uint32_t finish(self) noexcept nogil:
+        """Closes the seeds and interns what remains; DEAD where nothing does."""
+        cdef uint32_t at = 0, n = 0
+        cdef SeedC seed
+        cdef StateC* s
+        while at < self.seeds.size():
+            self.close_seed(self.seeds[at])
+            at += 1
+        for at in range(<uint32_t>self.seeds.size()):
+            seed = self.seeds[at]
+            s = &self.automata.states[seed.state]
+            if s.n_bytes + s.n_refs + s.n_tokens + s.like and self.may_go_on(s, seed.value):
+                self.seeds[n] = seed
+                n += 1
+        self.seeds.resize(n)
+        return self.intern()
+
+    cdef uint32_t intern(self) noexcept nogil:
+        """The instance of seeds that are closed."""
+        cdef uint32_t row
+        if self.error != NO_ERROR or (self.seeds.size() == 0 and not self.accept):
+            return DEAD
+        sort(self.seeds.begin(), self.seeds.end(), &seed_before)
+        self.make_key()
+        row = self.intern_row()
+        if self.error != NO_ERROR:
+            return DEAD
+        return self.intern_instance(row, self.intern_frame(&self.frame))
+
+    cdef void make_key(self) noexcept nogil:
+        """The row's content as words (`key`), and its registers and counting parents (`frame`)."""
+        cdef vector[uint32_t] parents
+        cdef uint32_t k, ordinal, word
+        cdef SeedC seed
+        self.key.clear()
+        self.frame.clear()
+        self.key.push_back(self.accept)
+        for seed in self.seeds:
+            word = 0
+            if self.is_counted_state(seed.state):
+                word = 1 << 18
+                if self.automata.states[seed.state].flags & FINAL_STATE:
+                    word |= (PLENTY if self.may_end(&self.automata.states[seed.state], seed.value)
+                             else BELOW_MINIMUM) << 16
+                self.frame.push_back(seed.value)
+            if self.instances[seed.origin].frame:
+                ordinal = <uint32_t>parents.size()
+                for k in range(<uint32_t>parents.size()):
+                    if parents[k] == seed.origin:
+                        ordinal = k
+                        break
+                if ordinal == parents.size():
+                    parents.push_back(seed.origin)
+                word |= 1 << 19 | ordinal
+                seed.origin = self.instances[seed.origin].row
+            self.key.push_back(seed.state)
+            self.key.push_back(seed.goal)
+            self.key.push_back(seed.origin)
+            self.key.push_back(word)
+        self.frame.insert(self.frame.end(), parents.begin(), parents.end())
+
+    cdef uint32_t intern_row(self) noexcept nogil:
+        cdef uint64_t h = hash_words(self.key.data(), self.key.size())
+        cdef size_t mask = self.row_table.size() - 1
+        cdef size_t at = h & mask
+        cdef RowC* row
+        cdef uint32_t k, fresh
+        while self.row_table[at]:
+            row = &self.rows[self.row_table[at]]
+            if (row.hash == h and row.key_len == self.key.size()
+                    and memcmp(&self.row_keys[row.key_off], self.key.data(), 4 * self.key.size()) == 0):
+                return self.row_table[at]
+            at = (at + 1) & mask
+        fresh = self.make_row(h)
+        if fresh == DEAD:
+            return DEAD
+        self.row_table[at] = fresh
+        if self.rows.size() * 2 > self.row_table.size():
+            self.row_table.assign(self.row_table.size() * 2, 0)
+            mask = self.row_table.size() - 1
+            for k in range(2, <uint32_t>self.rows.size()):
+                at = self.rows[k].hash & mask
+                while self.row_table[at]:
+                    at = (at + 1) & mask
+                self.row_table[at] = k
+        return fresh
+
+    cdef uint32_t make_row(self, uint64_t h) noexcept nogil:
+        """Appends the row whose content lies in `key`; DEAD past a limit, and nothing of it is left."""
+        cdef RowC row
+        cdef ItemC item
+        cdef uint32_t k, word, slot = 0, parents = 0
+        if self.rows.size() >= self.row_limit:
+            self.fail(ROWS_EXCEEDED, <uint32_t>self.rows.size() + 1)
+            return DEAD
+        row.hash = h
+        row.accept = <uint8_t>self.key[0]
+        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = row.has_differing = 0
+        row.may_not_end = not row.accept
+        row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
+        self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
+        row.item_off = <uint32_t>self.items.size()
+        for k in range(1, <uint32_t>self.key.size(), 4):
+            word = self.key[k + 3]
+            item.state, item.goal, item.origin = self.key[k], self.key[k + 1], self.key[k + 2]
+            item.ordinal, item.slot = <uint16_t>(word & 0xFFFF), NO_SLOT
+            item.count_class = <uint8_t>((word >> 16) & 3)
+            item.flags = ITEM_PARENT if word >> 19 & 1 else 0
+            if item.flags:
+                parents = max(parents, <uint32_t>item.ordinal + 1)
+            if word >> 18 & 1:
+                item.slot = <uint16_t>slot
+                slot += 1
+            if self.automata.ir.rules[self.automata.states[item.state].rule].unit:
+                row.counts_tokens = 1
+            else:
+                row.may_not_end = 0
+            self.items.push_back(item)
+        row.n_kernel = <uint32_t>self.items.size() - row.item_off
+        row.n_slots, row.n_parents = <uint16_t>slot, <uint16_t>parents
+        self.predict(&row)
+        if self.error != NO_ERROR:
+            self.row_keys.resize(row.key_off)
+            self.items.resize(row.item_off)
+            self.waiters.resize(row.waiter_off)
+            return DEAD
+        self.rows.push_back(row)
+        return <uint32_t>self.rows.size() - 1
+
+    cdef void predict(self, RowC* row) noexcept nogil:
+        """Appends what the kernel predicts, the waiters by rule, and the live bytes."""
+        cdef uint32_t at = row.item_off, k
+        cdef StateC* s
+        self.build_number += 1
+        map_clear(&self.item_places)
+        row.waiter_off = <uint32_t>self.waiters.size()
+        for k in range(4):
+            row.live[k] = 0
+        while at < self.items.size():
+            self.predict_from(row, at)
+            if self.seen_at.size() <= self.items[at].state:
+                self.seen_at.resize(self.automata.states.size(), 0)
+            if self.seen_at[self.items[at].state] == self.build_number:
+                row.repeats = 1
+            self.seen_at[self.items[at].state] = self.build_number
+            s = &self.automata.states[self.items[at].state]
+            for k in range(4):
+                row.live[k] |= s.live[k]
+            if s.n_tokens:
+                row.has_tokens = 1
+            if s.n_bytes + s.like and self.automata.tabled[s.rule]:
+                row.has_tabled = 1
+            at += 1
+            if self.items.size() - row.item_off > self.item_limit:
+                self.fail(ROW_ITEMS_EXCEEDED, <uint32_t>self.items.size() - row.item_off)
+                break
+        row.n_items = <uint32_t>self.items.size() - row.item_off
+        row.n_waiters = <uint32_t>self.waiters.size() - row.waiter_off
+        sort(self.waiters.begin() + row.waiter_off, self.waiters.end(), &waiter_before)
+
+    cdef void predict_from(self, RowC* row, uint32_t at) noexcept nogil:
+        """The references of one item.
+
+        In tail position the caller's goal and origin are passed on.
+        """
+        cdef ItemC item = self.items[at], made
+        cdef SymbolEdgeC edge
+        cdef uint32_t k, start
+        for k in range(self.automata.states[item.state].n_refs):
+            edge = self.automata.ref_edges[self.automata.states[item.state].ref_off + k]
+            if self.automata.ir.rules[edge.symbol].differs:
+                row.has_differing = 1
+            start = self.automata.start(edge.symbol)
+            if start == 0:
+                self.fail(self.automata.error, self.automata.error_got)
+                return
+            made = item
+            made.state, made.slot, made.count_class = start, NO_SLOT, 0
+            if (self.tail_references and self.automata.is_tail(edge.target)
+                    and not self.automata.ir.rules[edge.symbol].differs):
+                self.predict_item(row, &made)
+            else:
+                self.waiters.push_back(WaiterC(edge.symbol, at - row.item_off, edge.target))
+                if self.predicted_at[edge.symbol] != self.build_number:
+                    self.predicted_at[edge.symbol] = self.build_number
+                    made.goal, made.origin, made.ordinal, made.flags = edge.symbol, 0, 0, ITEM_SELF
+                    self.items.push_back(made)
+            if at - row.item_off >= row.n_kernel and self.automata.ir.rules[edge.symbol].nullable:
+                self.predict_behind(row, item, edge.target)
+        if at - row.item_off >= row.n_kernel:
+            for k in range(self.automata.states[item.state].n_empty):
+                self.predict_behind(
+                    row, item, self.automata.empty_edges[self.automata.states[item.state].empty_off + k])
+
+    cdef void predict_behind(self, RowC* row, ItemC item, uint32_t target) noexcept nogil:
+        """A predicted item moves on over nothing; an iteration over nothing is no iteration."""
+        if not (self.automata.states[target].flags & LOOP_STATE):
+            self.automata.visit(target)
+            item.state = target
+            self.predict_item(row, &item)
+
+    cdef void predict_item(self, RowC* row, ItemC* item) noexcept nogil:
+        """Appends an item that is not simply a rule predicted here, unless it is there."""
+        cdef uint32_t k, n = <uint32_t>self.items.size(), first = row.item_off, found
+        if n - first > FEW:
+            if self.item_places.used == 0:
+                self.items_placed = first
+            for k in range(self.items_placed, n):
+                map_put(&self.item_places, item_key(&self.items[k]), k)
+            self.items_placed = n
+            found = map_get(&self.item_places, item_key(item))
+            if found != MISSING and are_equal(&self.items[found], item):
+                return
+        else:
+            for k in range(first, n):
+                if are_equal(&self.items[k], item):
+                    return
+        self.items.push_back(item[0])
+
+    # -- registers ---------------------------------------------------------------------------------
+    cdef uint32_t intern_frame(self, vector[uint32_t]* words) noexcept nogil:
+        """The number of a frame; frame n is frame_words[frame_off[n] .. frame_off[n + 1] - 1]."""
+        cdef uint64_t h
+        cdef size_t mask = self.frame_table.size() - 1, at
+        cdef uint32_t k, n, off
+        if words.size() == 0:
+            return 0
+        h = hash_words(words.data(), words.size())
+        at = h & mask
+        while self.frame_table[at]:
+            n = self.frame_table[at]
+            off = self.frame_off[n]
+            if (self.frame_off[n + 1] - off == words.size()
+                    and memcmp(&self.frame_words[off], words.data(), 4 * words.size()) == 0):
+                return n
+            at = (at + 1) & mask
+        n = <uint32_t>self.frame_off.size() - 1
+        self.frame_table[at] = n
+        self.frame_words.insert(self.frame_words.end(), words.begin(), words.end())
+        self.frame_off.push_back(<uint32_t>self.frame_words.size())
+        if self.frame_off.size() * 2 > self.frame_table.size():
+            self.frame_table.assign(self.frame_table.size() * 2, 0)
+            mask = self.frame_table.size() - 1
+            for k in range(1, <uint32_t>self.frame_off.size() - 1):
+                off = self.frame_off[k]
+                at = hash_words(&self.frame_words[off], self.frame_off[k + 1] - off) & mask
+                while self.frame_table[at]:
+                    at = (at + 1) & mask
+                self.frame_table[at] = k
+        return n
+
+    cdef void check_bytes(self) noexcept nogil:
+        cdef size_t held = self.bytes_held()
+        if held > self.byte_limit:
+            self.fail(BYTES_EXCEEDED, <uint32_t>min(held, <size_t>0xFFFFFFFF))
+
+    cdef uint32_t intern_instance(self, uint32_t row, uint32_t frame) noexcept nogil:
+        cdef uint64_t key = <uint64_t>row << 32 | frame
+        cdef uint32_t found = map_get(&self.instance_ids, key), saturated = frame, rep = DEAD
+        if found != MISSING:
+            return found
+        # they may be made in twos
+        if self.instances.size() % CHECKED_INSTANCES < 2:
+            self.check_bytes()
+        if frame:
+            saturated = self.saturated_frame(row, frame)
+        if saturated != frame:
+            rep = self.intern_instance(row, saturated)
+        if self.error != NO_ERROR:
+            return DEAD
+        found = <uint32_t>self.instances.size()
+        self.instances.push_back(InstanceC(row, frame, rep if saturated != frame else found))
+        map_put(&self.instance_ids, key, found)
+        return found
+
+    cdef uint32_t saturated_frame(self, uint32_t row, uint32_t frame) noexcept nogil:
+        cdef vector[uint32_t] words
+        cdef uint32_t k, off = self.frame_off[frame]
+        cdef RowC* r = &self.rows[row]
+        cdef ItemC* item
+        words.assign(self.frame_words.begin() + off, self.frame_words.begin() + self.frame_off[frame + 1])
+        for k in range(r.item_off, r.item_off + r.n_kernel):
+            item = &self.items[k]
+            if item.slot != NO_SLOT:
+                words[item.slot] = self.saturate(self.automata.states[item.state].rule, words[item.slot])
+        for k in range(r.n_slots, <uint32_t>words.size()):
+            words[k] = self.instances[words[k]].rep
+        return self.intern_frame(&words)
+
+    cdef uint32_t saturate(self, uint32_t rule, uint32_t value) noexcept nogil:
+        """The representative of all counts that no single token tells from this one."""
+        cdef RuleC* r = &self.automata.ir.rules[rule]
+        cdef uint32_t spent = tokens(r, value)
+        cdef uint64_t reach
+        value = iterations(r, value)
+        reach = <uint64_t>value + self.automata.span[rule]
+        if value < r.minimum and reach < r.minimum:
+            value = 0
+        elif value >= r.minimum and (r.maximum == NO_MAXIMUM or reach < r.maximum):
+            value = r.minimum
+        return value if r.most_tokens - spent >= CHARACTER_BYTES else value + spent * r.unit

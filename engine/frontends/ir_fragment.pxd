@@ -1,0 +1,58 @@
+"""A piece of a grammar that is kept, to be put into others: what a pattern, a format or a bounded
+number becomes.
+
+Representation   the nodes below one root, children first, as in ``ir``; children are numbers within
+                 the fragment, operands lie in its own pool.
+                 A fragment may hold nothing at all, which means what its maker says.
+Invariants       I1 no references to rules, no captures, no dispatch, no token sets.
+                 I2 immutable; shared between grammars and threads.
+                 I3 a grammar pays the same steps of its budget for one, made or kept.
+Cost             putting it into a grammar: linear in its nodes and edges.
+
+``Fragments`` is a bounded table of them by what they were made from, the least recently used going
+first.
+"""
+
+from libc.stdint cimport int64_t, uint32_t
+
+from ..budget cimport WorkBudget
+from ..grammar.lowered cimport NodeC
+from ..grammar.ir cimport Grammar
+from ..native.pool cimport vector
+
+
+cdef class Fragment:
+    cdef vector[NodeC] nodes
+    cdef vector[uint32_t] pool
+    cdef Py_ssize_t key_words
+    cdef int64_t steps      # of a budget that making it took
+
+    cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1
+    cdef uint32_t put_into(self, Grammar grammar) except? 0xFFFFFFFF
+    cdef bint is_nothing(self) noexcept
+    cdef Py_ssize_t words(self)
+
+
+cdef class Recipe:
+    """What makes one fragment."""
+    cdef WorkBudget budget  # of the request that asks for it
+
+    cdef Fragment make(self)
+    cdef Fragment run(self)     # the same, with its steps
+
+
+cdef class Fragments:
+    cdef object known       # OrderedDict
+    cdef object guard
+    cdef object flights     # of what is being made
+    cdef Py_ssize_t held, most
+
+    # what is here, None if nothing is
+    cdef Fragment recall(self, tuple key)
+    # what is here, or is made; two threads do not make the same
+    cdef Fragment get(self, Grammar grammar, tuple key, Recipe recipe)
+    cdef Fragment make(self, Grammar grammar, tuple key, Recipe recipe)
+    cdef int keep(self, tuple key, Fragment fragment) except -1
+
+
+cdef Fragment fragment_of(Grammar grammar, uint32_t node)

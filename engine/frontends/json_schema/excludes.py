@@ -1,0 +1,226 @@
+"""The insides of JSON strings that, as they are written, hold none of some texts.
+
+``excludes`` of structural tags bans texts in the emitted text, before unescaping: with ``<x>``
+excluded, ``"\\u003cx>"`` stays legal. So spellings can't be left to the back end, as elsewhere.
+The graph made here has a state for each state of an automaton of decoded characters and each
+prefix of an excluded text that was just written. Its edges are whole characters in the spellings
+that lead from one prefix to another, so that a length still counts characters.
+
+Cost   states of the automaton times letters of the excluded texts, within ``Bound``.
+Source  A. Aho, M. Corasick, CACM 18(6), 1975; RFC 8259, section 7, for spellings.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...errors import LimitExceeded
+from ...grammar.ir import ANY_CHAR, Grammar, Node, Ranges
+from ..regex.char_automaton import Bound, CharAutomaton
+from ..regex.charset import char, complement, intersect, union
+
+#: any text, decoded
+ANYTHING = CharAutomaton([[(ANY_CHAR, 0)]], [0])
+#: may stand as they are inside a JSON string
+RAW = complement(((0, 0x1F), (0x22, 0x22), (0x5C, 0x5C)))
+SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
+BASIC = ((0, 0xD7FF), (0xE000, 0xFFFF))
+ASTRAL = ((0x10000, 0x10FFFF),)
+#: of the request's budget, for a state with its edges: 40 us
+STEPS = 40
+#: by the prefix that was written when they end: nodes
+Ways = dict[int, list[Node]]
+
+
+class Excludes:
+    """Texts, none of them empty. A state is a prefix of one of them, 0 the empty one."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = tuple(dict.fromkeys(texts))
+        prefixes = dict.fromkeys(text[:k] for text in ("", *self.texts) for k in range(len(text)))
+        self._prefixes = [""] + [prefix for prefix in prefixes if prefix]
+        self._ids = {prefix: state for state, prefix in enumerate(self._prefixes)}
+        self.letters = sorted({ord(c) for text in self.texts for c in text})
+        self._steps: dict[tuple[int, str], int | None] = {}
+
+    def __len__(self) -> int:
+        return len(self._prefixes)
+
+    def is_in(self, text: str) -> bool:
+        return any(each in text for each in self.texts)
+
+    def has_spelling(self, value: Any) -> bool:
+        """Whether no string of a JSON value, in its plainest spelling, holds an excluded text."""
+        if isinstance(value, str):
+            return not self.is_in(json.dumps(value, ensure_ascii=False)[1:-1])
+        if isinstance(value, dict):
+            return all(self.has_spelling(each) for pair in value.items() for each in pair)
+        return not isinstance(value, list) or all(map(self.has_spelling, value))
+
+    def step(self, state: int, c: str) -> int | None:
+        """The state behind a character, None where it completes an excluded text."""
+        if (state, c) not in self._steps:
+            written = self._prefixes[state] + c
+            rests = [written[k:] for k in range(len(written))]
+            over = any(rest in self.texts for rest in rests)
+            found = next((self._ids[rest] for rest in rests if rest in self._ids), 0)
+            self._steps[state, c] = None if over else found
+        return self._steps[state, c]
+
+    def walk(self, state: int, text: str) -> int | None:
+        at: int | None = state
+        for c in text:
+            at = None if at is None else self.step(at, c)
+        return at
+
+    def steps(self, state: int, ranges: Ranges) -> Iterator[tuple[int, Ranges]]:
+        """States with the characters among these that lead there."""
+        found: dict[int, list[int]] = {}
+        inside = {c for c in self.letters if any(low <= c <= high for low, high in ranges)}
+        for c in sorted(inside):
+            target = self.step(state, chr(c))
+            if target is not None:
+                found.setdefault(target, []).append(c)
+        others = intersect(ranges, complement(union(*map(char, inside)))) if inside else ranges
+        for target in sorted({0, *found}):
+            some = union(*map(char, found.get(target, [])), others if target == 0 else ())
+            if some:
+                yield target, some
+
+
+class Writer:
+    """Emits characters in their spellings into one grammar."""
+
+    def __init__(self, grammar: Grammar, excludes: Excludes) -> None:
+        self.g, self.excludes = grammar, excludes
+        self._escapes: dict[tuple[int, Ranges], dict[int, Node]] = {}
+        self._digits: dict[tuple[int, int, int, int], dict[int, Node]] = {}
+
+    def ways(self, state: int, ranges: Ranges) -> dict[int, Node]:
+        """One of these characters, by the state that it leads to."""
+        made: Ways = {}
+        for target, some in self.excludes.steps(state, intersect(ranges, RAW)):
+            made.setdefault(target, []).append(self.g.chars(some))
+        behind = self.excludes.step(state, "\\")
+        if behind is not None:
+            for target, node in self._escaped(behind, ranges).items():
+                made.setdefault(target, []).append(self.g.seq(self.g.bytes(b"\\"), node))
+        return self._joined(made)
+
+    def _joined(self, ways: Ways) -> dict[int, Node]:
+        return {target: self.g.alt(*nodes) for target, nodes in sorted(ways.items())}
+
+    def _escaped(self, state: int, ranges: Ranges) -> dict[int, Node]:
+        """What stands behind the backslash."""
+        key = state, ranges
+        if key not in self._escapes:
+            made: Ways = {}
+            for c, letter in SHORT.items():
+                target = self.excludes.step(state, letter)
+                if target is not None and intersect(ranges, char(ord(c))):
+                    made.setdefault(target, []).append(self.g.bytes(letter.encode()))
+            behind = self.excludes.step(state, "u")
+            if behind is not None:
+                for low, high in intersect(ranges, BASIC):
+                    self._add(made, self.g.bytes(b"u"), self._hex(behind, low, high, 4))
+                for pair in pairs(intersect(ranges, ASTRAL)):
+                    self._add_pair(made, behind, pair)
+            self._escapes[key] = self._joined(made)
+        return self._escapes[key]
+
+    def _add(self, made: Ways, before: Node, ways: dict[int, Node]) -> None:
+        for target, node in ways.items():
+            made.setdefault(target, []).append(self.g.seq(before, node))
+
+    def _add_pair(self, made: Ways, state: int, pair: tuple[int, int, int, int]) -> None:
+        high_first, high_last, low_first, low_last = pair
+        for middle, node in self._hex(state, high_first, high_last, 4).items():
+            behind = self.excludes.walk(middle, "\\u")
+            if behind is not None:
+                before = self.g.seq(self.g.bytes(b"u"), node, self.g.bytes(b"\\u"))
+                self._add(made, before, self._hex(behind, low_first, low_last, 4))
+
+    def _hex(self, state: int, low: int, high: int, digits: int) -> dict[int, Node]:
+        """Numbers of so many hexadecimal digits, in either case."""
+        if digits == 0:
+            return {state: self.g.empty()}
+        key = state, low, high, digits
+        if key not in self._digits:
+            unit = 16 ** (digits - 1)
+            same: dict[tuple[int, int, int], list[int]] = {}
+            for digit in range(low // unit, high // unit + 1):
+                inner = max(low - digit * unit, 0), min(high - digit * unit, unit - 1)
+                for c in dict.fromkeys((f"{digit:x}", f"{digit:X}")):
+                    target = self.excludes.step(state, c)
+                    if target is not None:
+                        same.setdefault((target, *inner), []).append(ord(c))
+            made: Ways = {}
+            for (target, *bounds), letters in same.items():
+                before = self.g.chars(union(*map(char, letters)))
+                self._add(made, before, self._hex(target, bounds[0], bounds[1], digits - 1))
+            self._digits[key] = self._joined(made)
+        return self._digits[key]
+
+
+def pairs(ranges: Ranges) -> Iterator[tuple[int, int, int, int]]:
+    """Characters above U+FFFF as pairs of surrogates: the first ones from, to; the second ones."""
+    for low, high in ranges:
+        at = low
+        while at <= high:
+            first, second = 0xD800 + (at - 0x10000 >> 10), 0xDC00 + (at - 0x10000 & 0x3FF)
+            whole = high - at + 1 >> 10 if second == 0xDC00 else 0
+            last = 0xDFFF if whole else min(0xDFFF, second + high - at)
+            yield first, first + max(whole - 1, 0), second, last
+            at += whole << 10 or last - second + 1
+
+
+def written_node(
+    grammar: Grammar, automaton: CharAutomaton, excludes: Excludes, bound: Bound
+) -> Node:
+    """The automaton's texts as the inside of a JSON string that holds no excluded text: a graph, or
+    nothing.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+    writer = Writer(grammar, excludes)
+    decoded, finals = automaton.edges, automaton.finals
+    ids = {(0, 0): 0} if decoded else {}
+    order, edges = list(ids), []
+    for state, prefix in order:
+        check_states(len(order), bound)
+        made: Ways = {}
+        for ranges, target in decoded[state]:
+            for after, node in writer.ways(prefix, ranges).items():
+                place = target, after
+                if place not in ids:
+                    ids[place] = len(order)
+                    order.append(place)
+                made.setdefault(ids[place], []).append(node)
+        edges += [(ids[state, prefix], grammar.alt(*ns), to) for to, ns in sorted(made.items())]
+    ends = {number for number, (state, _) in enumerate(order) if state in finals}
+    return without_dead_ends(grammar, len(order), edges, ends)
+
+
+def check_states(count: int, bound: Bound) -> None:
+    bound.budget.spend(STEPS)
+    if count > bound.limit:
+        raise LimitExceeded("pattern_states", bound.limit, count, bound.pointer)
+
+
+def without_dead_ends(
+    grammar: Grammar, size: int, edges: list[tuple[int, Node, int]], ends: set[int]
+) -> Node:
+    sources: dict[int, list[int]] = {}
+    for source, _, target in edges:
+        sources.setdefault(target, []).append(source)
+    todo, alive = list(ends), set(ends)
+    while todo:
+        new = [source for source in sources.get(todo.pop(), ()) if source not in alive]
+        alive.update(new)
+        todo += new
+    if 0 not in alive:
+        return grammar.fail()
+    ids = {number: k for k, number in enumerate(n for n in range(size) if n in alive)}
+    kept = [(ids[s], node, ids[t]) for s, node, t in edges if s in ids and t in ids]
+    return grammar.graph(len(ids), kept, [ids[number] for number in sorted(ends)])

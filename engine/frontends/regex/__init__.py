@@ -1,0 +1,1 @@
+"""Regular expressions: their syntax, and automata over characters."""

@@ -1,0 +1,421 @@
+"""Reading regular expressions: see the header file."""
+
+from .charset cimport normalise
+from .regex_tree cimport Chars, Tree, alt, cat, look, repeat
+
+from functools import lru_cache
+
+from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...grammar.ir import ANY_CHAR
+from .case_folding import any_case
+from .charset import complement, union
+from .regex_classes import CLASSES, CONTROLS, LINE_ENDS, WORD, property_ranges
+from .regex_tree import END, START
+
+HEX = frozenset("0123456789abcdefABCDEF")
+#: digits of a count; the engine's counters hold 32 bits
+COUNT_DIGITS = 9
+
+cdef enum:
+    # what a group is; LOOKS may have BEHIND and NEGATED beside it; NO_GROUP: flags by themselves
+    PLAIN = 0
+    LOOKS = 1
+    BEHIND = 2
+    NEGATED = 4
+    NO_GROUP = 8
+    # flags
+    ANY_CASE = 1
+    LINES = 2
+    ALL_DOTS = 4
+
+cdef dict FLAGS = {"i": ANY_CASE, "m": LINES, "s": ALL_DOTS}
+
+
+def parse(str pattern, *, str pointer, limits, bint looks=True, str flags="", tuple line_ends=LINE_ENDS):
+    cdef Parser parser
+    if len(pattern) > limits.pattern_chars:
+        raise LimitExceeded("pattern_chars", limits.pattern_chars, len(pattern), pointer)
+    parser = Parser(pattern, pointer, limits.spec_depth, looks, line_ends)
+    for flag in flags:
+        parser.flags |= <int>FLAGS[flag]
+    return parser.tree()
+
+
+cdef class Parser:
+    """``at`` is the position of the next character, ``behind`` how many groups that look behind are
+    open there, ``flags`` are those that hold there.
+    """
+    cdef str text, pointer
+    cdef Py_ssize_t at, depth, behind
+    cdef bint looks
+    cdef int flags
+    cdef tuple line_ends
+    cdef dict classes   # those read so far, by their text and the flags
+
+    def __init__(self, str pattern, str pointer, Py_ssize_t depth, bint looks, tuple line_ends):
+        self.text, self.pointer, self.depth, self.looks = pattern, pointer, depth, looks
+        self.line_ends, self.classes = line_ends, {}
+        self.at = self.behind = self.flags = 0
+
+    # -- structure --------------------------------------------------------------------------------
+    cdef Tree tree(self):
+        cdef list open_groups = [], parts = [], branches = []
+        cdef Py_UCS4 c
+        cdef int kind = PLAIN, opened, flags
+        while self.at < len(self.text):
+            c = self.text[self.at]
+            self.at += 1
+            if c == "(":
+                flags = self.flags
+                opened = self.group()
+                if opened == NO_GROUP:
+                    continue
+                open_groups.append((branches, parts, kind, flags))
+                kind = opened
+                if len(open_groups) > self.depth:
+                    raise LimitExceeded("spec_depth", self.depth, len(open_groups), self.pointer)
+                branches, parts = [], []
+            elif c == "|":
+                branches.append(cat(parts))
+                parts = []
+            elif c == ")":
+                if not open_groups:
+                    raise self.error("unmatched )", 1)
+                group = self.closed(alt([*branches, cat(parts)]), kind)
+                branches, parts, kind, self.flags = open_groups.pop()
+                parts.append(group)
+            else:
+                parts.append(self.quantified(self.atom(c), False))
+        if open_groups:
+            raise self.error("missing )")
+        return alt([*branches, cat(parts)])
+
+    cdef error(self, str message, Py_ssize_t back=0):
+        return SpecError(f"pattern, position {self.at - back}: {message}", self.pointer)
+
+    cdef refuse(self, str what):
+        message = f"pattern, position {self.at}: {what} can't be enforced"
+        return UnsupportedSchema(self.pointer, "pattern", message)
+
+    cdef str peek(self, Py_ssize_t n=1):
+        return self.text[self.at : self.at + n]
+
+    cdef bint is_next(self, Py_UCS4 c):
+        return self.at < len(self.text) and self.text[self.at] == c
+
+    cdef bint take(self, str text) except -1:
+        if self.text.startswith(text, self.at):
+            self.at += len(text)
+            return True
+        return False
+
+    cdef int group(self) except -1:
+        """What may stand behind the (; the kind of group that it opens."""
+        if not self.is_next("?"):
+            return PLAIN
+        if self.peek(3) in ("?<=", "?<!"):
+            self.check_look("look-behind", True)
+            self.at += 3
+            self.behind += 1
+            return LOOKS | BEHIND | (NEGATED if self.text[self.at - 1] == "!" else 0)
+        if self.peek(2) in ("?=", "?!"):
+            self.check_look("look-ahead", False)
+            self.at += 2
+            return LOOKS | (NEGATED if self.text[self.at - 1] == "!" else 0)
+        if not (self.take("?<") or self.take("?P<")):
+            self.at += 1
+            return self.flag_group()
+        end = self.text.find(">", self.at)
+        if end < 0 or not self.text[self.at : end].replace("$", "_").isidentifier():
+            raise self.error("a group needs a name between < and >")
+        self.at = end + 1
+        return PLAIN
+
+    cdef int flag_group(self) except -1:
+        """Behind (? what may be flags, and the : of a group or the ) without one."""
+        cdef Py_UCS4 c
+        cdef bint is_off = False
+        cdef Py_ssize_t start = self.at
+        cdef str taken = ""
+        while self.at < len(self.text):
+            c = self.text[self.at]
+            self.at += 1
+            if c in FLAGS:
+                if c in taken:
+                    raise self.error(f"the flag {c} stands there twice", 1)
+                taken += c
+                self.flags = self.flags & ~<int>FLAGS[c] if is_off else self.flags | <int>FLAGS[c]
+            elif c == "-" and not is_off:
+                is_off = True
+            elif c == ":" and (taken or not is_off):
+                return PLAIN
+            elif c == ")" and taken:
+                return NO_GROUP
+            elif c.isalpha():
+                raise self.refuse(f"the flag {c}")
+            elif self.at == start + 1 and c not in ":)-":
+                raise self.refuse("an atomic group" if c == ">" else f"a group that begins with (?{c}")
+            else:
+                raise self.error("a group needs flags behind (?", 1)
+        raise self.error("missing )")
+
+    cdef Tree closed(self, Tree body, int kind):
+        """A group, behind its )."""
+        if not kind & LOOKS:
+            return self.quantified(body, True)
+        if not kind & BEHIND:
+            return self.quantified(look(body, True, kind & NEGATED != 0), True)
+        self.behind -= 1
+        if self.quantifier() is not None:
+            raise self.error("nothing to repeat")
+        return look(body, False, kind & NEGATED != 0)
+
+    cdef int check_look(self, str what, bint is_behind) except -1:
+        """What is looked behind for ends here, so nothing in it can look further."""
+        if not self.looks:
+            raise self.refuse(what)
+        if self.behind and not is_behind:
+            raise self.refuse(f"{what} within look-behind")
+        return 0
+
+    # -- quantifiers ------------------------------------------------------------------------------
+    cdef Tree quantified(self, Tree body, bint is_group):
+        cdef tuple bounds = self.quantifier()
+        if bounds is None:
+            return body
+        if body.most == 0 and not is_group:
+            raise self.error("nothing to repeat")
+        low, high = bounds
+        if high is not None and high < low:
+            raise self.error("numbers out of order in {} quantifier")
+        self.take("?")
+        if self.peek() and self.peek() in "*+?":
+            raise self.error("nothing to repeat")
+        return repeat(body, low, high)
+
+    cdef tuple quantifier(self):
+        cdef Py_UCS4 c
+        if self.at >= len(self.text):
+            return None
+        c = self.text[self.at]
+        if c not in "*+?{":
+            return None
+        if c != "{":
+            self.at += 1
+            return (0, None) if c == "*" else (1, None) if c == "+" else (0, 1)
+        end = self.text.find("}", self.at)
+        low, comma, high = self.text[self.at + 1 : max(end, 0)].partition(",")
+        if end < 0 or not (is_number(low) and (not high or is_number(high))):
+            if end > 0 and comma and not low and is_number(high):
+                raise self.error("a quantifier {,n} has no meaning here; write {0,n}")
+            return None
+        if max(len(low), len(high)) > COUNT_DIGITS:
+            raise self.error(f"a count of more than {COUNT_DIGITS} digits")
+        self.at = end + 1
+        return int(low), (int(high) if high else None) if comma else int(low)
+
+    # -- atoms ------------------------------------------------------------------------------------
+    cdef Tree atom(self, Py_UCS4 c):
+        if c == "[":
+            return self.class_here()
+        if c == ".":
+            return Chars(ANY_CHAR if self.flags & ALL_DOTS else complement(self.line_ends))
+        if c == "^":
+            return self.anchor(START, False)
+        if c == "$":
+            if self.behind:
+                raise self.refuse("$ within look-behind")
+            return self.anchor(END, True)
+        if c == "\\":
+            if self.peek() and self.peek() in "bB":
+                self.check_look("a word boundary", False)
+                sign = self.peek()
+                self.at += 1
+                return boundaries(self.cased(WORD))[sign]
+            return Chars(self.cased(self.escape(False)))
+        if c in "*+?":
+            raise self.error("nothing to repeat", 1)
+        if c == "{":
+            self.at -= 1
+            if self.quantifier() is not None:
+                raise self.error("nothing to repeat")
+            self.at += 1
+        return Chars(self.cased(literal(c)))
+
+    cdef tuple cased(self, tuple ranges):
+        """A set as the flag ``i`` means it."""
+        return any_case(ranges) if self.flags & ANY_CASE else ranges
+
+    cdef Tree anchor(self, Tree edge, bint ahead):
+        """An edge of the text; with the flag ``m``, of a line."""
+        if not self.flags & LINES:
+            return edge
+        if not self.looks:
+            raise self.refuse("an edge of a line")
+        return alt([edge, look(Chars(self.line_ends), ahead, False)])
+
+    cdef Tree class_here(self):
+        """Behind the [. A class of many patterns comes again and again."""
+        cdef Py_ssize_t end = self.at
+        cdef Tree found
+        cdef str text
+        while end < len(self.text) and self.text[end] != "]":
+            end += 2 if self.text[end] == "\\" else 1
+        text = self.text[self.at : end]
+        found = self.classes.get((text, self.flags))
+        if found is None:
+            found = self.classes[text, self.flags] = Chars(self.char_class())
+        else:
+            self.at = end + 1
+        return found
+
+    cdef tuple char_class(self):
+        """Behind the [."""
+        cdef bint negated = self.take("^")
+        cdef list found = []
+        while not self.take("]"):
+            low, single = self.class_atom()
+            if single and self.is_next("-") and self.peek(2) not in ("-]", "-"):
+                self.at += 1
+                high, also_single = self.class_atom()
+                if also_single:
+                    found.append(self.class_range(low, high))
+                    continue
+                found.append(literal(0x2D))
+                found.append(literal(high) if isinstance(high, int) else high)
+            found.append(literal(low) if isinstance(low, int) else low)
+        ranges = self.cased(union(*found))
+        return complement(ranges) if negated else ranges
+
+    cdef tuple class_range(self, int low, int high):
+        if high < low:
+            raise self.error("range out of order in a class")
+        return normalise(((low, high),))
+
+    cdef tuple class_atom(self):
+        """A member of a class: (code, True) for a single character, (set, False) for a class
+        escape.
+        """
+        cdef Py_UCS4 c
+        if self.at >= len(self.text):
+            raise self.error("missing ]")
+        c = self.text[self.at]
+        self.at += 1
+        if c != "\\":
+            return <int>c, True
+        kind = self.peek()
+        if kind and kind in "dDwWsSpP":
+            return self.escape(True), False
+        if kind == "-":
+            self.at += 1
+            return 0x2D, True
+        return self.code(True), True
+
+    cdef tuple escape(self, bint in_class):
+        """Behind the backslash."""
+        c = self.peek()
+        if c in CLASSES:
+            self.at += 1
+            return complement(self.cased(WORD)) if c == "W" else CLASSES[c]
+        if c and c in "pP":
+            return self.category(c == "P")
+        return literal(self.code(in_class))
+
+    cdef int code(self, bint in_class) except -1:
+        """An escape for one character; lone surrogates, which match no text, are given back as they
+        are.
+        """
+        cdef int code
+        c = self.peek()
+        if not c:
+            raise self.error("a backslash at the end")
+        self.at += 1
+        if c == "b" and in_class:
+            return 0x08
+        if c == "k" or (c in "123456789" and not in_class):
+            raise self.refuse("a back-reference")
+        if c in CONTROLS and not (c == "0" and self.peek().isdecimal()):
+            return CONTROLS[c]
+        if c == "c" and self.peek().isascii() and self.peek().isalpha():
+            self.at += 1
+            return ord(self.text[self.at - 1]) % 32
+        if c == "x":
+            code = self.hexadecimal(2)
+            if code >= 0:
+                return code
+        if c == "u":
+            return self.unicode_escape()
+        if c.isascii() and c.isalnum():
+            raise self.error(f"unknown escape \\{c}")
+        return ord(c)
+
+    cdef int hexadecimal(self, Py_ssize_t n) except -2:
+        """-1 if not all of the next n characters are hexadecimal digits."""
+        digits = self.peek(n)
+        if len(digits) != n or not set(digits) <= HEX:
+            return -1
+        self.at += n
+        return int(digits, 16)
+
+    cdef int unicode_escape(self) except -1:
+        cdef int code
+        if self.take("{"):
+            end = self.text.find("}", self.at)
+            digits = self.text[self.at : max(end, 0)]
+            if not digits or not set(digits) <= HEX or int(digits, 16) > 0x10FFFF:
+                raise self.error(
+                    "the hexadecimal digits of a character are needed between { and }"
+                )
+            self.at = end + 1
+            return int(digits, 16)
+        code = self.hexadecimal(4)
+        if code < 0:
+            raise self.error("four hexadecimal digits are needed behind \\u")
+        if 0xD800 <= code <= 0xDBFF and self.peek(2) == "\\u":
+            return self.pair(code)
+        return code
+
+    cdef int pair(self, int high) except -1:
+        """A surrogate pair written as two escapes is one character."""
+        cdef Py_ssize_t at = self.at
+        cdef int low
+        self.at += 2
+        low = self.hexadecimal(4)
+        if not 0xDC00 <= low <= 0xDFFF:
+            self.at = at
+            return high
+        return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+
+    cdef tuple category(self, bint negated):
+        end = self.text.find("}", self.at)
+        if self.peek(2)[1:] != "{" or end < 0:
+            raise self.error("a property needs a name between { and }")
+        name = self.text[self.at + 2 : end]
+        ranges = property_ranges(name)
+        if ranges is None:
+            raise self.refuse(f"the property {name!r}")
+        self.at = end + 1
+        return complement(ranges) if negated else ranges
+
+
+@lru_cache(maxsize=2)
+def boundaries(tuple word):
+    """``\\b`` and ``\\B``, each a look at both sides. They are made once for one set, since automata
+    tell looks apart by object.
+    """
+    cdef Tree char = Chars(word)
+    before, no_before = look(char, False, False), look(char, False, True)
+    behind, no_behind = look(char, True, False), look(char, True, True)
+    return {
+        "b": alt([cat([before, no_behind]), cat([no_before, behind])]),
+        "B": alt([cat([before, behind]), cat([no_before, no_behind])]),
+    }
+
+
+cdef tuple literal(int c):
+    """One character; a lone surrogate is no text and makes the empty set."""
+    return () if 0xD800 <= c <= 0xDFFF else ((c, c),)
+
+
+cdef bint is_number(str text) except -1:
+    return text.isascii() and text.isdecimal()

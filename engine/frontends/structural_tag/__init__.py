@@ -1,0 +1,1 @@
+"""Structural tags: text with regions that begin and end with tags."""

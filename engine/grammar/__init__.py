@@ -1,0 +1,1 @@
+"""The grammar that front ends emit (IR), and its lowered form, which everything else reads."""

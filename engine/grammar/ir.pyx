@@ -1,0 +1,763 @@
+"""The IR: see the header file for its meaning."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
+
+from . cimport lowered as flat
+from ..budget cimport spend
+from .lowered cimport NO_MAXIMUM, NodeC, first_member
+from ..native.hashing cimport hash_words
+from ..native.pool cimport held_bytes, vector
+from ..vocabulary.token_set cimport TokenSet
+
+from collections.abc import Sequence
+from sys import getsizeof
+
+from ..errors import InternalError, LimitExceeded
+from ..limits import Limits
+
+(
+    EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
+    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED, TEXTS, OTHER_TOKENS,
+) = range(19)
+
+Node = int
+NodeTuple = tuple
+Ranges = tuple
+Pattern = tuple
+Arm = tuple
+
+#: every Unicode scalar value
+ANY_CHAR = ((0, 0xD7FF), (0xE000, 0x10FFFF))
+cdef uint32_t[4] ANY_CHAR_BOUNDS = [0, 0xD7FF, 0xE000, 0x10FFFF]
+
+#: what a register holds; the next number stands for no bound
+LARGEST_COUNT = 0xFFFFFFFE
+
+#: nodes of a small grammar, for which there is room from the start
+cdef size_t FIRST_NODES = 128
+
+# operands that are copied and hashed in about a microsecond
+cdef uint32_t WORDS_PER_STEP = 256
+
+# Characters of the names of a grammar's rules; those of a large schema take some hundred thousand. A name is
+# the place of a schema, and may be as long as the whole spec: later ones are left empty.
+cdef Py_ssize_t MOST_NAME_CHARS = 4 << 20
+# what the place of a schema takes in memory: an object of six words and a key
+cdef size_t NAME_BYTES = 120
+
+cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT,
+                   "differs": flat.ROLE_DIFFERS}
+cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
+
+
+cdef bint is_ascending(ids):
+    """Whether this is a tuple of token ids in order, each once: then there is nothing to sort."""
+    cdef long last = -1, one
+    if type(ids) is not tuple:
+        return False
+    for number in <tuple>ids:
+        one = number
+        if one <= last:
+            return False
+        last = one
+    return True
+
+cdef class Grammar:
+    """Hash-consed nodes, rules, and the root rule. Built by front ends, read by everybody else."""
+
+    def __init__(self, limits=None, budget=None):
+        """``budget`` None: one of its own."""
+        self.limits = limits or Limits()
+        self.budget = WorkBudget(self.limits) if budget is None else budget
+        self.most = self.limits.ir_nodes
+        self.root = -1
+        self.names, self.labels, self.sets = [], [""], []
+        self.shared, self.label_ids, self.literal_rules = {}, {"": 0}, {}
+        self.sealed = False
+        self.mark = 0
+        self.table.assign(FIRST_NODES * 2, 0)
+        self.node_list.reserve(FIRST_NODES)
+        self.hashes.reserve(FIRST_NODES)
+        self.pool.reserve(FIRST_NODES * 8)
+        self.rule_nodes.reserve(32)
+        self.empty_node = self.intern(flat.EMPTY, 0, 0, 0, 0)
+        self.fail_node = self.intern(flat.FAIL, 0, 0, 0, 0)
+
+    # -- interning ---------------------------------------------------------------------------------
+    cdef uint32_t intern(
+        self, uint32_t kind, uint32_t a, uint32_t b, uint32_t c, uint32_t off
+    ) except? NO_NODE:
+        cdef NodeC made
+        cdef uint32_t head[5]
+        cdef uint32_t words = <uint32_t>self.pool.size() - off
+        cdef uint64_t h
+        cdef size_t mask = self.table.size() - 1, at
+        if self.sealed:
+            raise InternalError("a sealed grammar takes no more nodes")
+        head[0], head[1], head[2], head[3], head[4] = kind, a, b, c, words
+        h = hash_words(head, 5) ^ (hash_words(self.pool.data() + off, words) * 3)
+        made.kind, made.a, made.b, made.c, made.off, made.n = kind, a, b, c, off, words
+        if kind == flat.GRAPH:
+            # c finals lie behind the edges
+            made.n = words - c
+            made.b = off + made.n
+        at = h & mask
+        while self.table[at]:
+            if self.hashes[self.table[at] - 1] == h and self.same(&self.node_list[self.table[at] - 1], &made):
+                self.pool.resize(off)
+                return self.table[at] - 1
+            at = (at + 1) & mask
+        if self.node_list.size() >= self.most:
+            raise LimitExceeded("ir_nodes", self.most, self.node_list.size() + 1)
+        spend(self.budget, 1 + words // WORDS_PER_STEP)
+        self.node_list.push_back(made)
+        self.hashes.push_back(h)
+        self.table[at] = <uint32_t>self.node_list.size()
+        if self.node_list.size() * 2 > self.table.size():
+            self.grow()
+        return <uint32_t>self.node_list.size() - 1
+
+    cdef bint same(self, const NodeC* one, const NodeC* other) noexcept nogil:
+        cdef uint32_t words = one.n
+        if one.kind != other.kind or one.a != other.a or one.c != other.c or one.n != other.n:
+            return False
+        if one.kind == flat.GRAPH:
+            words += one.c
+        elif one.b != other.b:
+            return False
+        return words == 0 or memcmp(&self.pool[one.off], &self.pool[other.off], 4 * words) == 0
+
+    cdef int grow(self) except -1:
+        cdef size_t mask = 2 * self.table.size() - 1, at, k
+        self.table.assign(mask + 1, 0)
+        for k in range(self.node_list.size()):
+            at = self.hashes[k] & mask
+            while self.table[at]:
+                at = (at + 1) & mask
+            self.table[at] = <uint32_t>k + 1
+        return 0
+
+    # -- native face -------------------------------------------------------------------------------
+    cdef uint32_t kind_of(self, uint32_t node) noexcept nogil:
+        return self.node_list[node].kind
+
+    cdef uint32_t add_bytes(self, const unsigned char* data, size_t n) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef size_t k
+        if n == 0:
+            return self.empty_node
+        for k in range(n):
+            self.pool.push_back(data[k])
+        return self.intern(flat.BYTES, 0, 0, 0, off)
+
+    cdef uint32_t add_text(self, str text) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef Py_UCS4 c
+        if not text:
+            return self.empty_node
+        for c in text:
+            self.pool.push_back(c)
+        return self.intern(flat.TEXT, 0, 0, 0, off)
+
+    cdef uint32_t add_seq(self, const uint32_t* parts, size_t n) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size(), one
+        cdef size_t k, j
+        cdef NodeC node
+        for k in range(n):
+            node = self.node_list[parts[k]]
+            if node.kind == flat.FAIL:
+                self.pool.resize(off)
+                return self.fail_node
+            if node.kind == flat.SEQ:
+                for j in range(node.n):
+                    self.pool.push_back(self.pool[node.off + j])
+            elif node.kind != flat.EMPTY:
+                self.pool.push_back(parts[k])
+        if self.pool.size() - off < 2:
+            one = self.empty_node if self.pool.size() == off else self.pool[off]
+            self.pool.resize(off)
+            return one
+        return self.intern(flat.SEQ, 0, 0, 0, off)
+
+    cdef uint32_t add_alt(self, const uint32_t* parts, size_t n) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size(), one
+        cdef size_t k, j
+        cdef NodeC node
+        self.marks.resize(self.node_list.size(), 0)
+        self.mark += 1
+        for k in range(n):
+            node = self.node_list[parts[k]]
+            if node.kind == flat.ALT:
+                for j in range(node.n):
+                    one = self.pool[node.off + j]
+                    if self.marks[one] != self.mark:
+                        self.marks[one] = self.mark
+                        self.pool.push_back(one)
+            elif node.kind != flat.FAIL and self.marks[parts[k]] != self.mark:
+                self.marks[parts[k]] = self.mark
+                self.pool.push_back(parts[k])
+        if self.pool.size() - off < 2:
+            one = self.fail_node if self.pool.size() == off else self.pool[off]
+            self.pool.resize(off)
+            return one
+        return self.intern(flat.ALT, 0, 0, 0, off)
+
+    cdef uint32_t add_set(self, uint32_t kind, const uint32_t* bounds, size_t n) except? NO_NODE:
+        """A class of characters out of n ranges, given as 2n bounds."""
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        if n == 0:
+            return self.fail_node
+        self.pool.insert(self.pool.end(), bounds, bounds + 2 * n)
+        return self.intern(kind, 0, 0, 0, off)
+
+    cdef uint32_t add_repeat(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
+        """``maximum`` NO_MAXIMUM is no upper bound."""
+        cdef uint32_t kind = self.node_list[node].kind
+        if maximum < minimum:
+            return self.fail_node
+        if kind == flat.FAIL:
+            return self.fail_node if minimum else self.empty_node
+        if kind == flat.EMPTY or maximum == 0:
+            return self.empty_node
+        if minimum == 1 and maximum == 1:
+            return node
+        return self.intern(flat.REPEAT, node, minimum, maximum, <uint32_t>self.pool.size())
+
+    cdef uint32_t add_graph(
+        self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
+    ) except? NO_NODE:
+        """Edges are given as triples; finals ascending, each once."""
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef size_t k
+        cdef size_t first = 0
+        for k in range(n_edges):
+            if self.node_list[edges[3 * k + 1]].kind == flat.FAIL:
+                self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * k)
+                first = k + 1
+        self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * n_edges)
+        self.pool.insert(self.pool.end(), finals, finals + n_finals)
+        return self.intern(flat.GRAPH, states, 0, <uint32_t>n_finals, off)
+
+    cdef uint32_t add_object(
+        self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
+        const uint32_t* layout, uint32_t flags
+    ) except? NO_NODE:
+        """Names are given once each; ``flags``, and ``layout`` with LAID_OUT, as in flat."""
+        cdef vector[uint32_t] words
+        cdef uint32_t n = 0, off
+        cdef size_t k
+        cdef Py_UCS4 c
+        cdef str name
+        words.reserve(2 + 12 * <size_t>len(names))
+        words.push_back(space)
+        words.push_back(self.referred(extra))
+        if flags & flat.LAID_OUT:
+            for k in range(flat.LAYOUT_PARTS):
+                words.push_back(layout[k] if layout[k] == self.empty_node else self.referred(layout[k]))
+        for k in range(<size_t>len(names)):
+            if nodes[k] == self.fail_node:
+                if required[k]:
+                    return self.fail_node
+                continue
+            name = <str>names[k]
+            words.push_back(self.referred(nodes[k]))
+            words.push_back(required[k])
+            words.push_back(<uint32_t>len(name))
+            for c in name:
+                words.push_back(c)
+            n += 1
+        if not n and extra == self.fail_node and not flags & flat.MAY_BE_EMPTY:
+            return self.fail_node
+        off = <uint32_t>self.pool.size()
+        self.pool.insert(self.pool.end(), words.begin(), words.end())
+        return self.intern(flat.OBJECT, n, flags, 0, off)
+
+    cdef uint32_t push_texts(self, list texts):
+        """Writes them as operands, each with its length; returns where they begin."""
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef str text
+        cdef Py_UCS4 c
+        for text in texts:
+            self.pool.push_back(<uint32_t>len(text))
+            for c in text:
+                self.pool.push_back(c)
+        return off
+
+    cdef uint32_t add_texts(self, list texts) except? NO_NODE:
+        """Given once each; those with lone surrogates have no spelling."""
+        texts = [text for text in texts if is_spelled(text)]
+        if not texts:
+            return self.fail_node
+        if len(texts) == 1:
+            return self.add_text(<str>texts[0])
+        return self.intern(flat.TEXTS, 0, 0, 0, self.push_texts(texts))
+
+    cdef uint32_t add_spelled(self, list texts) except? NO_NODE:
+        """Any of these texts as they are written, given once each."""
+        cdef bytes data
+        if len(texts) > 1:
+            return self.intern(flat.TEXTS, 1, 0, 0, self.push_texts(texts))
+        data = (<str>texts[0]).encode()
+        return self.add_bytes(data, len(data))
+
+    cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
+        """``maximum`` NO_MAXIMUM is no upper bound."""
+        if self.node_list[node].kind != flat.GRAPH:
+            raise InternalError("only the words of a graph can be bounded")
+        if minimum == 0 and maximum == NO_MAXIMUM:
+            return node
+        return self.intern(flat.BOUNDED, node, minimum, maximum, <uint32_t>self.pool.size())
+
+    cdef uint32_t referred(self, uint32_t node) except? NO_NODE:
+        """A reference to the node's rule, which is made if need be; FAIL stays as it is."""
+        if self.node_list[node].kind in (flat.REF, flat.FAIL):
+            return node
+        if node not in self.literal_rules:
+            self.literal_rules[node] = self.add_ref(self.new_rule("value", node))
+        return self.literal_rules[node]
+
+    cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
+        return self.intern(flat.REF, rule, 0, 0, <uint32_t>self.pool.size())
+
+    cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE:
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        cdef NodeC body = self.node_list[self.rule_nodes[rule]], chars
+        if body.kind == flat.REPEAT:
+            chars = self.node_list[body.a]
+        if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM or chars.kind != flat.JSON_CHARS
+                or chars.n != 4 or memcmp(&self.pool[chars.off], ANY_CHAR_BOUNDS, sizeof(ANY_CHAR_BOUNDS))):
+            raise InternalError("other_text needs the rule of any string's inside")
+        self.push_texts(sorted(set(texts)))
+        return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+
+    cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE:
+        number = self.label_ids.get(label)
+        if number is None:
+            number = self.label_ids[label] = len(self.labels)
+            self.labels.append(label)
+        return self.intern(flat.CAPTURE, node, number, role, <uint32_t>self.pool.size())
+
+    cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE:
+        """The number of a set; NO_SET if it is empty."""
+        cdef uint32_t k
+        if ids is None or ids.ids.size() == 0:
+            return NO_SET
+        for k in range(<uint32_t>len(self.sets)):
+            if ids is self.sets[k] or ids.ids == (<TokenSet>self.sets[k]).ids:
+                return k
+        self.sets.append(ids)
+        return <uint32_t>len(self.sets) - 1
+
+    cdef uint32_t add_dispatch(
+        self, uint32_t n_arms, vector[uint32_t]* operands, TokenSet specials, bint open_end,
+        uint32_t min_chars, uint32_t max_chars, uint32_t max_tokens
+    ) except? NO_NODE:
+        cdef uint32_t number = self.add_token_set(specials), off = <uint32_t>self.pool.size()
+        if (min_chars or max_chars != NO_MAXIMUM) and (n_arms or number != NO_SET or not open_end):
+            raise InternalError("only plain text with an open end can be counted")
+        if max_tokens != NO_MAXIMUM and (n_arms or min_chars or not open_end):
+            raise InternalError("only text without arms and minimum, with an open end, has max_tokens")
+        if max_chars < min_chars:
+            return self.fail_node
+        if max_chars == 0 or max_tokens == 0:
+            return self.empty_node
+        if max_tokens != NO_MAXIMUM and max_chars != NO_MAXIMUM:
+            # one register holds both counts
+            check_count(int(max_tokens) * (int(max_chars) + 1) + max_chars)
+        self.pool.push_back(open_end)
+        self.pool.push_back(min_chars)
+        self.pool.push_back(max_chars)
+        self.pool.push_back(max_tokens)
+        self.pool.insert(self.pool.end(), operands.begin(), operands.end())
+        return self.intern(flat.DISPATCH, number, n_arms, 0, off)
+
+    cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
+        self.names.append(name)
+        self.rule_nodes.push_back(node)
+        return <uint32_t>self.rule_nodes.size() - 1
+
+    cdef int set_rule(self, uint32_t rule, uint32_t node) except -1:
+        if self.rule_nodes[rule] != NO_NODE:
+            raise InternalError(f"rule {self.rule_names[rule]!r} is defined twice")
+        self.rule_nodes[rule] = node
+        return 0
+
+    # -- leaves ------------------------------------------------------------------------------------
+    def empty(self):
+        return self.empty_node
+
+    def fail(self):
+        return self.fail_node
+
+    def bytes(self, const unsigned char[:] data):
+        return self.add_bytes(&data[0] if data.shape[0] else NULL, data.shape[0])
+
+    def text(self, str text):
+        """``text`` inside a JSON string, in any spelling (no quotes around it)."""
+        return self.add_text(text)
+
+    def chars(self, ranges):
+        return self._set(flat.CHARS, ranges)
+
+    def json_chars(self, ranges):
+        return self._set(flat.JSON_CHARS, ranges)
+
+    def _set(self, uint32_t kind, ranges):
+        cdef vector[uint32_t] bounds
+        for low, high in ranges:
+            bounds.push_back(low)
+            bounds.push_back(high)
+        return self.add_set(kind, bounds.data(), bounds.size() // 2)
+
+    def other_text(self, uint32_t rule, texts):
+        """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
+        return self.add_other_text(rule, texts)
+
+    def texts(self, texts):
+        """Any of some texts inside a JSON string, in any spelling."""
+        return self.add_texts(sorted(set(texts)))
+
+    def object(self, members, *, uint32_t extra, uint32_t space, bint may_be_empty, bint extra_last=False,
+               bint any_order=False):
+        """A JSON object; see the header file. Members are (name, node, whether it is required)."""
+        cdef vector[uint32_t] nodes
+        cdef vector[uint8_t] required
+        cdef list names = []
+        for name, node, is_required in members:
+            if name in names or any("\ud800" <= c <= "\udfff" for c in name):
+                raise InternalError(f"{name!r} is no name, or is given twice")
+            names.append(name)
+            nodes.push_back(node)
+            required.push_back(<bint>is_required)
+        flags = (flat.MAY_BE_EMPTY if may_be_empty else 0) | (flat.EXTRA_LAST if extra_last else 0)
+        flags |= flat.ANY_ORDER if any_order else 0
+        return self.add_object(names, nodes.data(), required.data(), extra, space, NULL, flags)
+
+    def tokens(self, ids):
+        cdef uint32_t off = self._push_ids(ids)
+        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+
+    def other_tokens(self, ids):
+        """One token that is none of these; the caller knows that there is one."""
+        return self.intern(flat.OTHER_TOKENS, 0, 0, 0, self._push_ids(ids))
+
+    def _push_ids(self, ids):
+        """Ids at the end of the pool; from where on."""
+        cdef uint32_t off = <uint32_t>self.pool.size()
+        for number in ids if is_ascending(ids) else sorted(set(ids)):
+            self.pool.push_back(number)
+        return off
+
+    # -- composition -------------------------------------------------------------------------------
+    def seq(self, *parts):
+        cdef vector[uint32_t] all_parts
+        for part in parts:
+            all_parts.push_back(part)
+        return self.add_seq(all_parts.data(), all_parts.size())
+
+    def alt(self, *parts):
+        cdef vector[uint32_t] all_parts
+        for part in parts:
+            all_parts.push_back(part)
+        return self.add_alt(all_parts.data(), all_parts.size())
+
+    def repeat(self, uint32_t node, minimum, maximum):
+        """``node`` from ``minimum`` to ``maximum`` times; ``None`` is no upper bound.
+
+        Raises:
+            LimitExceeded: a bound that no register holds.
+        """
+        check_count(minimum)
+        if maximum is not None:
+            check_count(maximum)
+        return self.add_repeat(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+
+    def bounded(self, uint32_t node, minimum, maximum):
+        """The words of a graph of characters with so many of them; see the header file.
+
+        Raises:
+            LimitExceeded: a bound that no register holds.
+        """
+        check_count(minimum)
+        if maximum is not None:
+            check_count(maximum)
+        return self.add_bounded(node, minimum, NO_MAXIMUM if maximum is None else maximum)
+
+    def optional(self, node):
+        return self.alt(self.empty_node, node)
+
+    def graph(self, uint32_t states, edges, finals):
+        cdef vector[uint32_t] triples, ends
+        for source, node, target in edges:
+            triples.push_back(source)
+            triples.push_back(node)
+            triples.push_back(target)
+        for state in sorted(set(finals)):
+            ends.push_back(state)
+        return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
+
+    def dispatch(
+        self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None
+    ):
+        """Free text with triggers; see the header file.
+
+        Raises:
+            LimitExceeded: bounds that no register holds.
+        """
+        cdef vector[uint32_t] operands
+        cdef uint32_t n_arms = 0
+        for count in (min_chars, max_chars, max_tokens):
+            if count is not None:
+                check_count(count)
+        for pattern, node, returns in arms:
+            operands.push_back(node)
+            operands.push_back(bool(returns))
+            push_pattern(&operands, pattern)
+            n_arms += 1
+        for pattern in excludes:
+            push_pattern(&operands, pattern)
+        ids = specials if isinstance(specials, TokenSet) else TokenSet(specials)
+        return self.add_dispatch(
+            n_arms, &operands, ids, open_end, min_chars, NO_MAXIMUM if max_chars is None else max_chars,
+            NO_MAXIMUM if max_tokens is None else max_tokens)
+
+    def capture(self, str label, str role, uint32_t node):
+        return self.add_capture(label, ROLES[role], node)
+
+    # -- questions ---------------------------------------------------------------------------------
+    def kind(self, uint32_t node):
+        """The kind of a node, one of the constants above."""
+        return self.node_list[node].kind
+
+    def is_fail(self, uint32_t node):
+        """Whether the node is FAIL."""
+        return node == self.fail_node
+
+    def is_empty_word(self, uint32_t node):
+        """Whether the node is EMPTY."""
+        return node == self.empty_node
+
+    def tokens_within(self, ids):
+        """The TOKENS nodes all of whose ids are among these."""
+        cdef uint32_t k, j
+        cdef NodeC node
+        found = []
+        for k in range(<uint32_t>self.node_list.size()):
+            node = self.node_list[k]
+            if node.kind == flat.TOKENS and all([self.pool[node.off + j] in ids for j in range(node.n)]):
+                found.append(k)
+        return found
+
+    @property
+    def nodes(self):
+        """All nodes as tuples, made when they are looked at."""
+        return Nodes(self)
+
+    @property
+    def rule_names(self):
+        """By rule, for people only; those behind the first MOST_NAME_CHARS characters are empty."""
+        cdef Py_ssize_t left = MOST_NAME_CHARS
+        cdef list found = []
+        for name in self.names:
+            text = str(name) if left > 0 else ""
+            left -= len(text)
+            found.append(text)
+        return found
+
+    @property
+    def rules(self):
+        """A copy: by rule its node, -1 where it is not defined."""
+        return [-1 if node == NO_NODE else node for node in self.rule_nodes]
+
+    # -- rules -------------------------------------------------------------------------------------
+    def declare(self, str name):
+        """A new rule without a body; ``name`` is for people only."""
+        return self.new_rule(name, NO_NODE)
+
+    def define(self, uint32_t rule, uint32_t node):
+        self.set_rule(rule, node)
+
+    def rule(self, str name, uint32_t node):
+        return self.new_rule(name, node)
+
+    def ref(self, uint32_t rule):
+        return self.add_ref(rule)
+
+    def check(self):
+        """I4; called once by the compiler. Front ends are done with the grammar then: what they keep
+        with it goes, which would otherwise hold the grammar in turn.
+        """
+        cdef uint32_t k
+        self.shared.clear()
+        for k in range(<uint32_t>self.rule_nodes.size()):
+            if self.rule_nodes[k] == NO_NODE:
+                raise InternalError(f"rule {self.rule_names[k]!r} was never defined")
+        if not 0 <= self.root < self.rule_nodes.size():
+            raise InternalError("the grammar has no root rule")
+
+    cdef int seal(self) except -1:
+        """I5; checks I4 and drops what only adding needs."""
+        if self.sealed:
+            return 0
+        self.check()
+        self.sealed = True
+        vector[uint64_t]().swap(self.hashes)
+        vector[uint32_t]().swap(self.table)
+        vector[uint32_t]().swap(self.marks)
+        self.node_list.shrink_to_fit()
+        self.pool.shrink_to_fit()
+        self.label_ids, self.literal_rules, self.shared = {}, {}, {}
+        return 0
+
+    cdef size_t bytes_held(self):
+        """How much memory it takes, once it is sealed."""
+        cdef size_t size = (
+            held_bytes(self.node_list) + held_bytes(self.pool) + held_bytes(self.rule_nodes)
+            + NAME_BYTES * <size_t>len(self.names))
+        for label in self.labels:
+            size += 8 + getsizeof(label)
+        for ids in self.sets:
+            size += 4 * <size_t>len(ids)
+        return size
+
+
+cdef int push_pattern(vector[uint32_t]* out, pattern) except -1:
+    cdef Py_ssize_t k
+    cdef const unsigned char* data
+    if type(pattern) is bytes:
+        data = pattern
+        out.push_back(<uint32_t>len(<bytes>pattern))
+        for k in range(len(<bytes>pattern)):
+            out.push_back(data[k])
+        return 0
+    out.push_back(<uint32_t>len(pattern))
+    for letter in pattern:
+        out.push_back(letter)
+    return 0
+
+
+cdef bint is_spelled(str text):
+    cdef Py_UCS4 c
+    for c in text:
+        if 0xD800 <= c <= 0xDFFF:
+            return False
+    return True
+
+
+cdef int check_count(object count) except -1:
+    """
+    Raises:
+        LimitExceeded: more than a register holds.
+    """
+    if count > LARGEST_COUNT:
+        raise LimitExceeded("repetitions", LARGEST_COUNT, count)
+    return 0
+
+
+class Nodes(Sequence):
+    """A grammar's nodes as tuples."""
+
+    def __init__(self, Grammar grammar):
+        self.grammar = grammar
+
+    def __eq__(self, other):
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None
+
+    def __len__(self):
+        return (<Grammar>self.grammar).node_list.size()
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"node {index} of {len(self)}")
+        return as_tuple(self.grammar, index % len(self))
+
+
+cdef tuple as_tuple(Grammar grammar, uint32_t number):
+    cdef NodeC node = grammar.node_list[number]
+    cdef uint32_t kind = node.kind, k
+    words = [grammar.pool[node.off + k] for k in range(node.n)]
+    if kind == flat.BYTES:
+        return kind, bytes(words)
+    if kind == flat.TEXT:
+        return kind, "".join(map(chr, words))
+    if kind == flat.CHARS or kind == flat.JSON_CHARS:
+        return kind, tuple(zip(words[::2], words[1::2]))
+    if kind in (flat.SEQ, flat.ALT, flat.TOKENS, flat.OTHER_TOKENS):
+        return kind, tuple(words)
+    if kind == flat.REPEAT or kind == flat.BOUNDED:
+        return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
+    if kind == flat.REF:
+        return kind, node.a
+    if kind == flat.GRAPH:
+        finals = tuple([grammar.pool[node.b + k] for k in range(node.c)])
+        return kind, node.a, tuple(zip(words[::3], words[1::3], words[2::3])), finals
+    if kind == flat.DISPATCH:
+        return dispatch_tuple(grammar, &node, words)
+    if kind == flat.CAPTURE:
+        return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
+    if kind == flat.OTHER_TEXT:
+        return kind, node.a, split_texts(words)
+    if kind == flat.TEXTS:
+        return kind, split_texts(words), bool(node.a)
+    if kind == flat.OBJECT:
+        first = first_member(&node) - node.off
+        return (kind, split_members(words[first:]), words[1], words[0],
+                bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST), bool(node.b & flat.ANY_ORDER),
+                bool(node.b & flat.SPELLED), tuple(words[2:first]))
+    return (kind,)
+
+
+cdef tuple dispatch_tuple(Grammar grammar, const NodeC* node, list words):
+    arms, excludes, at = [], [], 4
+    while at < len(words):
+        if len(arms) < node.b:
+            letters = words[at + 3:at + 3 + words[at + 2]]
+            arms.append((tuple(letters), words[at], bool(words[at + 1])))
+            at += 3 + len(letters)
+        else:
+            excludes.append(tuple(words[at + 1:at + 1 + words[at]]))
+            at += 1 + words[at]
+    specials = () if node.a == NO_SET else tuple(grammar.sets[node.a])
+    bounds = [-1 if count == NO_MAXIMUM else count for count in words[2:4]]
+    return flat.DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds
+
+
+cdef tuple split_texts(list words):
+    """Texts out of their lengths and code points."""
+    texts, at = [], 0
+    while at < len(words):
+        texts.append("".join(map(chr, words[at + 1:at + 1 + words[at]])))
+        at += 1 + words[at]
+    return tuple(texts)
+
+
+cdef tuple split_members(list words):
+    members, at = [], 0
+    while at < len(words):
+        n = words[at + 2]
+        members.append(("".join(map(chr, words[at + 3:at + 3 + n])), words[at], bool(words[at + 1])))
+        at += 3 + n
+    return tuple(members)
+
+
+def children(node):
+    """The ids of a node's direct children, REF excluded."""
+    kind = node[0]
+    if kind in (SEQ, ALT):
+        return tuple(node[1])
+    if kind in (REPEAT, BOUNDED):
+        return (node[1],)
+    if kind == GRAPH:
+        return tuple([edge[1] for edge in node[2]])
+    if kind == DISPATCH:
+        return tuple([arm[1] for arm in node[1]])
+    if kind == CAPTURE:
+        return (node[3],)
+    if kind == OBJECT:
+        return (*[member[1] for member in node[1]], node[2], node[3], *node[8])
+    return ()

@@ -1,0 +1,600 @@
+"""FlatIR: see the header file. One linear pass over an ``ir.Grammar``, then two fixpoints."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp
+from libcpp.algorithm cimport binary_search
+
+from ..budget cimport spend
+from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
+from .ir cimport NO_SET, Grammar
+from ..native.pool cimport held_bytes, vector
+from ..vocabulary.token_set cimport TokenSet
+from ..vocabulary.vocabulary cimport Vocabulary
+
+from ..errors import SpecError
+
+# A repetition whose unrolled size stays below this many edges is unrolled; a larger one is counted
+# in a register. A few edges cost less than one register frame.
+cdef enum:
+    UNROLLED_EDGES = 16
+
+# A short repetition of few characters (digits of a date, hexadecimal ones) is unrolled up to a larger
+# size: then the rule refers to nothing, and its automaton and masks are shared by all grammars.
+# Each copy of a wide class would have costly masks of its own.
+cdef enum:
+    UNROLLED_COPIES = 16
+    UNROLLED_NARROW_EDGES = 16384
+
+# nodes that are loaded in about a microsecond
+cdef enum:
+    NODES_PER_STEP = 8
+
+
+cdef class FlatIR:
+    """The IR of one grammar, loaded once, read by the automaton builder without the GIL."""
+
+    def __init__(self, Grammar grammar, Vocabulary vocabulary, *, bint count_registers=True):
+        self.load(grammar, vocabulary, count_registers)
+
+    cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1:
+        cdef Grammar g = grammar
+        cdef uint32_t i
+        g.seal()
+        self.grammar, self.vocabulary = g, vocabulary
+        self.labels, self.root = g.labels, g.root
+        self.nodes, self.pool, self.n_nodes = g.node_list.data(), g.pool.data(), <uint32_t>g.node_list.size()
+        self.own_rules = <uint32_t>g.rule_nodes.size()
+        self.rules.reserve(2 * self.own_rules)
+        for i in g.rule_nodes:
+            self.rules.push_back(_rule(i, PLAIN_RULE))
+        self.rule_of_node.assign(self.n_nodes, NO_RULE)
+        self.has_differing = False
+        for i in range(256):
+            self.decides[i] = 0
+        self.name_objects()
+        self.weights.assign(self.n_nodes, 0)
+        self.widths.assign(self.n_nodes, 0)
+        for i in range(self.n_nodes):
+            if i % NODES_PER_STEP == 0:
+                spend(g.budget, 1)
+            self.load_node(i)
+            if self.nodes[i].kind == REPEAT and count_registers and self.is_counted(i):
+                self.rule_of_node[i] = self.made_rule(i, COUNTED_RULE)
+            elif self.nodes[i].kind == BOUNDED and count_registers:
+                self.rule_of_node[i] = self.made_rule(i, BOUNDED_RULE)
+            self.weights[i] = self.weight(i)
+            self.widths[i] = self.width(i)
+        with nogil:
+            self.largest_rule = self.largest()
+            self.solve()
+            vector[uint32_t]().swap(self.weights)
+            vector[uint8_t]().swap(self.nullable)
+        return 0
+
+    cdef void name_objects(self) noexcept nogil:
+        """A rule that is nothing but an object is the object's own."""
+        cdef uint32_t r, node
+        for r in range(<uint32_t>self.rules.size()):
+            node = self.rules[r].node
+            if self.nodes[node].kind == OBJECT and self.rule_of_node[node] == NO_RULE:
+                self.rule_of_node[node] = r
+                self.rules[r].kind = OBJECT_RULE
+
+    cdef uint32_t largest(self) noexcept nogil:
+        cdef uint32_t found = 0
+        cdef RuleC rule
+        for rule in self.rules:
+            if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
+                found = max(found, self.weights[self.nodes[rule.node].a])
+            elif rule.kind == PLAIN_RULE:
+                found = max(found, self.weights[rule.node])
+        return found
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        """How much memory it takes, without the grammar that it reads."""
+        cdef size_t size = (
+            held_bytes(self.rules) + held_bytes(self.dispatches) + held_bytes(self.arms)
+            + held_bytes(self.token_sets) + held_bytes(self.made_sets) + held_bytes(self.rule_of_node)
+            + map_bytes(&self.arm_rules) + held_bytes(self.productive) + held_bytes(self.widths)), k
+        for k in range(self.made_sets.size()):
+            size += held_bytes(self.made_sets[k])
+        return size
+
+    cdef int load_node(self, uint32_t number) except -1:
+        """Makes the rules and sets of one node; its children have theirs (I1)."""
+        cdef NodeC* node = &self.nodes[number]
+        cdef uint32_t kind = node.kind
+        if kind == TOKENS or kind == OTHER_TOKENS:
+            self.check_tokens(self.pool + node.off, node.n, 0)
+            node.a = self.add_tokens(self.pool + node.off, node.n, kind == OTHER_TOKENS)
+        elif kind == CAPTURE:
+            self.rule_of_node[number] = self.made_rule(node.a, PLAIN_RULE)
+            self.rules.back().label = node.b
+            if node.c == ROLE_DIFFERS:
+                self.load_differing(self.labels[node.b])
+            else:
+                self.rules.back().role = <uint8_t>node.c
+        elif kind == DISPATCH:
+            self.load_dispatch(number)
+        elif kind == OTHER_TEXT:
+            self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
+        elif kind == TEXTS:
+            self.rule_of_node[number] = self.made_rule(number, TEXTS_RULE)
+        elif kind == OBJECT and self.rule_of_node[number] == NO_RULE:
+            self.rule_of_node[number] = self.made_rule(number, OBJECT_RULE)
+        return 0
+
+    cdef int load_differing(self, str label) except -1:
+        """The label lists the characters that decide, all ASCII; none: all bytes do."""
+        cdef int k
+        self.rules.back().differs = self.has_differing = True
+        for k in range(256):
+            if not label or chr(k) in label:
+                self.decides[k] = 1
+        return 0
+
+    cdef int load_dispatch(self, uint32_t number) except -1:
+        cdef NodeC* node = &self.nodes[number]
+        cdef uint32_t* words = self.pool + node.off
+        cdef uint32_t at = node.off + 4, rule, _k
+        cdef TokenSet ids
+        cdef DispatchC made
+        made.first, made.n_arms, made.n_excludes = <uint32_t>self.arms.size(), node.b, 0
+        made.open_end, made.specials = <uint8_t>words[0], NO_RULE
+        for _k in range(node.b):
+            rule = self.arm_rule(self.pool[at])
+            at = self.load_letters(at + 2)
+            self.arms.back().rule = rule
+            self.arms.back().returns = <uint8_t>self.pool[self.arms.back().off - 2]
+        while at < node.off + node.n:
+            at = self.load_letters(at)
+            made.n_excludes += 1
+        if node.a != NO_SET:
+            ids = (<Grammar>self.grammar).sets[node.a]
+            # ascending: the last one speaks for all
+            self.check_tokens(&ids.ids.back(), 1, 0)
+            made.specials = self.add_tokens(ids.ids.data(), <uint32_t>ids.ids.size(), False)
+        rule = self.made_rule(number, DISPATCH_RULE)
+        self.rule_of_node[number] = rule
+        self.rules[rule].minimum, self.rules[rule].maximum = words[1], words[2]
+        self.rules[rule].iterates = words[1] > 0 or words[2] != NO_MAXIMUM
+        self.rules[rule].counted = self.rules[rule].iterates or words[3] != NO_MAXIMUM
+        if words[3] != NO_MAXIMUM:
+            self.rules[rule].most_tokens = words[3]
+            self.rules[rule].unit = words[2] + 1 if words[2] != NO_MAXIMUM else 1
+        self.rules[rule].dispatch = <uint32_t>self.dispatches.size()
+        self.dispatches.push_back(made)
+        return 0
+
+    cdef uint32_t load_letters(self, uint32_t at) except? 0:
+        """An arm out of the pattern at this place in the pool; returns the place behind it."""
+        cdef ArmC made
+        cdef uint32_t k, letter
+        made.off, made.n, made.rule, made.returns, made.held = at + 1, self.pool[at], NO_RULE, 0, 0
+        self.check_tokens(self.pool + made.off, made.n, 256)
+        for k in range(made.n):
+            letter = self.pool[made.off + k]
+            made.held += letter_bytes(self.vocabulary, letter)
+        self.arms.push_back(made)
+        return made.off + made.n
+
+    cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1:
+        """Refuses ids outside the vocabulary; token ids begin at ``first``.
+
+        Raises:
+            SpecError: naming the id.
+        """
+        cdef uint32_t k
+        for k in range(n):
+            if ids[k] >= first and ids[k] - first >= self.vocabulary.size:
+                raise SpecError(f"token id {ids[k] - first} is not in a vocabulary of {self.vocabulary.size}")
+        return 0
+
+    cdef uint32_t arm_rule(self, uint32_t child) except? NO_RULE:
+        """Arms are entered by reference, so that only those whose trigger was met are built."""
+        cdef uint32_t found
+        if self.nodes[child].kind == REF:
+            return self.nodes[child].a
+        if self.rule_of_node[child] != NO_RULE:
+            return self.rule_of_node[child]
+        found = map_get(&self.arm_rules, <uint64_t>child + 1)
+        if found == MISSING:
+            # not in `rule_of_node`: inside the rule, and elsewhere, the node is written out
+            found = self.made_rule(child, PLAIN_RULE)
+            map_put(&self.arm_rules, <uint64_t>child + 1, found)
+        return found
+
+    cdef uint32_t made_rule(self, uint32_t node, uint8_t kind) except? NO_RULE:
+        cdef RuleC rule = _rule(node, kind)
+        if kind == COUNTED_RULE or kind == BOUNDED_RULE:
+            rule.minimum, rule.maximum = self.nodes[node].b, self.nodes[node].c
+            rule.counted = rule.iterates = True
+        self.rules.push_back(rule)
+        return <uint32_t>self.rules.size() - 1
+
+    cdef bint has_token(self, uint32_t number, uint32_t token) noexcept nogil:
+        cdef TokenSetC* tokens = &self.token_sets[number]
+        cdef bint found = binary_search(tokens.ids, tokens.ids + tokens.n, token)
+        if tokens.others:
+            return not found and self.vocabulary.offsets[token] != self.vocabulary.offsets[token + 1]
+        return found
+
+    cdef uint32_t add_tokens(self, const uint32_t* ids, uint32_t n, bint others) noexcept nogil:
+        """A token set of its own, around ids that others hold."""
+        cdef TokenSetC made
+        made.ids, made.n, made.others = ids, n, others
+        self.token_sets.push_back(made)
+        return <uint32_t>self.token_sets.size() - 1
+
+    cdef uint32_t intern_tokens(self, vector[uint32_t]* ids) noexcept nogil:
+        """The number of a token set; equal sets get one number. Takes the ids over."""
+        cdef uint32_t k
+        for k in range(<uint32_t>self.token_sets.size()):
+            if not self.token_sets[k].others and self.token_sets[k].n == ids.size() and memcmp(
+                    self.token_sets[k].ids, ids.data(), 4 * ids.size()) == 0:
+                return k
+        # moving a vector leaves its ids where they are
+        self.made_sets.resize(self.made_sets.size() + 1)
+        self.made_sets.back().swap(ids[0])
+        return self.add_tokens(
+            self.made_sets.back().data(), <uint32_t>self.made_sets.back().size(), False)
+
+    cdef bint is_counted(self, uint32_t i) noexcept nogil:
+        """Whether a repetition is kept in a register instead of being unrolled."""
+        cdef uint32_t high = self.nodes[i].b, copies = self.nodes[i].b
+        cdef unsigned long long size
+        if self.nodes[i].c != NO_MAXIMUM:
+            copies = high = max(high, self.nodes[i].c)
+        if high <= 1:
+            return False
+        size = copies * <unsigned long long>self.weights[self.nodes[i].a]
+        if copies <= UNROLLED_COPIES and self.widest(self.nodes[i].a) <= WIDE_CHARS:
+            return size > UNROLLED_NARROW_EDGES
+        return size > UNROLLED_EDGES
+
+    cdef uint32_t widest(self, uint32_t i) noexcept nogil:
+        """How many characters the largest class has that is written out in a node; 0: there is none."""
+        return self.widths[i]
+
+    cdef uint32_t width(self, uint32_t i) noexcept nogil:
+        """The same, from those of the nodes that it is made of."""
+        cdef NodeC* node = &self.nodes[i]
+        cdef uint32_t k, found = 0
+        if self.rule_of_node[i] != NO_RULE:
+            return 0
+        if node.kind == CHARS or node.kind == JSON_CHARS:
+            for k in range(node.n // 2):
+                found += self.pool[node.off + 2 * k + 1] - self.pool[node.off + 2 * k] + 1
+        elif node.kind == SEQ or node.kind == ALT:
+            for k in range(node.n):
+                found = max(found, self.widths[self.pool[node.off + k]])
+        elif node.kind == GRAPH:
+            for k in range(node.n // 3):
+                found = max(found, self.widths[self.pool[node.off + 3 * k + 1]])
+        elif node.kind == REPEAT or node.kind == BOUNDED:
+            return self.widths[node.a]
+        return found
+
+    cdef uint32_t weight(self, uint32_t i) noexcept nogil:
+        """About how many edges the node takes when it is written out.
+
+        References and made rules take few.
+        """
+        cdef NodeC* node = &self.nodes[i]
+        cdef unsigned long long total = 0
+        cdef uint32_t k
+        if self.rule_of_node[i] != NO_RULE:
+            return 4
+        if node.kind == BYTES:
+            return node.n
+        if node.kind == TEXT:
+            return 16 * node.n
+        if node.kind == CHARS:
+            return 1 if node.n == 2 and self.pool[node.off + 1] < 128 else 4 * node.n
+        if node.kind == JSON_CHARS:
+            return 20 + 12 * node.n
+        if node.kind == SEQ or node.kind == ALT:
+            for k in range(node.n):
+                total += self.weights[self.pool[node.off + k]]
+        elif node.kind == REPEAT or node.kind == BOUNDED:
+            total = self.weights[node.a] * <unsigned long long>(
+                max(node.b, 1) if node.c == NO_MAXIMUM else max(node.c, 1))
+        elif node.kind == GRAPH:
+            for k in range(node.n // 3):
+                total += self.weights[self.pool[node.off + 3 * k + 1]]
+        else:
+            return 4
+        return <uint32_t>min(total, <unsigned long long>1 << 30)
+
+    # -- facts -------------------------------------------------------------------------------------
+    cdef void solve(self) noexcept nogil:
+        """Least fixpoints. What a node is made of comes before it, rules included, so that only
+        circles of rules need more than one pass, and long chains of them do not.
+        """
+        cdef uint32_t i
+        cdef bint changed = False
+        cdef vector[uint8_t] seen
+        cdef vector[uint32_t] order
+        self.nullable.assign(self.n_nodes, 0)
+        self.productive.assign(self.n_nodes, 0)
+        seen.assign(self.n_nodes, 0)
+        for i in range(self.n_nodes):
+            # children come first anyway (I1)
+            if refers(self, i):
+                changed |= settle(self, i, seen.data(), &order)
+            elif seen[i] == 0:
+                seen[i] = 2
+                order.push_back(i)
+                self.solve_once(i)
+        while changed:
+            changed = False
+            for i in order:
+                changed |= self.solve_once(i)
+        for i in range(<uint32_t>self.rules.size()):
+            self.rules[i].productive = self.productive[self.rules[i].node]
+            self.rules[i].nullable = self.nullable[self.rules[i].node]
+            if self.rules[i].kind == COUNTED_RULE and self.nullable[self.nodes[self.rules[i].node].a]:
+                self.rules[i].minimum = 0
+
+    cdef bint solve_once(self, uint32_t i) noexcept nogil:
+        """Looks at one node; whether anything new is known of it."""
+        cdef bint changed = False
+        if not self.productive[i] and self.node_productive(i):
+            self.productive[i] = changed = True
+        if not self.nullable[i] and self.node_nullable(i):
+            self.nullable[i] = changed = True
+        return changed
+
+    cdef bint node_productive(self, uint32_t i) noexcept nogil:
+        cdef NodeC* node = &self.nodes[i]
+        cdef DispatchC* dispatch
+        cdef uint32_t k
+        if node.kind == FAIL:
+            return False
+        if node.kind == TEXT:
+            for k in range(node.n):
+                if 0xD800 <= self.pool[node.off + k] <= 0xDFFF:
+                    return False
+            return True
+        if node.kind == SEQ:
+            for k in range(node.n):
+                if not self.productive[self.pool[node.off + k]]:
+                    return False
+            return True
+        if node.kind == ALT:
+            for k in range(node.n):
+                if self.productive[self.pool[node.off + k]]:
+                    return True
+            return False
+        if node.kind == REPEAT:
+            return node.b == 0 or self.productive[node.a]
+        if node.kind == REF:
+            return self.productive[self.rules[node.a].node]
+        if node.kind == CAPTURE or node.kind == BOUNDED:
+            return self.productive[node.a]
+        if node.kind == GRAPH:
+            return self.graph_reaches(node, self.productive.data())
+        if node.kind == OBJECT:
+            return self.object_productive(node)
+        if node.kind == DISPATCH:
+            dispatch = dispatch_of(self, i)
+            if dispatch.open_end:
+                return True
+            for k in range(dispatch.first, dispatch.first + dispatch.n_arms):
+                if not self.arms[k].returns and self.productive[self.rules[self.arms[k].rule].node]:
+                    return True
+            return False
+        return True
+
+    cdef bint object_productive(self, NodeC* node) noexcept nogil:
+        cdef vector[uint32_t] members
+        cdef vector[uint8_t] good
+        cdef uint32_t k
+        list_members(node, self.pool, &members)
+        for k in members:
+            good.push_back(self.productive[k])
+        return members_suffice(node, self.pool, good.data())
+
+    cdef bint node_nullable(self, uint32_t i) noexcept nogil:
+        cdef NodeC* node = &self.nodes[i]
+        cdef uint32_t k
+        if node.kind == EMPTY:
+            return True
+        if node.kind == SEQ:
+            for k in range(node.n):
+                if not self.nullable[self.pool[node.off + k]]:
+                    return False
+            return True
+        if node.kind == ALT:
+            for k in range(node.n):
+                if self.nullable[self.pool[node.off + k]]:
+                    return True
+            return False
+        if node.kind == REPEAT:
+            return node.b == 0 or self.nullable[node.a]
+        if node.kind == BOUNDED:
+            return node.b == 0 and self.nullable[node.a]
+        if node.kind == REF:
+            return self.nullable[self.rules[node.a].node]
+        if node.kind == CAPTURE:
+            return self.nullable[node.a]
+        if node.kind == GRAPH:
+            return self.graph_reaches(node, self.nullable.data())
+        if node.kind == DISPATCH:
+            return dispatch_of(self, i).open_end and self.rules[self.rule_of_node[i]].minimum == 0
+        if node.kind == OTHER_TEXT:
+            return not has_empty_text(node, self.pool)
+        if node.kind == TEXTS:
+            return has_empty_text(node, self.pool)
+        return False
+
+    cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
+        """Whether a final state can be reached over edges whose node has its flag set."""
+        cdef uint64_t seen = 1, before = 0
+        cdef uint32_t* edge
+        cdef uint32_t k, _k
+        if node.a > 64:
+            return self.large_graph_reaches(node, flags)
+        while seen != before:
+            before = seen
+            edge = self.pool + node.off
+            for _k in range(node.n // 3):
+                if seen >> edge[0] & 1 and flags[edge[1]]:
+                    seen |= <uint64_t>1 << edge[2]
+                edge += 3
+        for k in range(node.c):
+            if seen >> self.pool[node.b + k] & 1:
+                return True
+        return False
+
+    cdef bint large_graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil:
+        # edges by their source: targets[off[s] .. off[s + 1] - 1]
+        cdef vector[uint32_t] off, targets, todo
+        cdef vector[uint8_t] seen
+        cdef uint32_t k, state
+        cdef uint32_t* edge
+        off.assign(node.a + 2, 0)
+        for k in range(node.n // 3):
+            edge = &self.pool[node.off + 3 * k]
+            off[edge[0] + 2] += flags[edge[1]] != 0
+        for k in range(node.a):
+            off[k + 2] += off[k + 1]
+        targets.assign(off[node.a + 1], 0)
+        for k in range(node.n // 3):
+            edge = &self.pool[node.off + 3 * k]
+            if flags[edge[1]]:
+                targets[off[edge[0] + 1]] = edge[2]
+                off[edge[0] + 1] += 1
+        seen.assign(node.a, 0)
+        seen[0] = 1
+        todo.push_back(0)
+        while todo.size():
+            state = todo.back()
+            todo.pop_back()
+            for k in range(off[state], off[state + 1]):
+                if not seen[targets[k]]:
+                    seen[targets[k]] = 1
+                    todo.push_back(targets[k])
+        for k in range(node.c):
+            if seen[self.pool[node.b + k]]:
+                return True
+        return False
+
+
+cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil:
+    """The nodes of an OBJECT: space, what isn't listed, the members, the layout."""
+    cdef uint32_t at = first_member(node), k, _k
+    out.clear()
+    out.push_back(pool[node.off])
+    out.push_back(pool[node.off + 1])
+    for _k in range(node.a):
+        out.push_back(pool[at])
+        at += 3 + pool[at + 2]
+    for k in range(node.off + 2, first_member(node)):
+        out.push_back(pool[k])
+
+
+cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil:
+    """Whether an OBJECT has a text, if it is known of its nodes, in the order of ``list_members``: all
+    required members need one, and some member, where the object must not be empty.
+    """
+    cdef uint32_t at = first_member(node), k
+    cdef bint is_any = node.b & MAY_BE_EMPTY or good[1]
+    for k in range(node.a):
+        if good[2 + k]:
+            is_any = True
+        elif pool[at + 1]:
+            return False
+        at += 3 + pool[at + 2]
+    return is_any
+
+
+cdef bint has_empty_text(NodeC* node, const uint32_t* pool) noexcept nogil:
+    cdef uint32_t at = node.off, end = node.off + node.n
+    while at < end:
+        if pool[at] == 0:
+            return True
+        at += 1 + pool[at]
+    return False
+
+
+cdef bint refers(FlatIR flat, uint32_t i) noexcept nogil:
+    """Whether rules stand below a node."""
+    cdef uint32_t kind = flat.nodes[i].kind
+    return kind == REF or kind == OTHER_TEXT or kind == DISPATCH
+
+
+cdef bint settle(FlatIR flat, uint32_t i, uint8_t* seen, vector[uint32_t]* order) noexcept nogil:
+    """Looks at a node, and before that at what it is made of; whether that leads in a circle.
+
+    ``seen`` is 1 while what a node is made of is looked at, then 2.
+    """
+    cdef vector[uint32_t] todo, below
+    cdef uint32_t at, k
+    cdef bint circle = False
+    todo.push_back(i)
+    while todo.size():
+        at = todo.back()
+        if seen[at] == 0:
+            seen[at] = 1
+            list_below(flat, at, &below)
+            for k in below:
+                if seen[k] == 0:
+                    todo.push_back(k)
+                circle |= seen[k] == 1
+            continue
+        todo.pop_back()
+        if seen[at] == 1:
+            seen[at] = 2
+            order.push_back(at)
+            flat.solve_once(at)
+    return circle
+
+
+cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil:
+    """What a node is made of, the nodes of rules that it refers to included."""
+    cdef NodeC* node = &flat.nodes[i]
+    cdef DispatchC* dispatch
+    cdef uint32_t k
+    below.clear()
+    if node.kind == SEQ or node.kind == ALT:
+        for k in range(node.n):
+            below.push_back(flat.pool[node.off + k])
+    elif node.kind == GRAPH:
+        for k in range(node.n // 3):
+            below.push_back(flat.pool[node.off + 3 * k + 1])
+    elif node.kind == OBJECT:
+        list_members(node, flat.pool, below)
+    elif node.kind == REPEAT or node.kind == CAPTURE or node.kind == BOUNDED:
+        below.push_back(node.a)
+    elif node.kind == REF or node.kind == OTHER_TEXT:
+        below.push_back(flat.rules[node.a].node)
+    elif node.kind == DISPATCH:
+        dispatch = dispatch_of(flat, i)
+        for k in range(dispatch.first, dispatch.first + dispatch.n_arms):
+            below.push_back(flat.rules[flat.arms[k].rule].node)
+
+
+cdef uint32_t letter_bytes(Vocabulary vocabulary, uint32_t letter) noexcept nogil:
+    """Bytes of a pattern's letter."""
+    if letter < 256:
+        return 1
+    return vocabulary.offsets[letter - 255] - vocabulary.offsets[letter - 256]
+
+
+cdef DispatchC* dispatch_of(FlatIR flat, uint32_t node) noexcept nogil:
+    return &flat.dispatches[flat.rules[flat.rule_of_node[node]].dispatch]
+
+
+cdef RuleC _rule(uint32_t node, uint8_t kind) noexcept:
+    cdef RuleC rule
+    rule.node = node
+    rule.minimum = 0
+    rule.maximum = NO_MAXIMUM
+    rule.most_tokens = NO_MAXIMUM
+    rule.unit = 0
+    rule.label = rule.dispatch = 0
+    rule.kind = kind
+    rule.role = ROLE_NONE
+    rule.nullable = rule.productive = rule.counted = rule.iterates = rule.differs = 0
+    return rule

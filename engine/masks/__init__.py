@@ -1,0 +1,1 @@
+"""Token masks: of an automaton's state, and of a row."""

@@ -1,0 +1,952 @@
+"""Masks: see the header file."""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+from libcpp.algorithm cimport sort
+from libcpp.memory cimport make_shared
+
+from ..automata.rule_automata cimport NO_ERROR, StateC
+from ..native.bitset cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
+from .count_bounds cimport (
+    BoundsC, IdsC, accepted_ids, accepted_words, before_exit, bounds_of, characters, fits, no_bounds,
+    too_long,
+)
+from ..native.clock cimport nanoseconds
+from .split_points cimport is_narrow, list_cuts, missing_behind
+from ..sharing.rule_digest cimport DigestC, Digests, is_none
+from ..automata.dfa_state cimport FINAL_STATE
+from ..grammar.lowered cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, TokenSetC
+from .free_text_masks cimport free_text_triple, plain_text_triple
+from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
+from ..native.pool cimport held_bytes, vector
+from ..earley.rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
+from .suffix_trie cimport rest_of
+from .mask_builder cimport HUB_BYTES, TripleMaker
+from .token_mask cimport (
+    PLAIN_TEXT, EntryC, RestC, RestNodeC, RestPtr, TripleC, TriplePtr, TripleTable, rest_bytes, triple_bytes,
+)
+from .mask_unions cimport UnionC, make_union
+from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
+from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
+
+cdef uint32_t STOP = 2
+
+# Subtrees of the token trie from this many nodes on go item by item. Below it a walk over rows costs
+# less than looking up triples.
+cdef uint32_t LARGE = 64
+
+# Item by item, a place is met once for each way to get there: in texts of which every part can be read in
+# several ways, these double with each part. From this many on rows are followed, which are sets of ways.
+cdef uint32_t MOST_NESTED = 4
+
+# Tokens that are too long for a rule are followed one by one if they are no more.
+cdef uint32_t FEW_LONG = 1 << 14
+
+
+# Items whose triples are not there are walked together from this many on. Two are not: their triples serve
+# other grammars as well, and a union only its own.
+cdef uint32_t UNION_ITEMS = 3
+
+
+cdef void map_drop(U64MapC* table) noexcept nogil:
+    """Empties a table and gives its memory back."""
+    vector[uint64_t]().swap(table.keys)
+    vector[uint32_t]().swap(table.values)
+    table.used = 0
+
+
+cdef size_t mask_bytes(const MaskC* mask) noexcept nogil:
+    return (
+        held_bytes(mask.triples) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
+
+
+cdef class Masks:
+    """The masks of one arena over one vocabulary."""
+
+    cdef void open(
+        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep,
+        size_t max_bytes
+    ):
+        """Makes it ready: there is no other way."""
+        self.arena = arena
+        self.vocabulary = vocabulary
+        self.table = table
+        self.maker = TripleMaker.__new__(TripleMaker)
+        self.maker.automata, self.maker.vocabulary = arena.automata, vocabulary
+        self.keep = keep
+        self.max_bytes = max_bytes
+        self.held = 0
+        self.made = self.reused = 0
+        self.lists_made = self.nested = 0
+        self.made_ns = 0
+        self.digests = digests
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        """How much memory they take, with what making them takes; without the table's triples."""
+        cdef size_t digests = 0
+        if self.digests is not None:
+            digests = self.digests.bytes_held()
+        return (
+            self.held + held_bytes(self.kept) + held_bytes(self.shared) + held_bytes(self.triples)
+            + map_bytes(&self.triple_ids) + map_bytes(&self.mask_ids) + map_bytes(&self.list_ids)
+            + map_bytes(&self.outside_ids) + table_bytes(&self.union_ids) + held_bytes(self.unions)
+            + mask_bytes(&self.scratch) + held_bytes(self.walk_stack) + held_bytes(self.rest_stack)
+            + held_bytes(self.seen_at) + held_bytes(self.closed)
+            + self.own_triples() + self.maker.bytes_held() + digests)
+
+    cdef size_t own_triples(self) noexcept nogil:
+        """What triples take that the table does not count, shared out between those who hold them."""
+        cdef size_t held = 0, k, size
+        cdef TriplePtr triple
+        if self.table is not None:
+            self.table.guard.lock()
+        for triple in self.triples:
+            if triple.get().is_kept:
+                continue
+            size = triple_bytes(triple.get())
+            for k in range(triple.get().groups.size()):
+                if triple.get().groups[k].rest.get() != NULL:
+                    size += rest_bytes(triple.get().groups[k].rest.get())
+            # one more is held by `triple`
+            held += size // max(<long>1, triple.use_count() - 1)
+        if self.table is not None:
+            self.table.guard.unlock()
+        return held
+
+    cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil:
+        """Room for a walk down the trie, made when it is first needed."""
+        if instances.size() == 0:
+            instances.resize(self.vocabulary.max_token_bytes + 2)
+        return instances.data()
+
+    cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil:
+        """Writes the mask of an instance, ``vocabulary.words`` words."""
+        if self.fill_kept(instance, out):
+            return
+        instance = self.arena.instances[instance].rep
+        self.compute(instance)
+        self.render(&self.scratch, out)
+        if self.keep and self.arena.error == NO_ERROR:
+            self.remember(instance)
+
+    cdef bint fill_kept(self, uint32_t instance, uint32_t* out) noexcept nogil:
+        """Writes the mask of an instance if it is kept; whether it is."""
+        cdef uint32_t number = map_get(&self.mask_ids, self.arena.instances[instance].rep)
+        if number == MISSING:
+            return False
+        self.reused += 1
+        self.render(&self.kept[number], out)
+        return True
+
+    cdef bint has(self, uint32_t instance) noexcept nogil:
+        """Whether the mask of an instance is kept."""
+        return map_get(&self.mask_ids, self.arena.instances[instance].rep) != MISSING
+
+    cdef bint make_ahead(self, uint32_t instance) noexcept nogil:
+        """Makes a mask to be kept; False if it is there, or passes a limit."""
+        instance = self.arena.instances[instance].rep
+        if not self.keep or map_get(&self.mask_ids, instance) != MISSING:
+            return False
+        self.compute(instance)
+        if self.arena.error != NO_ERROR:
+            return False
+        self.remember(instance)
+        return True
+
+    cdef void fill_stop(self, uint32_t* out) noexcept nogil:
+        """The mask of a terminated matcher: stop tokens only."""
+        cdef uint32_t t
+        memset(out, 0, 4 * self.vocabulary.words)
+        for t in self.vocabulary.stops:
+            out[t >> 5] |= (<uint32_t>1) << (t & 31)
+
+    cdef void render(self, MaskC* mask, uint32_t* out) noexcept nogil:
+        cdef uint32_t k, words = self.vocabulary.words
+        cdef bint filled = False
+        cdef TripleC* triple
+        if mask.words.size():
+            memcpy(out, mask.words.data(), 4 * words)
+            filled = True
+        for k in mask.triples:
+            triple = self.triples[k].get()
+            if triple.words.size() == 0:
+                continue
+            if filled:
+                or_words(out, triple.words.data(), words)
+            else:
+                memcpy(out, triple.words.data(), 4 * words)
+                filled = True
+        if not filled:
+            memset(out, 0, 4 * words)
+        for k in mask.triples:
+            triple = self.triples[k].get()
+            if triple.words.size() == 0:
+                set_bits(out, triple.ids.data(), triple.ids.size())
+        for k in mask.lists:
+            set_bits(out, self.shared[k].data(), self.shared[k].size())
+        set_bits(out, mask.ids.data(), mask.ids.size())
+
+    cdef void compute(self, uint32_t instance) noexcept nogil:
+        """The mask of a saturated instance, into ``scratch``."""
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef uint32_t k
+        cdef bint others = False
+        cdef ItemC item
+        cdef vector[uint32_t] items
+        self.made += 1
+        # what masks share is kept even where they are not: where they passed a limit, or nobody wants it
+        if self.kept_bytes() > self.max_bytes:
+            self.drop_kept()
+        self.arena.count_work(self.arena.mask_items)
+        self.scratch.triples.clear()
+        self.scratch.lists.clear()
+        self.scratch.ids.clear()
+        self.scratch.words.clear()
+        self.list_items(instance, &items)
+        for k in items:
+            if self.arena.automata.states[self.arena.items[k].state].n_tokens:
+                self.add_tokens(instance, self.arena.items[k].state)
+        self.take_together(instance, 0, &items, &self.scratch.ids)
+        for k in items:
+            item = self.arena.items[k]
+            if self.has_triple(instance, &item, 0):
+                self.add_whole(instance, item)
+            else:
+                others = True
+        if others:
+            self.walk_others(instance, 0, &self.scratch.ids)
+        if row.accept:
+            self.scratch.ids.insert(
+                self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
+        self.arena.stop_counting()
+
+    cdef void remember(self, uint32_t instance) noexcept nogil:
+        if self.scratch.ids.size() > self.vocabulary.words:
+            if self.scratch.words.size() == 0:
+                self.scratch.words.assign(self.vocabulary.words, 0)
+            set_bits(self.scratch.words.data(), self.scratch.ids.data(), self.scratch.ids.size())
+            self.scratch.ids.clear()
+        self.kept.push_back(self.scratch)
+        self.held += mask_bytes(&self.kept.back())
+        if self.kept_bytes() > self.max_bytes:
+            self.drop_kept()
+        else:
+            map_put(&self.mask_ids, instance, <uint32_t>self.kept.size() - 1)
+
+    cdef size_t kept_bytes(self) noexcept nogil:
+        """What kept masks take; their vector grows ahead of them."""
+        return self.held + sizeof(MaskC) * self.kept.size()
+
+    cdef void drop_kept(self) noexcept nogil:
+        map_drop(&self.mask_ids)
+        map_drop(&self.list_ids)
+        map_drop(&self.outside_ids)
+        vector[MaskC]().swap(self.kept)
+        vector[vector[uint32_t]]().swap(self.shared)
+        table_clear(&self.union_ids)
+        vector[UnionPtr]().swap(self.unions)
+        self.held = 0
+
+    # -- items of tabled rules ---------------------------------------------------------------------
+    cdef bint has_triple(self, uint32_t instance, ItemC* item, uint32_t node) noexcept nogil:
+        """Whether the item's bytes below a node are left to its rule's triples."""
+        cdef BoundsC bounds
+        cdef TriplePtr held
+        if not self.arena.automata.tabled[self.arena.automata.states[item.state].rule]:
+            return False
+        bounds = bounds_of(self.arena, instance, item)
+        if not self.is_split(instance, item, bounds) or self.has_narrow_end(instance, item):
+            return True
+        held = self.triples[self.triple(item.state, node)]
+        return too_long(self.vocabulary, held.get(), bounds).n <= FEW_LONG
+
+    cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil:
+        """Whether tokens that are cut by the item's upper bound may be split."""
+        cdef uint32_t outside
+        if bounds.most == NO_MAXIMUM:
+            return False
+        outside = self.outside(instance, item)
+        return outside != DEAD and self.splits(self.arena.automata.states[item.state].rule, outside)
+
+    cdef bint has_narrow_end(self, uint32_t instance, ItemC* item) noexcept nogil:
+        """Whether few nodes of the trie could begin what follows the item."""
+        cdef uint32_t outside = self.outside(instance, item)
+        return is_narrow(self.vocabulary, self.arena.rows[self.arena.instances[outside].row].live)
+
+    cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
+        """Whether a byte that begins an iteration could also begin what follows the rule."""
+        cdef uint32_t k
+        cdef RowC* row = &self.arena.rows[self.arena.instances[outside].row]
+        for k in range(4):
+            if self.arena.automata.begins[4 * rule + k] & row.live[k]:
+                return True
+        return False
+
+    cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil:
+        """The instance that the item's completion leaves behind, DEAD if there is none.
+
+        That of all uncounted items in its state, if there are several.
+        """
+        cdef uint64_t key = <uint64_t>instance << 32 | item.state
+        cdef uint32_t found
+        if item.slot != NO_SLOT or not self.arena.rows[self.arena.instances[instance].row].repeats:
+            return self.arena.completion(self.arena.origin_of(instance, item), item.goal)
+        found = map_get(&self.outside_ids, key)
+        if found == MISSING:
+            found = self.outside_all(instance, item.state)
+            if self.arena.error == NO_ERROR:
+                map_put(&self.outside_ids, key, found)
+        return found
+
+    cdef uint32_t outside_all(self, uint32_t instance, uint32_t state) noexcept nogil:
+        """The union of what the items in a state leave behind."""
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef vector[uint32_t] found
+        cdef ItemC item
+        cdef uint32_t k, one
+        for k in range(row.item_off, row.item_off + row.n_items):
+            item = self.arena.items[k]
+            if item.state == state and item.slot == NO_SLOT:
+                one = self.arena.completion(self.arena.origin_of(instance, &item), item.goal)
+                if one != DEAD and not contains(&found, one):
+                    found.push_back(one)
+        return self.arena.merge_all(&found)
+
+    cdef void list_items(self, uint32_t instance, vector[uint32_t]* out) noexcept nogil:
+        """The items of a row; of uncounted ones in the same state the first."""
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef uint32_t k, state
+        self.lists_made += 1
+        for k in range(row.item_off, row.item_off + row.n_items):
+            if row.repeats and self.arena.items[k].slot == NO_SLOT:
+                state = self.arena.items[k].state
+                if self.seen_at.size() <= state:
+                    self.seen_at.resize(self.arena.automata.states.size(), 0)
+                if self.seen_at[state] == self.lists_made:
+                    continue
+                self.seen_at[state] = self.lists_made
+            out.push_back(k)
+
+    cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil:
+        """The number of a state's triple: from this arena, from the table, or made."""
+        cdef uint32_t rule = self.arena.automata.states[state].rule
+        cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
+        cdef EntryC entry
+        cdef uint32_t found = self.find_triple(state, node, &entry)
+        if found != MISSING:
+            return found
+        entry.triple = self.make_timed(
+            state, node, rule, kind == COUNTED_RULE or kind == BOUNDED_RULE, &entry.took_ns)
+        if entry.key.high or entry.key.low:
+            entry.triple.get().shared = True
+            entry.bytes = triple_bytes(entry.triple.get())
+            self.table.add(&entry, True)
+        return self.add_triple(state, node, entry.triple)
+
+    cdef uint32_t find_triple(self, uint32_t state, uint32_t node, EntryC* entry) noexcept nogil:
+        """The number of a triple that is here or in the table; else MISSING, and ``entry`` has its key."""
+        cdef uint32_t found = map_get(&self.triple_ids, <uint64_t>state << 32 | node)
+        cdef uint32_t rule = self.arena.automata.states[state].rule
+        cdef DigestC digest
+        if found != MISSING:
+            return found
+        digest.high = digest.low = 0
+        if self.table is not None:
+            digest = self.digests.rule(rule)
+        entry.key.high, entry.key.low = digest.high, digest.low
+        entry.key.state, entry.key.node = state - self.arena.automata.first[rule], node
+        if is_none(digest):
+            return MISSING
+        entry.triple = self.table.find(entry.key)
+        if entry.triple.get() == NULL:
+            return MISSING
+        return self.add_triple(state, node, entry.triple)
+
+    cdef uint32_t add_triple(self, uint32_t state, uint32_t node, TriplePtr triple) noexcept nogil:
+        map_put(&self.triple_ids, <uint64_t>state << 32 | node, <uint32_t>self.triples.size())
+        self.triples.push_back(triple)
+        return <uint32_t>self.triples.size() - 1
+
+    cdef TriplePtr make_timed(
+        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
+    ) noexcept nogil:
+        """Another triple may have to be made for it, whose time is its own."""
+        cdef uint64_t start = nanoseconds(), others = self.made_ns
+        cdef TriplePtr made = self.make(state, node, rule, filtered)
+        made.get().node = node
+        took_ns[0] = self.count_made(nanoseconds() - start - (self.made_ns - others))
+        return made
+
+    cdef uint32_t count_made(self, uint64_t took_ns) noexcept nogil:
+        """Returns them, as many as fit."""
+        self.made_ns += took_ns
+        if self.table is not None:
+            self.table.count_made(took_ns)
+        return <uint32_t>min(took_ns, <uint64_t>0xFFFFFFFF)
+
+    cdef TriplePtr make(
+        self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
+    ) noexcept nogil:
+        cdef uint32_t hub = 0
+        cdef TriplePtr made
+        if node == 0 and state == self.arena.automata.first[rule] and (
+                self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE and not filtered):
+            made = self.plain_text()
+            return free_text_triple(self.arena.automata, state, self.vocabulary, made.get())
+        if not filtered and self.vocabulary.nodes[node].end - node > LARGE and not self.maker.is_mostly_safe(state):
+            hub = self.maker.hub(rule)
+        if hub and hub != state and self.maker.width(state) >= HUB_BYTES:
+            made = self.maker.make_like(state, hub, node, self.triples[self.triple(hub, node)].get())
+        if made.get() == NULL:
+            made = self.maker.make(state, node, filtered)
+        return made
+
+    cdef TriplePtr plain_text(self) noexcept nogil:
+        """The triple of plain text, shared by all grammars."""
+        cdef uint64_t start
+        cdef EntryC entry
+        entry.key.high = entry.key.low = PLAIN_TEXT
+        entry.key.state = entry.key.node = 0
+        if self.table is not None:
+            entry.triple = self.table.find(entry.key)
+        if entry.triple.get() == NULL:
+            start = nanoseconds()
+            entry.triple = plain_text_triple(self.vocabulary)
+            entry.took_ns = self.count_made(nanoseconds() - start)
+            if self.table is not None:
+                entry.triple.get().shared = True
+                entry.bytes = triple_bytes(entry.triple.get())
+                self.table.add(&entry, True)
+        return entry.triple
+
+    cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:
+        """An item's tokens, into ``scratch``."""
+        cdef uint32_t like = self.arena.automata.states[item.state].like, taken
+        cdef uint32_t number = self.triple(like or item.state, 0), outside = self.outside(instance, &item)
+        cdef TriplePtr held = self.triples[number]
+        cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
+        if bounds.counted or bounds.tokens < CHARACTER_BYTES:
+            self.add_bounded(item.state, held.get(), bounds, outside)
+        else:
+            self.scratch.triples.push_back(number)
+        self.list_closed(item.state, 0)
+        if self.is_split(instance, &item, bounds):
+            self.add_split(instance, &item, 0, held.get(), bounds, outside, &self.scratch.ids)
+        elif outside != DEAD and held.get().exits.size():
+            if bounds.counted or self.closed.size():
+                self.add_exits(held.get(), outside, bounds, &self.scratch.ids)
+            else:
+                taken = self.exits_taken(number, outside)
+                if self.shared[taken].size():
+                    self.scratch.lists.push_back(taken)
+        self.add_triggers(instance, 0, held.get(), &self.scratch.ids)
+
+    # -- items that are taken together -------------------------------------------------------------
+    cdef void take_together(
+        self, uint32_t instance, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """Takes items that would each walk the trie for a triple in one walk, and drops them from the list."""
+        cdef vector[uint32_t] others, states
+        cdef vector[uint64_t] members
+        cdef uint64_t member
+        cdef uint32_t k, number
+        if items.size() < UNION_ITEMS:
+            return
+        for k in items[0]:
+            if self.needs_walk(&self.arena.items[k], node):
+                members.push_back(<uint64_t>self.arena.items[k].state << 32 | k)
+            else:
+                others.push_back(k)
+        if members.size() < UNION_ITEMS:
+            return
+        sort(members.begin(), members.end())
+        for member in members:
+            states.push_back(<uint32_t>(member >> 32))
+        number = self.union_of(&states, node)
+        if self.unions[number].get() != NULL:
+            self.add_union(instance, node, self.unions[number], &members, ids)
+            items.swap(others)
+
+    cdef bint needs_walk(self, ItemC* item, uint32_t node) noexcept nogil:
+        """Whether an item's triple is not there and takes long to make: of an uncounted rule, and wide."""
+        cdef StateC* s = &self.arena.automata.states[item.state]
+        cdef uint8_t kind = self.arena.automata.ir.rules[s.rule].kind
+        cdef EntryC entry
+        return (self.arena.automata.tabled[s.rule] and item.slot == NO_SLOT and s.like == 0
+                and kind != COUNTED_RULE and kind != BOUNDED_RULE and kind != DISPATCH_RULE
+                and self.maker.width(item.state) >= HUB_BYTES
+                and self.find_triple(item.state, node, &entry) == MISSING)
+
+    cdef uint32_t union_of(self, vector[uint32_t]* states, uint32_t node) noexcept nogil:
+        """The number of a union, made the first time; an empty one: the states can't be taken together."""
+        cdef uint32_t number
+        cdef uint64_t start = nanoseconds()
+        cdef UnionPtr made
+        states.push_back(node)
+        number = table_number(&self.union_ids, states.data(), states.size())
+        states.pop_back()
+        if number < self.unions.size():
+            return number
+        made = make_shared[UnionC]()
+        if not make_union(self.maker, states, node, made.get()):
+            made.reset()
+        else:
+            self.held += triple_bytes(&made.get().triple) + table_bytes(&made.get().ends)
+        self.count_made(nanoseconds() - start)
+        self.unions.push_back(made)
+        return number
+
+    cdef void add_union(
+        self, uint32_t instance, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that several items take; a member is a state and an item."""
+        cdef TripleC* triple = &found.get().triple
+        cdef vector[uint32_t] outsides, words
+        cdef uint32_t g, k, outside
+        outsides.assign(table_size(&found.get().ends), MISSING)
+        if triple.words.size() and node == 0:
+            words = triple.words
+            self.add_words(&words)
+        elif triple.words.size():
+            list_bits(&triple.words, ids)
+        else:
+            ids.insert(ids.end(), triple.ids.begin(), triple.ids.end())
+        for g in range(<uint32_t>triple.groups.size()):
+            for k in range(triple.groups[g].start, triple.groups[g].end):
+                outside = outsides[triple.exit_counts[k]]
+                if outside == MISSING:
+                    outside = self.outside_some(instance, &found.get().ends, triple.exit_counts[k], members)
+                    outsides[triple.exit_counts[k]] = outside
+                if outside != DEAD:
+                    self.enter(outside, triple.exits[2 * k + 1], ids)
+        self.add_triggers(instance, node, triple, ids)
+
+    cdef uint32_t outside_some(
+        self, uint32_t instance, WordTableC* ends, uint32_t number, vector[uint64_t]* members
+    ) noexcept nogil:
+        """The union of what some members leave behind."""
+        cdef vector[uint32_t] found
+        cdef ItemC item
+        cdef uint32_t k, one
+        for k in range(ends.off[number], ends.off[number + 1]):
+            item = self.arena.items[<uint32_t>members[0][ends.words[k]]]
+            one = self.outside(instance, &item)
+            if one != DEAD and not contains(&found, one):
+                found.push_back(one)
+        return self.arena.merge_all(&found)
+
+    cdef void add_bounded(
+        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside
+    ) noexcept nogil:
+        """The accepted tokens that bounds leave, into ``scratch``."""
+        cdef uint32_t t
+        cdef vector[uint32_t] words
+        accepted_words(self.vocabulary, triple, bounds, &words)
+        if bounds.tokens < CHARACTER_BYTES:
+            for t in self.vocabulary.ragged:
+                if has_bit(words.data(), t) and not self.may_be_last(state, 0, t, bounds, outside):
+                    clear_bit(words.data(), t)
+        if has_many_bits(&words, self.vocabulary.words):
+            self.add_words(&words)
+        else:
+            list_bits(&words, &self.scratch.ids)
+
+    cdef void add_bounded_below(
+        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The accepted tokens below the triple's node that bounds leave."""
+        cdef uint32_t t, depth = self.vocabulary.nodes[triple.node].depth
+        cdef vector[uint32_t] found
+        accepted_ids(self.vocabulary, triple, bounds, &found)
+        for t in found:
+            if bounds.tokens == CHARACTER_BYTES or self.may_be_last(state, depth, t, bounds, outside):
+                ids.push_back(t)
+
+    cdef bint may_be_last(
+        self, uint32_t state, uint32_t depth, uint32_t token, BoundsC bounds, uint32_t outside
+    ) noexcept nogil:
+        """Whether an accepted token lacks no more bytes of a character than tokens are left.
+
+        Else it may still go on behind the text.
+        """
+        cdef vector[uint32_t] lengths
+        cdef uint32_t missing = missing_behind(
+            self.maker, self.vocabulary, state, depth, token, bounds.least, bounds.most, &lengths)
+        return missing < bounds.tokens or (outside != DEAD and self.takes_rest(outside, token, &lengths))
+
+    cdef bint takes_rest(
+        self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
+    ) noexcept nogil:
+        """Whether an instance takes what is left of a token behind one of its beginnings."""
+        cdef uint32_t start, k, instance
+        for start in lengths[0]:
+            instance = outside
+            for k in range(self.vocabulary.offsets[token] + start, self.vocabulary.offsets[token + 1]):
+                instance = self.arena.step(instance, self.vocabulary.data[k])
+                if instance == DEAD:
+                    break
+            if instance != DEAD and self.arena.may_end_token(instance):
+                return True
+        return False
+
+    cdef void add_split(
+        self, uint32_t instance, ItemC* item, uint32_t node, TripleC* triple, BoundsC bounds, uint32_t outside,
+        vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that the item begins and the rows outside end, wherever that is."""
+        cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
+        cdef uint32_t b, k, behind
+        cdef vector[uint32_t] places
+        if not self.has_narrow_end(instance, item):
+            self.add_exits(triple, outside, bounds, ids)
+            self.add_long(instance, node, too_long(self.vocabulary, triple, bounds), ids)
+            return
+        for b in range(256):
+            if not (row.live[b >> 6] >> (b & 63)) & 1:
+                continue
+            behind = self.arena.step(outside, <uint8_t>b)
+            if behind == DEAD:
+                continue
+            places.clear()
+            list_cuts(
+                self.maker, self.vocabulary, item.state, node, <uint8_t>b, bounds.least, bounds.most, &places)
+            for k in places:
+                self.visit(behind, k, ids)
+                self.go_on(behind, k, ids)
+
+    cdef void add_long(
+        self, uint32_t instance, uint32_t node, IdsC tokens, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that are too long for a rule and are taken all the same."""
+        cdef uint32_t depth = self.vocabulary.nodes[node].depth, t, k, n, same
+        cdef const uint8_t* top = self.vocabulary.data.data() + self.vocabulary.offsets[
+            self.vocabulary.order[self.vocabulary.nodes[node].first]]
+        cdef const uint8_t* text
+        cdef const uint8_t* last = top
+        cdef vector[uint32_t] path
+        path.assign(self.vocabulary.max_token_bytes + 1, DEAD)
+        path[depth] = instance
+        same = depth
+        for k in range(tokens.n):
+            t = tokens.ids[k]
+            text = self.vocabulary.data.data() + self.vocabulary.offsets[t]
+            n = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t]
+            if n <= depth or memcmp(text, top, depth):
+                continue
+            # what was walked last, as far as both begin alike
+            same = common(last, text, depth, min(same, n))
+            while same < n:
+                path[same + 1] = self.arena.step(path[same], text[same]) if path[same] != DEAD else DEAD
+                same += 1
+            last = text
+            if path[n] != DEAD and self.arena.may_end_token(path[n]):
+                ids.push_back(t)
+
+    cdef void add_below(
+        self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """An item's tokens below a node, as ids."""
+        cdef uint32_t like = self.arena.automata.states[item.state].like
+        cdef uint32_t number = self.triple(like or item.state, node), outside = self.outside(instance, &item)
+        cdef TriplePtr held = self.triples[number]
+        cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
+        if bounds.counted or bounds.tokens < CHARACTER_BYTES:
+            self.add_bounded_below(item.state, held.get(), bounds, outside, ids)
+        else:
+            accepted_ids(self.vocabulary, held.get(), bounds, ids)
+        self.list_closed(item.state, node)
+        if self.is_split(instance, &item, bounds):
+            self.add_split(instance, &item, node, held.get(), bounds, outside, ids)
+        elif outside != DEAD and held.get().exits.size():
+            self.add_exits(held.get(), outside, bounds, ids)
+        self.add_triggers(instance, node, held.get(), ids)
+
+    cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil:
+        """The uncertain tokens of a triple that the rows outside take: an index into ``shared``."""
+        cdef uint64_t key = <uint64_t>outside << 32 | number
+        cdef uint32_t found = map_get(&self.list_ids, key)
+        cdef vector[uint32_t] ids
+        cdef TriplePtr held = self.triples[number]
+        if found != MISSING:
+            return found
+        self.add_exits(held.get(), outside, no_bounds(), &ids)
+        found = <uint32_t>self.shared.size()
+        if self.arena.error == NO_ERROR:
+            map_put(&self.list_ids, key, found)
+        self.shared.push_back(ids)
+        self.held += held_bytes(self.shared.back())
+        return found
+
+    cdef void add_exits(
+        self, TripleC* triple, uint32_t outside, BoundsC bounds, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below exits that the rows outside take from there on; not those in ``closed``."""
+        cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
+        cdef uint32_t g, k, instance
+        cdef vector[uint32_t] closed = self.closed
+        cdef RestPtr rest
+        self.closed.clear()
+        for g in range(<uint32_t>triple.groups.size()):
+            k = triple.groups[g].byte
+            if not (row.live[k >> 6] >> (k & 63)) & 1:
+                continue
+            instance = self.arena.step(outside, <uint8_t>k)
+            if instance == DEAD:
+                continue
+            rest = rest_of(triple, g, self.vocabulary, self.table)
+            if rest.get() != NULL:
+                self.add_rest(triple, rest.get(), instance, bounds, &closed, ids)
+                for k in rest.get().large:
+                    self.add_exit(triple, k, instance, bounds, &closed, ids)
+                continue
+            for k in range(triple.groups[g].start, triple.groups[g].end):
+                self.add_exit(triple, k, instance, bounds, &closed, ids)
+
+    cdef void add_exit(
+        self, TripleC* triple, uint32_t number, uint32_t instance, BoundsC bounds,
+        vector[uint32_t]* closed, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below one exit; ``instance`` stands behind the byte of its group."""
+        if bounds.counted and not fits(before_exit(self.vocabulary, triple, number, bounds), bounds):
+            return
+        if contains(closed, triple.exits[2 * number]):
+            return
+        self.visit(instance, triple.exits[2 * number + 1], ids)
+        self.go_on(instance, triple.exits[2 * number + 1], ids)
+
+    cdef void add_rest(
+        self, TripleC* triple, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
+        vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens of a trie of rests; ``instance`` stands behind the byte of its group."""
+        cdef RestNodeC* nodes = rest.nodes.data()
+        cdef uint32_t* stack = self.stack(&self.rest_stack)
+        cdef uint32_t node = 0, k, t, x
+        while node + 1 < rest.nodes.size():
+            if node:
+                instance = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
+            if instance == DEAD:
+                node = nodes[node].end
+                continue
+            stack[nodes[node].depth] = instance
+            for k in range(nodes[node].first, nodes[node + 1].first):
+                t = rest.tokens[k]
+                if not self.arena.may_end_token(instance):
+                    break
+                if bounds.counted and not fits(self.before_rest(triple, rest, k, nodes[node].depth, bounds), bounds):
+                    continue
+                if closed.size():
+                    x = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - nodes[node].depth
+                    if self.is_below(t, x, closed):
+                        continue
+                ids.push_back(t)
+            node += 1
+
+    cdef uint32_t before_rest(
+        self, TripleC* triple, RestC* rest, uint32_t number, uint32_t length, BoundsC bounds
+    ) noexcept nogil:
+        """How many iterations are over where a token's rest of some bytes begins."""
+        cdef uint32_t t = rest.tokens[number]
+        if not bounds.is_text:
+            return rest.counts[number] if rest.counts.size() else 0
+        return characters(
+            self.vocabulary, t, self.vocabulary.nodes[triple.node].depth,
+            self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - length, bounds)
+
+    cdef bint is_below(
+        self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
+    ) noexcept nogil:
+        """Whether the token passes through one of these nodes at a depth."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t node, rank
+        for node in closed[0]:
+            if nodes[node].depth != depth:
+                continue
+            for rank in range(nodes[node].first, nodes[nodes[node].end].first):
+                if self.vocabulary.order[rank] == token:
+                    return True
+        return False
+
+    cdef void list_closed(self, uint32_t state, uint32_t top) noexcept nogil:
+        """Fills ``closed``: the nodes below ``top`` where the state it is like could end, and this can't."""
+        cdef StateC* s = &self.arena.automata.states[state]
+        cdef vector[uint32_t] states, at
+        cdef uint32_t node, e, target
+        self.closed.clear()
+        if s.like == 0:
+            return
+        states.push_back(state)
+        at.push_back(top)
+        while at.size():
+            self.arena.automata.visit(states.back())
+            s = &self.arena.automata.states[states.back()]
+            top = at.back()
+            states.pop_back()
+            at.pop_back()
+            for e in range(s.byte_off, s.byte_off + s.n_bytes):
+                node = self.vocabulary.child(top, self.arena.automata.byte_edges[e].low)
+                if node == 0:
+                    continue
+                target = self.arena.automata.byte_edges[e].target
+                states.push_back(target)
+                at.push_back(node)
+                if not self.arena.automata.states[target].flags & FINAL_STATE and (
+                        self.arena.automata.states[self.arena.automata.states[target].like].flags & FINAL_STATE):
+                    self.closed.push_back(node)
+
+    cdef void add_triggers(
+        self, uint32_t instance, uint32_t top, TripleC* triple, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """Tokens in which a pattern completes: the rows follow their bytes from ``top`` on."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint8_t* text
+        cdef uint32_t k, node, at
+        for node in triple.triggers:
+            at = instance
+            text = self.vocabulary.data.data() + self.vocabulary.offsets[self.vocabulary.order[nodes[node].first]]
+            for k in range(nodes[top].depth, nodes[node].depth):
+                at = self.arena.step(at, text[k])
+                if at == DEAD:
+                    break
+            if at != DEAD:
+                self.go_on(at, node, ids)
+
+    # -- everything else ---------------------------------------------------------------------------
+    cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil:
+        """Token edges; a stop token only where the text may end behind it."""
+        cdef StateC* s = &self.arena.automata.states[state]
+        cdef TokenSetC* tokens
+        cdef uint32_t e, t
+        cdef vector[uint32_t] ids
+        for e in range(s.token_off, s.token_off + s.n_tokens):
+            tokens = &self.arena.automata.ir.token_sets[self.arena.automata.token_edges[e].symbol]
+            if tokens.others:
+                self.add_others(tokens)
+            else:
+                ids.insert(ids.end(), tokens.ids, tokens.ids + tokens.n)
+        for t in ids:
+            if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
+                self.scratch.ids.push_back(t)
+
+    cdef void add_others(self, TokenSetC* tokens) noexcept nogil:
+        """All tokens but some, into ``scratch``; a stop token is always one of these."""
+        cdef vector[uint32_t] words
+        cdef uint32_t k
+        words.assign(self.vocabulary.texts.begin(), self.vocabulary.texts.end())
+        for k in range(tokens.n):
+            clear_bit(words.data(), tokens.ids[k])
+        self.add_words(&words)
+
+    cdef void add_words(self, vector[uint32_t]* words) noexcept nogil:
+        """A bitset, into ``scratch``."""
+        if self.scratch.words.size():
+            or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
+        else:
+            self.scratch.words.swap(words[0])
+
+    cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens below a node that an instance takes, item by item."""
+        cdef uint32_t k
+        cdef bint others = False
+        cdef ItemC item
+        cdef vector[uint32_t] items
+        self.list_items(instance, &items)
+        self.take_together(instance, node, &items, ids)
+        for k in items:
+            item = self.arena.items[k]
+            if self.has_triple(instance, &item, node):
+                self.add_below(instance, item, node, ids)
+            else:
+                others = True
+        if others:
+            self.walk_others(instance, node, ids)
+
+    cdef void walk_others(
+        self, uint32_t instance, uint32_t node, vector[uint32_t]* ids
+    ) noexcept nogil:
+        """The tokens below a node that begin with a byte taken by an item without triples."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef uint32_t child = node + 1, end = nodes[node].end, k, j
+        cdef uint64_t live[4]
+        cdef ItemC item
+        for k in range(4):
+            live[k] = 0
+        for k in range(row.item_off, row.item_off + row.n_items):
+            item = self.arena.items[k]
+            if not self.has_triple(instance, &item, node):
+                for j in range(4):
+                    live[j] |= self.arena.automata.states[item.state].live[j]
+        if node == 0:
+            for k in range(256):
+                child = self.vocabulary.first_nodes[k]
+                if child and (live[k >> 6] >> (k & 63)) & 1:
+                    self.enter(instance, child, ids)
+            return
+        while child < end:
+            if (live[nodes[child].byte >> 6] >> (nodes[child].byte & 63)) & 1:
+                self.enter(instance, child, ids)
+            child = nodes[child].end
+
+    cdef void enter(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens at and below a node, over its byte from the instance above."""
+        instance = self.arena.step(instance, self.vocabulary.nodes[node].byte)
+        if instance != DEAD:
+            self.visit(instance, node, ids)
+            self.go_on(instance, node, ids)
+
+    cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens below a node that an instance takes, the cheaper way."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        if nodes[node].end == node + 1:
+            return
+        if (nodes[node].end - node > LARGE and self.nested < MOST_NESTED
+                and self.arena.rows[self.arena.instances[instance].row].has_tabled):
+            self.nested += 1
+            self.below(instance, node, ids)
+            self.nested -= 1
+        else:
+            self.walk(instance, node, ids)
+
+    cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
+        """As ``go_on``, over rows; a rejected byte skips a subtree."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t* stack = self.stack(&self.walk_stack)
+        cdef uint32_t node = top + 1, end = nodes[top].end
+        stack[nodes[top].depth] = instance
+        while node < end:
+            instance = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
+            if instance == DEAD:
+                node = nodes[node].end
+                continue
+            self.visit(instance, node, ids)
+            if nodes[node].end - node > LARGE:
+                self.go_on(instance, node, ids)
+                node = nodes[node].end
+                continue
+            stack[nodes[node].depth] = instance
+            node += 1
+
+    cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Takes the tokens that end at a node, if any may."""
+        cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t k
+        if not self.arena.may_end_token(instance):
+            return
+        for k in range(nodes[node].first, nodes[node + 1].first):
+            ids.push_back(self.vocabulary.order[k])
+
+
+cdef uint32_t common(const uint8_t* one, const uint8_t* other, uint32_t start, uint32_t end) noexcept nogil:
+    """Where two texts begin to differ, from ``start`` on, ``end`` at most."""
+    while start < end and one[start] == other[start]:
+        start += 1
+    return start
+
+
+cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
+    cdef uint32_t k
+    for k in values[0]:
+        if k == value:
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""Containers, hashes and counters in C++ memory, used by every other room."""

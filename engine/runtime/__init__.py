@@ -1,0 +1,1 @@
+"""What callers hold: compiled grammars, matchers, batches and parsers."""

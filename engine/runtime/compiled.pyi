@@ -1,0 +1,36 @@
+from collections.abc import Callable
+from typing import Any
+
+from ..automata.automaton_cache import DraftTable
+from ..features import Features
+from ..grammar.ir import Grammar
+from ..limits import Limits
+from .parser import Parser
+from ..masks.token_mask import TripleTable
+from ..vocabulary.vocabulary import Vocabulary
+
+class Compiled:
+    vocabulary: Vocabulary
+    grammar: Grammar
+    limits: Limits
+    features: Features
+    key: bytes | None
+    tag_text: str | bytes | None
+    extend: Callable[[str, list[dict[str, Any]]], Compiled] | None
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        grammar: Grammar,
+        *,
+        limits: Limits,
+        features: Features,
+        table: TripleTable | None,
+        automata_table: DraftTable | None,
+    ) -> None: ...
+    def with_tags(self, tags: list[dict[str, Any]]) -> Compiled: ...
+    def prepare(self, budget: int = 64) -> int: ...
+    def precompute_all(self, most: int = 100_000) -> int: ...
+    def held_bytes(self) -> int: ...
+    def is_satisfiable(self) -> bool: ...
+    def parser(self) -> Parser: ...
+    def stats(self) -> dict[str, int]: ...

@@ -1,0 +1,1 @@
+"""What grammars and replicas share, and the names under which they do."""

@@ -1,0 +1,249 @@
+"""The artifacts that replicas share, followed in the background.
+
+One thread does all the work. At start it fixes its position in the log and loads the entries that
+replicas use most. Then it loads what others announce, publishes what this process made, and reports
+what it used, so that popular entries stay popular.
+
+A request never calls the log and never waits for this thread: compiles and masks look into the
+tables that grow beside them. What is loaded changes speed only.
+
+Invariants   I1 only the thread, ``flush`` and ``load_hottest`` call the log.
+             I2 loading is bounded: bytes by a share of each kind's table, entries a second while
+                following, seconds at start.
+             I3 a failure of the log costs nothing but what it would have brought: the thread backs
+                off, then begins again with the most popular entries.
+Threads      any; ``_writing`` and ``_loading`` are held by those who call the log.
+Not here     names and bytes (artifact_kinds), the log (cache).
+"""
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from .artifact_kinds import Kind
+from .artifact_log import ArtifactLog
+
+_log = logging.getLogger(__name__)
+
+#: seconds that one look for announcements waits, and so the longest until fresh entries go out
+FOLLOW_SECONDS: Final = 0.25
+#: entries of each kind loaded at start, and in one reading
+MOST_HOTTEST: Final = 4096
+AT_ONCE: Final = 32
+#: how full a table may be for more to be loaded into it: at start, and while following. A full
+#: table drops everything, so loading must leave room for what is made here
+MOST_FILLED_AT_START: Final = 0.5
+MOST_FILLED: Final = 0.75
+#: entries that a replica loads while following, by default: 500 a second take about 5 % of a core
+LOADS_PER_SECOND: Final = 500
+#: seconds between two reports of use
+REPORT_SECONDS: Final = 60.0
+#: seconds that the thread leaves a failing log alone: the first time, and at most
+LEAST_PAUSE, MOST_PAUSE = 0.5, 10.0
+
+_COUNTERS = ("loaded", "refused", "missing", "skipped", "published", "dropped", "saved_ns")
+
+
+class ArtifactCache:
+    """Follows one log for one compiler.
+
+    Args:
+        log: see ``store.ArtifactLog``.
+        kinds: what is shared; loaded at start in this order.
+    """
+
+    def __init__(self, log: ArtifactLog, kinds: Sequence[Kind]) -> None:
+        self._artifacts = log
+        self._kinds = kinds
+        self._load_seconds = 0.0
+        self._loads_per_second = LOADS_PER_SECOND
+        self._counts = {f"{kind.name}_{name}": 0 for kind in kinds for name in _COUNTERS}
+        self._counts |= {"failures": 0, "read_ns": 0, "load_ns": 0, "following": 0}
+        self._guard = threading.Lock()
+        self._writing = threading.Lock()
+        self._loading = threading.Lock()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._pid = 0
+
+    # -- the thread --------------------------------------------------------------------------------
+    def start(self, load_seconds: float, loads_per_second: int) -> None:
+        """Follow the log from now on; again in a fork, which has no thread of its parent's.
+
+        Args:
+            load_seconds: that loading the most popular entries may take; 0: none are loaded.
+            loads_per_second: announced entries loaded at most; 0: none are.
+        """
+        if self._thread is not None and self._pid == os.getpid():
+            return
+        self._load_seconds, self._loads_per_second = load_seconds, loads_per_second
+        self._pid = os.getpid()
+        self._thread = threading.Thread(target=self._run, name="artifact-cache", daemon=True)
+        self._thread.start()
+
+    def close(self, seconds: float) -> bool:
+        """Publish what is fresh and end the thread. False: that took longer than ``seconds``."""
+        self._closing.set()
+        if self._thread is None or self._pid != os.getpid():
+            return True
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        pause = LEAST_PAUSE
+        while not self._closing.is_set():
+            try:
+                self._follow()
+            except Exception as error:
+                pause = LEAST_PAUSE if self._counts["following"] else pause
+                self._failed(error, pause)
+                self._closing.wait(pause)
+                pause = min(2 * pause, MOST_PAUSE)
+        with contextlib.suppress(Exception):
+            self.flush()
+
+    def _follow(self) -> None:
+        """Until the end; raises what the log raises."""
+        self._artifacts.position()
+        self._set(following=1)
+        self.load_hottest(self._load_seconds)
+        rate = self._loads_per_second
+        allowance, then, reported = float(rate), time.monotonic(), time.monotonic()
+        while not self._closing.is_set():
+            announced = self._artifacts.follow(FOLLOW_SECONDS)
+            now = time.monotonic()
+            allowance = min(rate, allowance + rate * (now - then))
+            then = now
+            taken = announced[: int(allowance)]
+            allowance -= len(taken)
+            self._load_announced(taken, announced[len(taken) :])
+            self._publish()
+            if now - reported >= REPORT_SECONDS:
+                reported = now
+                self._report()
+
+    def _failed(self, error: Exception, pause: float) -> None:
+        """Log the first failure of an outage."""
+        self._add(failures=1)
+        if pause == LEAST_PAUSE:
+            # the type alone: a message may quote what the server sent
+            _log.warning(
+                "artifact cache: the log failed (%s); trying again in %g s",
+                type(error).__name__,
+                pause,
+            )
+        self._set(following=0)
+
+    # -- loading -----------------------------------------------------------------------------------
+    def load_hottest(self, seconds: float) -> int:
+        """Load the most popular entries of all kinds. Returns how many were taken.
+
+        Raises:
+            whatever the log raises.
+        """
+        until, taken = time.monotonic() + seconds, 0
+        for kind in self._kinds:
+            if time.monotonic() >= until:
+                break
+            keys = self._artifacts.hottest(kind.prefix, MOST_HOTTEST)
+            wanted = [key for key in keys if key.startswith(kind.prefix) and kind.wants(key)]
+            for start in range(0, len(wanted), AT_ONCE):
+                if time.monotonic() >= until or kind.filled() > MOST_FILLED_AT_START:
+                    break
+                taken += len(self._load(kind, wanted[start : start + AT_ONCE]))
+        return taken
+
+    def _load_announced(self, keys: Sequence[bytes], skipped: Sequence[bytes]) -> None:
+        for kind in self._kinds:
+            mine = [key for key in dict.fromkeys(keys) if key.startswith(kind.prefix)]
+            wanted = [key for key in mine if kind.wants(key)]
+            for start in range(0, len(wanted), AT_ONCE):
+                if kind.filled() > MOST_FILLED:
+                    self._count(kind, skipped=len(wanted) - start)
+                    break
+                self._load(kind, wanted[start : start + AT_ONCE])
+            late = sum(key.startswith(kind.prefix) for key in skipped)
+            if late:
+                self._count(kind, skipped=late)
+
+    def _load(self, kind: Kind, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """One reading. Returns the values that the table took."""
+        with self._loading:
+            start = time.perf_counter_ns()
+            values = self._artifacts.read(keys)
+            read = time.perf_counter_ns()
+            found = [(key, v) for key, v in zip(keys, values, strict=True) if v is not None]
+            took = [kind.load(key, value) for key, value in found]
+            self._add(read_ns=read - start, load_ns=time.perf_counter_ns() - read)
+        loaded = {key: v for (key, v), saved in zip(found, took, strict=True) if saved >= 0}
+        self._count(
+            kind,
+            loaded=len(loaded),
+            refused=len(took) - len(loaded),
+            missing=len(keys) - len(found),
+            saved_ns=sum(each for each in took if each > 0),
+        )
+        return loaded
+
+    # -- writing -----------------------------------------------------------------------------------
+    def flush(self) -> None:
+        """Publish what is fresh now, and report what was used.
+
+        Raises:
+            whatever the log raises; what was fresh is dropped then, and counted.
+        """
+        self._publish()
+        self._report()
+
+    def forget_fresh(self) -> None:
+        """Publish nothing of what was made so far."""
+        for kind in self._kinds:
+            kind.take_fresh()
+
+    def _publish(self) -> None:
+        with self._writing:
+            for kind in self._kinds:
+                pending, known = kind.pending(), dict[bytes, bytes]()
+                for start in range(0, len(pending), AT_ONCE):
+                    known |= self._load(kind, pending[start : start + AT_ONCE])
+                # what others wrote meanwhile is not announced to everybody once more
+                fresh = kind.take_fresh()
+                self._write(
+                    kind, [(k, v) for k, v in fresh if k not in known or kind.adds(v, known[k])]
+                )
+
+    def _write(self, kind: Kind, entries: Sequence[tuple[bytes, bytes]]) -> None:
+        taken = 0
+        try:
+            for start in range(0, len(entries), AT_ONCE):
+                taken += self._artifacts.publish(entries[start : start + AT_ONCE])
+        finally:
+            self._count(kind, published=taken, dropped=len(entries) - taken)
+
+    def _report(self) -> None:
+        for kind in self._kinds:
+            used = kind.take_used()
+            for start in range(0, len(used), AT_ONCE):
+                self._artifacts.used(used[start : start + AT_ONCE])
+
+    # -- counters ----------------------------------------------------------------------------------
+    def _count(self, kind: Kind, **amounts: int) -> None:
+        self._add(**{f"{kind.name}_{name}": amount for name, amount in amounts.items()})
+
+    def _add(self, **amounts: int) -> None:
+        with self._guard:
+            for name, amount in amounts.items():
+                self._counts[name] += amount
+
+    def _set(self, **values: int) -> None:
+        with self._guard:
+            self._counts.update(values)
+
+    def stats(self) -> dict[str, int]:
+        """Counters since start by kind; whether the log is followed now."""
+        with self._guard:
+            return dict(self._counts)

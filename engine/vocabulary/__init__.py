@@ -1,0 +1,1 @@
+"""The tokens of a model: their bytes, and a trie over them."""

@@ -1,0 +1,291 @@
+"""Vocabulary: see the header file for the representation."""
+
+from hashlib import blake2b
+
+from libc.string cimport memset
+
+from .byte_classes cimport BOUNDARY, BROKEN, INVALID, MULTIBYTE, class_bit, phase_after
+
+from ..errors import InternalError
+from .tokenizer_bytes import huggingface_tokens
+
+cdef enum:
+    ORDINARY = 0
+    SPECIAL = 1
+    STOP = 2
+    EMPTY = 3
+
+
+cdef class Vocabulary:
+    """Token bytes by id, with the ids that stop a text and those that match by id only.
+
+    Args:
+        tokens: the bytes of every token by id; an empty one is never allowed.
+        stop_token_ids: ids that end a text; they match nothing but a token edge of their own.
+        special_token_ids: ids that never match bytes (control tokens); stop ids count among them.
+        encode: text -> ids of the model's own tokenizer, for ``Matcher.forced_tokens`` only.
+
+    Raises:
+        ValueError: an id out of range, no stop token, or a token longer than 65,535 bytes.
+    """
+
+    def __init__(self, tokens, *, stop_token_ids, special_token_ids=(), encode=None):
+        self.tokens = list(tokens)
+        self.size = len(self.tokens)
+        self.words = (self.size + 31) // 32
+        self.stop_token_ids = tuple(sorted(set(stop_token_ids)))
+        self.special_token_ids = tuple(sorted(set(special_token_ids) | set(self.stop_token_ids)))
+        self.encode = encode
+        if not self.stop_token_ids:
+            raise ValueError("a vocabulary needs at least one stop token")
+        for number in self.special_token_ids:
+            if not 0 <= number < self.size:
+                raise ValueError(f"token id {number} is not in a vocabulary of {self.size}")
+        self._gather()
+        self.fingerprint = self._digest()
+        self._build()
+
+    @classmethod
+    def from_huggingface(cls, tokenizer, *, stop_token_ids=None, size=None):
+        """The vocabulary of a Hugging Face tokenizer.
+
+        Byte-level BPE, or SentencePiece with byte fallback. ``size`` pads with empty tokens up to
+        the model's own width; ``stop_token_ids`` defaults to the tokenizer's ``eos_token_id``.
+        """
+        tokens, specials = huggingface_tokens(tokenizer, size)
+        stops = [tokenizer.eos_token_id] if stop_token_ids is None else stop_token_ids
+        return cls(
+            tokens,
+            stop_token_ids=stops,
+            special_token_ids=specials,
+            encode=lambda text: tokenizer.encode(text, add_special_tokens=False),
+        )
+
+    def _digest(self):
+        """Identity for caches: the tokens without trailing empty ones, and the special ids.
+
+        Left out on purpose are stop ids, padding and mask width: no automaton-only mask depends
+        on them.
+        """
+        cdef uint32_t n = self.size
+        while n and self.offsets[n] == self.offsets[n - 1]:
+            n -= 1
+        self.used_words = (n + 31) // 32
+        digest = blake2b(digest_size=16)
+        digest.update(n.to_bytes(8, "little"))
+        digest.update((<const char*>self.offsets.data())[:4 * (n + 1)])
+        digest.update((<const char*>self.data.data())[:self.data.size()])
+        digest.update(repr([i for i in self.special_token_ids if i < n]).encode())
+        return digest.hexdigest()
+
+    @property
+    def trie_nodes(self):
+        """Nodes of the token trie, the root included."""
+        return self.nodes.size() - 1
+
+    def special_texts(self):
+        """Text of every special token -> its id; tokens that aren't text are left out."""
+        found = {}
+        for number in self.special_token_ids:
+            try:
+                text = self.tokens[number].decode()
+            except UnicodeDecodeError:
+                continue
+            if text:
+                found.setdefault(text, number)
+        return found
+
+    # -- the order of the tokens -------------------------------------------------------------------
+    def _gather(self):
+        """Copies the bytes into flat arrays, and says of what kind each token is."""
+        cdef uint32_t t
+        cdef bytes token
+        cdef const uint8_t* text
+        self.kind.assign(self.size, ORDINARY)
+        self.texts.assign(self.words, 0)
+        for number in self.special_token_ids:
+            self.kind[number] = SPECIAL
+        for number in self.stop_token_ids:
+            self.kind[number] = STOP
+            self.stops.push_back(number)
+        self.offsets.reserve(self.size + 1)
+        self.ordinary = 0
+        for t, token in enumerate(self.tokens):
+            if len(token) > 0xFFFF:
+                raise ValueError(f"token {t} is {len(token)} bytes long; at most 65,535 are possible")
+            self.offsets.push_back(<uint32_t>self.data.size())
+            text = token
+            self.data.insert(self.data.end(), text, text + len(token))
+            if self.kind[t] == ORDINARY and not token:
+                self.kind[t] = EMPTY
+            self.ordinary += self.kind[t] == ORDINARY
+            if token and self.kind[t] != STOP:
+                self.texts[t >> 5] |= <uint32_t>1 << (t & 31)
+        self.offsets.push_back(<uint32_t>self.data.size())
+
+    def _build(self):
+        """Sorts the ordinary ids by their bytes, equal ones by number."""
+        tokens = self.tokens
+        self.order.clear()
+        self.order.reserve(self.ordinary)
+        for number in sorted((n for n in range(self.size) if self.kind[n] == ORDINARY),
+                             key=tokens.__getitem__):
+            self.order.push_back(number)
+        if not self.build_trie():
+            raise InternalError("the tokens are not in order")
+
+    cdef uint32_t child(self, uint32_t node, uint8_t byte) noexcept nogil:
+        """The child of a node by its byte, 0 if there is none."""
+        cdef uint32_t at = node + 1, end = self.nodes[node].end
+        if node == 0:
+            return self.first_nodes[byte]
+        while at < end and self.nodes[at].byte < byte:
+            at = self.nodes[at].end
+        return at if at < end and self.nodes[at].byte == byte else 0
+
+    # -- the trie ----------------------------------------------------------------------------------
+    cdef bint build_trie(self) noexcept nogil:
+        """One pass over the sorted tokens; a node is closed when a token leaves its prefix.
+
+        False where a token is not greater than the one before, by its bytes, then by its number.
+        """
+        cdef vector[uint32_t] open_nodes
+        cdef TrieNode node
+        cdef uint32_t counts[256]
+        cdef uint32_t rank, t, depth, length, common, before = 0, last_token = 0
+        cdef const uint8_t* text
+        cdef const uint8_t* last = NULL
+        self.clear_trie()
+        memset(counts, 0, sizeof(counts))
+        node.end = node.first = 0
+        node.depth = 0
+        node.byte = 0
+        self.nodes.push_back(node)
+        self.parents.push_back(0)
+        open_nodes.push_back(0)
+        for rank in range(<uint32_t>self.order.size()):
+            t = self.order[rank]
+            text = self.data.data() + self.offsets[t]
+            length = self.offsets[t + 1] - self.offsets[t]
+            common = 0
+            while common < length and common < before and text[common] == last[common]:
+                common += 1
+            if common < before and (common == length or text[common] < last[common]):
+                return False
+            if rank and common == before == length and t <= last_token:
+                return False
+            while open_nodes.size() > common + 1:
+                counts[self.nodes[open_nodes.back()].byte] -= 1
+                self.nodes[open_nodes.back()].end = <uint32_t>self.nodes.size()
+                open_nodes.pop_back()
+            for depth in range(common, length):
+                node.first = rank
+                node.depth = <uint16_t>(depth + 1)
+                node.byte = text[depth]
+                counts[node.byte] += 1
+                self.max_count[node.byte] = max(self.max_count[node.byte], counts[node.byte])
+                self.byte_offs[node.byte + 1] += 1
+                self.parents.push_back(open_nodes.back())
+                open_nodes.push_back(<uint32_t>self.nodes.size())
+                self.nodes.push_back(node)
+            self.max_token_bytes = max(self.max_token_bytes, length)
+            last, before, last_token = text, length, t
+        while open_nodes.size():
+            self.nodes[open_nodes.back()].end = <uint32_t>self.nodes.size()
+            open_nodes.pop_back()
+        node.end = <uint32_t>self.nodes.size()
+        node.first = <uint32_t>self.order.size()
+        node.depth = 0
+        self.nodes.push_back(node)
+        self.index_nodes()
+        self.index_characters()
+        return True
+
+    cdef void clear_trie(self) noexcept nogil:
+        self.nodes.clear()
+        self.parents.clear()
+        self.max_token_bytes = 0
+        memset(self.max_count, 0, sizeof(self.max_count))
+        memset(self.byte_offs, 0, sizeof(self.byte_offs))
+
+    cdef void index_nodes(self) noexcept nogil:
+        """What is looked up by node or by byte; ``byte_offs`` holds counts."""
+        cdef uint32_t k, place, n = <uint32_t>self.nodes.size() - 1
+        cdef uint32_t at[256]
+        cdef uint8_t byte
+        memset(self.first_nodes, 0, sizeof(self.first_nodes))
+        k = 1
+        while k < self.nodes[0].end:
+            self.first_nodes[self.nodes[k].byte] = k
+            k = self.nodes[k].end
+        for k in range(256):
+            self.byte_offs[k + 1] += self.byte_offs[k]
+            at[k] = self.byte_offs[k]
+        self.byte_nodes.resize(n - 1)
+        for k in range(1, n):
+            self.byte_nodes[at[self.nodes[k].byte]] = k
+            at[self.nodes[k].byte] += 1
+        self.phases.assign(n, BOUNDARY)
+        for k in range(1, n):
+            self.phases[k] = phase_after(self.phases[self.parents[k]], self.nodes[k].byte)
+        self.classes_below.assign(n, 0)
+        for k in range(n - 1, 0, -1):
+            byte = self.nodes[k].byte
+            self.classes_below[self.parents[k]] |= self.classes_below[k] | (
+                INVALID if self.phases[k] == BROKEN else class_bit(byte) if byte < 0x80 else MULTIBYTE)
+        self.ordinary_words.assign(self.words, 0)
+        for k in self.order:
+            self.ordinary_words[k >> 5] |= <uint32_t>1 << (k & 31)
+        self.lengths.resize(self.order.size())
+        for k in range(n):
+            for place in range(self.nodes[k].first, self.nodes[k + 1].first):
+                self.lengths[place] = self.nodes[k].depth
+
+    cdef void index_characters(self) noexcept nogil:
+        """How many characters tokens begin, and which may end within one."""
+        cdef uint32_t t, k, n
+        cdef const uint8_t* text
+        cdef vector[uint32_t] at
+        self.ragged.clear()
+        self.by_chars.resize(self.order.size())
+        self.char_offs.clear()
+        self.begun.assign(self.size, 0)
+        at.assign(self.max_token_bytes + 2, 0)
+        for t in self.order:
+            text = self.data.data() + self.offsets[t]
+            n = self.offsets[t + 1] - self.offsets[t]
+            self.begun[t] = <uint16_t>lead_bytes(text, n)
+            at[self.begun[t] + 1] += 1
+            k = 0
+            while k < min(n, <uint32_t>3) and text[n - 1 - k] >> 6 == 2:
+                k += 1
+            # k bytes go on with a character; 3 of them end any
+            if k < 3 and (k == n or k < continuations(text[n - 1 - k])):
+                self.ragged.push_back(t)
+        for k in range(1, <uint32_t>at.size()):
+            at[k] += at[k - 1]
+            self.char_offs.push_back(at[k])
+        while self.char_offs.size() > 1 and self.char_offs[self.char_offs.size() - 2] == self.order.size():
+            self.char_offs.pop_back()
+        for t in self.order:
+            self.by_chars[at[self.begun[t]]] = t
+            at[self.begun[t]] += 1
+
+    cdef uint32_t of_chars(self, uint32_t most) noexcept nogil:
+        """How many tokens begin at most so many characters: the first ones of ``by_chars``."""
+        return self.char_offs[min(<size_t>most, self.char_offs.size() - 1)]
+
+
+cdef uint32_t lead_bytes(const uint8_t* text, uint32_t n) noexcept nogil:
+    """How many characters begin in a text."""
+    cdef uint32_t k, found = 0
+    for k in range(n):
+        found += text[k] >> 6 != 2
+    return found
+
+
+cdef uint32_t continuations(uint8_t lead) noexcept nogil:
+    """How many bytes follow the first one of a character."""
+    if lead < 0xC0:
+        return 0
+    return 1 if lead < 0xE0 else 2 if lead < 0xF0 else 3
