@@ -269,14 +269,14 @@ def table(found: Found) -> str:
     ]
     for name, one in found.passes.items():
         figures = [*np.quantile(one.first_us, SHOWN), *np.quantile(one.whole_us, SHOWN)]
-        made = f"{one.counts['triple_made_ns'] / 1e6:,.1f}"
+        made = f"{one.counts['token_mask_made_ns'] / 1e6:,.1f}"
         rows.append([name, made, *(f"{figure:,.0f}" for figure in figures)])
     return markdown(rows)
 
 
 def figures(found: Found) -> str:
     alone, fresh = found.passes["alone"], found.passes["fresh"]
-    made = {name: one.counts["triple_made_ns"] for name, one in found.passes.items()}
+    made = {name: one.counts["token_mask_made_ns"] for name, one in found.passes.items()}
     rows = [["measure", "p50", "p90", "p99"]]
     for what in ("first_us", "whole_us"):
         base = np.quantile(getattr(alone, what), SHOWN)

@@ -51,7 +51,7 @@ REPLIES_PER_SECOND: Final = 50_000
 LINK_BYTES: Final = 1_250_000_000
 SAMPLE: Final = 10
 BUDGETS: Final = (0, 5, 50, LOADS_PER_SECOND)
-TABLES: Final = (64 << 20, Limits().triple_bytes, 1 << 30)
+TABLES: Final = (64 << 20, Limits().token_mask_bytes, 1 << 30)
 LOAD_SECONDS: Final = (0.0, 1.0, 5.0)
 #: of a replica's life after a restart, in which hits are counted
 FIRST_SECONDS: Final = 60
@@ -207,7 +207,7 @@ def start(fleet: Fleet, table_bytes: int, load_seconds: float, seed: int = 2) ->
 
 # -- tables ----------------------------------------------------------------------------------------
 def cold_table(fleet: Fleet) -> str:
-    default = Limits().triple_bytes
+    default = Limits().token_mask_bytes
     cases = [(fleet, default, budget) for budget in BUDGETS]
     cases += [(fleet, table, LOADS_PER_SECOND) for table in TABLES if table != default]
     rows = [["loads a second, table (MiB)", "hits %", "at the end", "values out MB/s", "at most",

@@ -28,7 +28,7 @@ from .measure import schema_case as measure_schema
 from .report import markdown
 from .vocabularies import Loaded
 
-_CACHES, _FIGURES = ("triple", "automaton"), ("bytes", "evictions")
+_CACHES, _FIGURES = ("token_mask", "automaton"), ("bytes", "evictions")
 #: points of a curve
 POINTS = 10
 

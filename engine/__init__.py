@@ -10,10 +10,7 @@ It is usable on its own.
 """
 
 from . import _modules as _modules
-from .runtime.batch import fill_bitmask_batch
-from .masks.bitmask import Bitmask
 from .budget import WorkBudget
-from .runtime.compiled import Compiled
 from .compiler import Compiler
 from .errors import (
     Cancelled,
@@ -28,12 +25,15 @@ from .events import Event
 from .features import Features
 from .inspection import Inspection, inspect
 from .limits import Limits
+from .masks.bitmask import Bitmask
 from .masks.logits import apply_bitmask, apply_bitmask_at
-from .runtime.matcher import Matcher, Tally, fill_bitmask_tree
+from .runtime.batch import fill_bitmask_batch
+from .runtime.compiled import Compiled
+from .runtime.matcher import Matcher, MatcherCounters, fill_bitmask_tree
 from .runtime.parser import Parser
 from .schema_tools import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
-from .versions import ARTIFACT_VERSION, SPEC_VERSION
 from .sharing.artifact_log import ArtifactLog
+from .versions import ARTIFACT_VERSION, SPEC_VERSION
 from .vocabulary.vocabulary import Vocabulary
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "LimitExceeded",
     "Limits",
     "Matcher",
+    "MatcherCounters",
     "ParseDivergence",
     "Parser",
     "Relaxation",
@@ -59,7 +60,6 @@ __all__ = [
     "Relaxed",
     "Report",
     "SpecError",
-    "Tally",
     "UnsupportedSchema",
     "Vocabulary",
     "WorkBudget",

@@ -1,6 +1,6 @@
 """The compiler: specs in, compiled grammars out, with everything that grammars share.
 
-One compiler per vocabulary and process. It owns the triples of all its grammars (by rule digest),
+One compiler per vocabulary and process. It owns the token masks of all its grammars (by rule digest),
 an LRU of compiled grammars and one of refusals (by spec digest, grammar_cache), and the artifact
 cache through which replicas share.
 
@@ -18,12 +18,8 @@ from contextlib import suppress
 from itertools import product
 from typing import Any
 
-from .native import pool
-from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache
-from .sharing.artifact_kinds import Masks
+from .automata.automaton_cache import AutomatonCache
 from .budget import WorkBudget
-from .runtime.compiled import Compiled
-from .automata.automaton_cache import DraftTable
 from .errors import LimitExceeded, SpecError
 from .features import Features
 from .frontends.choice import build_choice
@@ -33,14 +29,18 @@ from .frontends.json_schema.formats import PATTERNS as FORMATS
 from .frontends.regex.front_end import build_regex
 from .frontends.structural_tag.structural_tag import build_structural_tag
 from .frontends.structural_tag.tag_vocabulary import TagVocabulary
-from .sharing.grammar_cache import GrammarCache
 from .grammar.ir import Grammar, Node
-from .limits import Limits
-from .runtime.matcher import Matcher
-from .sharing.spec_hash import SpecDigest
 from .grammar.stop_tokens import check_stops
+from .limits import Limits
+from .masks.token_mask import TokenMaskCache
+from .native import pool
+from .runtime.compiled import Compiled
+from .runtime.matcher import Matcher
+from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache
+from .sharing.artifact_kinds import Masks
 from .sharing.artifact_log import ArtifactLog
-from .masks.token_mask import TripleTable
+from .sharing.grammar_cache import GrammarCache
+from .sharing.spec_hash import SpecHash
 from .vocabulary.vocabulary import Vocabulary
 
 #: texts that pass through the rules that JSON grammars share: strings with and without a bound on
@@ -92,18 +92,18 @@ class Compiler:
         self.vocabulary = vocabulary
         self.limits = limits or Limits()
         self.features = features or Features()
-        self._digest = SpecDigest(self.limits)
+        self._digest = SpecHash(self.limits)
         shares = self.features.cross_grammar
-        self._triples = TripleTable(self.limits.triple_bytes) if shares else None
-        self._automata = DraftTable(self.limits.automaton_bytes) if shares else None
+        self._token_masks = TokenMaskCache(self.limits.token_mask_bytes) if shares else None
+        self._automata = AutomatonCache(self.limits.automaton_bytes) if shares else None
         self._cache: ArtifactCache | None = None
-        if store is not None and self._triples is not None:
-            self._cache = ArtifactCache(store, [Masks(self._triples, vocabulary)])
+        if store is not None and self._token_masks is not None:
+            self._cache = ArtifactCache(store, [Masks(self._token_masks, vocabulary)])
         self._tags = TagVocabulary.of(vocabulary)
         self._grammars = GrammarCache(self.limits)
 
         pool.keep_ready(wait=True)
-        if self._triples is not None:
+        if self._token_masks is not None:
             self._warm()
 
     def _warm(self) -> None:
@@ -261,7 +261,7 @@ class Compiler:
             grammar,
             limits=self.limits,
             features=self.features,
-            table=self._triples,
+            table=self._token_masks,
             automata_table=self._automata,
         )
         if not compiled.is_satisfiable():
@@ -315,15 +315,17 @@ class Compiler:
         return self._cache is not None
 
     def stats(self) -> dict[str, int]:
-        """Counts of compiles, refusals and cache hits, grammars and refusals kept, ``triple_*``,
+        """Counts of compiles, refusals and cache hits, grammars and refusals kept, ``token_mask_*``,
         ``automaton_*``; and of the whole process ``pool_*``: bytes that vectors hold, and that are
         mapped for them.
         """
         out = self._grammars.stats()
         if self._cache is not None:
             out.update({f"shared_{name}": count for name, count in self._cache.stats().items()})
-        if self._triples is not None:
-            out.update({f"triple_{name}": count for name, count in self._triples.stats().items()})
+        if self._token_masks is not None:
+            out.update(
+                {f"token_mask_{name}": count for name, count in self._token_masks.stats().items()}
+            )
         if self._automata is not None:
             out.update(
                 {f"automaton_{name}": count for name, count in self._automata.stats().items()}

@@ -68,11 +68,11 @@ class Limits:
     #: again costs no work
     kept_refusals: int = 1024
     #: the masks that grammars share; those of one 128k vocabulary's string bodies take about 100 KB
-    triple_bytes: int = 256 << 20
+    token_mask_bytes: int = 256 << 20
     #: the automata that they share; those of the largest formats take some hundred KB
     automaton_bytes: int = 64 << 20
 
     def within(self, memory_bytes: int) -> "Limits":
         """The same, with a compiler that keeps about so much in all; shared as in the defaults."""
         part = max(1, memory_bytes // 13)
-        return replace(self, kept_bytes=8 * part, triple_bytes=4 * part, automaton_bytes=part)
+        return replace(self, kept_bytes=8 * part, token_mask_bytes=4 * part, automaton_bytes=part)

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 import torch
 from sglang.srt.constrained.base_grammar_backend import BaseGrammarObject, GrammarStats
 
-from engine import Bitmask, Compiled, EngineError, Matcher, Tally, fill_bitmask_batch
+from engine import Bitmask, Compiled, EngineError, Matcher, MatcherCounters, fill_bitmask_batch
 
 from .mask_buffers import MaskBuffers
 from .mask_prefetcher import MaskPrefetcher
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 @dataclass(slots=True)
 class GrammarCounters:
     """What happened in a scheduler's process, and the nanoseconds that it took of the scheduler; of
-    tokens accepted, ``Tally`` counts both.
+    tokens accepted, ``MatcherCounters`` counts both.
 
     ``steps`` are batches whose masks were filled, ``limits`` grammars that passed a bound of the
     engine while they were used, ``errors`` what must stay 0.
@@ -63,7 +63,7 @@ class Shared:
     ) -> None:
         self.masks = masks
         self.prefetcher = prefetcher
-        self.counters, self.tally = GrammarCounters(), Tally()
+        self.counters, self.tally = GrammarCounters(), MatcherCounters()
         self.stop_ids = frozenset(stop_token_ids)
         self.stop_row = torch.zeros(words, dtype=torch.int32)
         for number in stop_token_ids:

@@ -45,7 +45,7 @@ def cache_report(
             "saved_ms": round(shared_count(stats, "saved_ns") / 1e6, 3),
             "read_ms": _ms(stats, "shared_read_ns"),
             "load_ms": _ms(stats, "shared_load_ns"),
-            "made_ms": _ms(stats, "triple_made_ns"),
+            "made_ms": _ms(stats, "token_mask_made_ns"),
         },
     }
 

@@ -14,18 +14,18 @@ from libc.stdint cimport uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex
 
-from .dfa_state cimport DraftC
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
+from .dfa_state cimport DfaStateC
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
     bint counts               # some of its states count: it is a BOUNDED_RULE's
-    vector[DraftC] drafts
+    vector[DfaStateC] dfa
 
 ctypedef shared_ptr[AutomatonC] AutomatonPtr
 
-cdef class DraftTable:
+cdef class AutomatonCache:
     cdef mutex guard
     cdef U64MapC index
     cdef vector[AutomatonPtr] automata

@@ -1,10 +1,10 @@
-"""DraftTable: see the header file."""
+"""AutomatonCache: see the header file."""
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from .dfa_state cimport LOOP_STATE, DraftC
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
+from .dfa_state cimport LOOP_STATE, DfaStateC
 
 
 cdef inline uint64_t key_hash(uint64_t high, uint64_t low) noexcept nogil:
@@ -12,7 +12,7 @@ cdef inline uint64_t key_hash(uint64_t high, uint64_t low) noexcept nogil:
     return mix(high ^ mix(low)) | 1
 
 
-cdef class DraftTable:
+cdef class AutomatonCache:
     """Automata of all grammars of one compiler.
 
     Args:
@@ -45,7 +45,7 @@ cdef class DraftTable:
     cdef void add(self, AutomatonPtr automaton) noexcept nogil:
         cdef uint64_t key = key_hash(automaton.get().high, automaton.get().low)
         cdef size_t size = automaton_bytes(automaton.get())
-        automaton.get().counts = has_loops(&automaton.get().drafts)
+        automaton.get().counts = has_loops(&automaton.get().dfa)
         self.guard.lock()
         if self.bytes_held() + size > self.max_bytes:
             self.clear()
@@ -73,17 +73,17 @@ cdef class DraftTable:
         return {"automata": n, "bytes": held, "hits": hits, "misses": misses, "evictions": evictions}
 
 
-cdef bint has_loops(const vector[DraftC]* drafts) noexcept nogil:
+cdef bint has_loops(const vector[DfaStateC]* dfa) noexcept nogil:
     cdef size_t k
-    for k in range(drafts.size()):
-        if drafts[0][k].flags & LOOP_STATE:
+    for k in range(dfa.size()):
+        if dfa[0][k].flags & LOOP_STATE:
             return True
     return False
 
 
 cdef size_t automaton_bytes(AutomatonC* automaton) noexcept nogil:
-    cdef size_t size = sizeof(AutomatonC) + held_bytes(automaton.drafts), k
-    for k in range(automaton.drafts.size()):
-        size += held_bytes(automaton.drafts[k].bytes) + held_bytes(automaton.drafts[k].refs)
-        size += held_bytes(automaton.drafts[k].tokens) + held_bytes(automaton.drafts[k].empty)
+    cdef size_t size = sizeof(AutomatonC) + held_bytes(automaton.dfa), k
+    for k in range(automaton.dfa.size()):
+        size += held_bytes(automaton.dfa[k].bytes) + held_bytes(automaton.dfa[k].refs)
+        size += held_bytes(automaton.dfa[k].tokens) + held_bytes(automaton.dfa[k].empty)
     return size

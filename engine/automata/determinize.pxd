@@ -1,7 +1,7 @@
 """Subset construction, trimming and minimisation of one rule's automaton.
 
 Input    an ``NfaC`` with start 0 and final 1.
-Output   whole: DraftC states, start first, in breadth-first order; or one state at a time (LazyC),
+Output   whole: DfaStateC states, start first, in breadth-first order; or one state at a time (LazyC),
          in the order in which they are asked for.
 
 Symbols (rules, token sets) are letters like bytes; they are ordered by first appearance in the
@@ -11,10 +11,10 @@ rules.
 
 from libc.stdint cimport uint32_t
 
-from .dfa_state cimport DraftC
-from .nfa cimport NfaC
 from ..native.pool cimport vector
 from ..native.word_table cimport WordTableC
+from .dfa_state cimport DfaStateC
+from .nfa cimport NfaC
 
 ctypedef vector[uint32_t] Set
 
@@ -37,11 +37,11 @@ cdef struct LazyC:
     WordTableC sets
     vector[uint32_t] states   # by subset: its state, 0: none yet (automata)
 
-cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept nogil
-cdef void copy_nfa(NfaC* nfa, vector[DraftC]* out) noexcept nogil
-cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil
-cdef void trim(vector[DraftC]* drafts) noexcept nogil
-cdef void minimise(vector[DraftC]* drafts) noexcept nogil
+cdef bint determinise(NfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil
+cdef void copy_nfa(NfaC* nfa, vector[DfaStateC]* out) noexcept nogil
+cdef bint merge_ways(vector[DfaStateC]* dfa, uint32_t limit) noexcept nogil
+cdef void trim(vector[DfaStateC]* dfa) noexcept nogil
+cdef void minimise(vector[DfaStateC]* dfa) noexcept nogil
 cdef size_t lazy_bytes(const LazyC* lazy) noexcept nogil
 cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil
-cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DraftC* out) noexcept nogil
+cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DfaStateC* out) noexcept nogil

@@ -3,12 +3,12 @@
 from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
-from .dfa_state cimport FINAL_STATE, LOOP_STATE, ByteEdgeC, DraftC, SymbolEdgeC
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
-from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
 from ..native.pool cimport held_bytes, vector
-from .minimize cimport LetterEdgeC, LetterEdgesC, refine
 from ..native.word_table cimport WordTableC, table_bytes, table_number, table_size
+from .dfa_state cimport FINAL_STATE, LOOP_STATE, ByteEdgeC, DfaStateC, SymbolEdgeC
+from .minimize cimport LetterEdgeC, LetterEdgesC, refine
+from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
 
 cdef uint32_t START = 0
 cdef uint32_t FINISH = 1
@@ -100,7 +100,7 @@ cdef void unique(Set* members) noexcept nogil:
     members.resize(n)
 
 
-cdef bint determinise(NfaC* nfa, vector[DraftC]* out, uint32_t limit) noexcept nogil:
+cdef bint determinise(NfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil:
     """False if more than ``limit`` states would be needed, or subsets too large; ``out`` is then empty."""
     cdef IndexC index
     cdef ClosureC scratch
@@ -149,7 +149,7 @@ cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:
     number_of(&lazy.sets, &members)
 
 
-cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DraftC* out) noexcept nogil:
+cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DfaStateC* out) noexcept nogil:
     """The edges of one state; their targets may be new subsets."""
     cdef WorkC work
     cdef Set members
@@ -196,7 +196,7 @@ cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
 
 
 cdef void expand(
-    NfaC* nfa, IndexC* index, WorkC* work, Set* members, WordTableC* sets, DraftC* draft
+    NfaC* nfa, IndexC* index, WorkC* work, Set* members, WordTableC* sets, DfaStateC* dfa_state
 ) noexcept nogil:
     """The edges of one deterministic state."""
     cdef EdgeC edge
@@ -205,17 +205,17 @@ cdef void expand(
     work.symbols.clear()
     for s in members[0]:
         if s == FINISH:
-            draft.flags |= FINAL_STATE | (LOOP_STATE if nfa.counted_high else 0)
+            dfa_state.flags |= FINAL_STATE | (LOOP_STATE if nfa.counted_high else 0)
         elif nfa.counted_low <= s < nfa.counted_high:
-            draft.flags |= LOOP_STATE
+            dfa_state.flags |= LOOP_STATE
         for k in range(index.off[s], index.off[s + 1]):
             edge = nfa.edges[index.order[k]]
             if edge.kind == BYTE_EDGE:
                 work.byte_edges.push_back(edge)
             elif edge.kind != EPSILON_EDGE:
                 work.symbols.push_back(edge)
-    expand_bytes(nfa, index, work, sets, draft)
-    expand_symbols(nfa, index, work, sets, draft)
+    expand_bytes(nfa, index, work, sets, dfa_state)
+    expand_symbols(nfa, index, work, sets, dfa_state)
 
 
 cdef uint32_t target_of(NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets) noexcept nogil:
@@ -238,7 +238,7 @@ cdef uint32_t target_of(NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets)
 
 
 cdef void expand_bytes(
-    NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets, DraftC* draft
+    NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets, DfaStateC* dfa_state
 ) noexcept nogil:
     """Cuts 0..255 where an edge starts or ends; every piece leads to the union of its targets."""
     cdef uint32_t c, low, high
@@ -263,11 +263,11 @@ cdef void expand_bytes(
                 work.made.back().high = made.high
             else:
                 work.made.push_back(made)
-    draft.bytes.assign(work.made.begin(), work.made.end())
+    dfa_state.bytes.assign(work.made.begin(), work.made.end())
 
 
 cdef void expand_symbols(
-    NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets, DraftC* draft
+    NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets, DfaStateC* dfa_state
 ) noexcept nogil:
     """Symbols in the order in which they appear first; each leads to the union of its targets."""
     cdef vector[EdgeC]* edges = &work.symbols
@@ -310,12 +310,12 @@ cdef void expand_symbols(
         made.symbol = edges[0][k].a
         made.target = target_of(nfa, index, work, sets)
         if edges[0][k].kind == REF_EDGE:
-            draft.refs.push_back(made)
+            dfa_state.refs.push_back(made)
         else:
-            draft.tokens.push_back(made)
+            dfa_state.tokens.push_back(made)
 
 
-cdef void copy_nfa(NfaC* nfa, vector[DraftC]* out) noexcept nogil:
+cdef void copy_nfa(NfaC* nfa, vector[DfaStateC]* out) noexcept nogil:
     """The nondeterministic automaton as it is, empty moves included."""
     cdef uint32_t k
     cdef EdgeC edge
@@ -342,26 +342,26 @@ cdef void copy_nfa(NfaC* nfa, vector[DraftC]* out) noexcept nogil:
                 out[0][edge.source].tokens.push_back(symbol)
 
 
-cdef void collect_targets(DraftC* draft, vector[uint32_t]* out) noexcept nogil:
+cdef void collect_targets(DfaStateC* dfa_state, vector[uint32_t]* out) noexcept nogil:
     cdef uint32_t k
     out.clear()
-    for k in range(<uint32_t>draft.bytes.size()):
-        out.push_back(draft.bytes[k].target)
-    for k in range(<uint32_t>draft.refs.size()):
-        out.push_back(draft.refs[k].target)
-    for k in range(<uint32_t>draft.tokens.size()):
-        out.push_back(draft.tokens[k].target)
-    for k in range(<uint32_t>draft.empty.size()):
-        out.push_back(draft.empty[k])
+    for k in range(<uint32_t>dfa_state.bytes.size()):
+        out.push_back(dfa_state.bytes[k].target)
+    for k in range(<uint32_t>dfa_state.refs.size()):
+        out.push_back(dfa_state.refs[k].target)
+    for k in range(<uint32_t>dfa_state.tokens.size()):
+        out.push_back(dfa_state.tokens[k].target)
+    for k in range(<uint32_t>dfa_state.empty.size()):
+        out.push_back(dfa_state.empty[k])
 
 
-cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
-    """Makes drafts with edges over bytes deterministic; only what the start leads to is left.
+cdef bint merge_ways(vector[DfaStateC]* dfa, uint32_t limit) noexcept nogil:
+    """Makes dfa with edges over bytes deterministic; only what the start leads to is left.
 
-    False, with the drafts as they were, where states that count and others would be one, if more than
+    False, with the dfa as they were, where states that count and others would be one, if more than
     ``limit`` states would be needed, or subsets too large.
     """
-    cdef vector[DraftC] out
+    cdef vector[DfaStateC] out
     cdef WorkC work
     cdef WordTableC sets
     cdef Set members
@@ -369,7 +369,7 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
     cdef ByteEdgeC byte_edge
     cdef uint32_t s, at = 0
     cdef uint8_t counting, flags
-    cdef size_t most = MEMBERS * drafts.size() + MEMBERS_FREE
+    cdef size_t most = MEMBERS * dfa.size() + MEMBERS_FREE
     work.scratch = NULL
     members.push_back(START)
     number_of(&sets, &members)
@@ -380,30 +380,30 @@ cdef bint merge_ways(vector[DraftC]* drafts, uint32_t limit) noexcept nogil:
         at += 1
         out.resize(at)
         flags = 0
-        counting = drafts[0][members[0]].flags & LOOP_STATE
+        counting = dfa[0][members[0]].flags & LOOP_STATE
         work.byte_edges.clear()
         for s in members:
-            if drafts[0][s].flags & LOOP_STATE != counting:
+            if dfa[0][s].flags & LOOP_STATE != counting:
                 return False
-            flags |= drafts[0][s].flags
-            for byte_edge in drafts[0][s].bytes:
+            flags |= dfa[0][s].flags
+            for byte_edge in dfa[0][s].bytes:
                 edge.kind, edge.source, edge.target = BYTE_EDGE, s, byte_edge.target
                 edge.a, edge.b = byte_edge.low, byte_edge.high
                 work.byte_edges.push_back(edge)
         out.back().flags, out.back().held, out.back().is_plain_text = flags, 0, 0
         expand_bytes(NULL, NULL, &work, &sets, &out.back())
-    drafts.swap(out)
+    dfa.swap(out)
     return True
 
 
-cdef void trim(vector[DraftC]* drafts) noexcept nogil:
+cdef void trim(vector[DfaStateC]* dfa) noexcept nogil:
     """Drops states that can't reach a final one, and edges into them; the start stays."""
-    cdef uint32_t n = <uint32_t>drafts.size(), k, s
+    cdef uint32_t n = <uint32_t>dfa.size(), k, s
     cdef vector[uint32_t] off, sources, todo, names
-    list_sources(drafts, &off, &sources)
+    list_sources(dfa, &off, &sources)
     names.assign(n, DEAD)
     for s in range(n):
-        if drafts[0][s].flags & FINAL_STATE:
+        if dfa[0][s].flags & FINAL_STATE:
             names[s] = 0
             todo.push_back(s)
     while todo.size():
@@ -420,34 +420,34 @@ cdef void trim(vector[DraftC]* drafts) noexcept nogil:
             names[s] = k
             k += 1
     if k < n:
-        rename(drafts, &names, k)
+        rename(dfa, &names, k)
 
 
-cdef void rename(vector[DraftC]* drafts, vector[uint32_t]* names, uint32_t size) noexcept nogil:
+cdef void rename(vector[DfaStateC]* dfa, vector[uint32_t]* names, uint32_t size) noexcept nogil:
     """State s becomes names[s]; states and edges named DEAD go.
 
     The first of several equal names stays.
     """
-    cdef vector[DraftC] out
+    cdef vector[DfaStateC] out
     cdef vector[uint8_t] filled
     cdef uint32_t s
     out.resize(size)
     filled.assign(size, 0)
-    for s in range(<uint32_t>drafts.size()):
+    for s in range(<uint32_t>dfa.size()):
         if names[0][s] == DEAD or filled[names[0][s]]:
             continue
         filled[names[0][s]] = 1
-        rename_edges(&drafts[0][s], names, &out[names[0][s]])
-    drafts.swap(out)
+        rename_edges(&dfa[0][s], names, &out[names[0][s]])
+    dfa.swap(out)
 
 
-cdef void rename_edges(DraftC* draft, vector[uint32_t]* names, DraftC* out) noexcept nogil:
+cdef void rename_edges(DfaStateC* dfa_state, vector[uint32_t]* names, DfaStateC* out) noexcept nogil:
     cdef uint32_t k
     cdef ByteEdgeC edge
     cdef SymbolEdgeC symbol
-    out.held, out.flags, out.is_plain_text = draft.held, draft.flags, draft.is_plain_text
-    for k in range(<uint32_t>draft.bytes.size()):
-        edge = draft.bytes[k]
+    out.held, out.flags, out.is_plain_text = dfa_state.held, dfa_state.flags, dfa_state.is_plain_text
+    for k in range(<uint32_t>dfa_state.bytes.size()):
+        edge = dfa_state.bytes[k]
         edge.target = names[0][edge.target]
         if edge.target == DEAD:
             continue
@@ -455,77 +455,77 @@ cdef void rename_edges(DraftC* draft, vector[uint32_t]* names, DraftC* out) noex
             out.bytes.back().high = edge.high
         else:
             out.bytes.push_back(edge)
-    for k in range(<uint32_t>draft.refs.size()):
-        symbol = draft.refs[k]
+    for k in range(<uint32_t>dfa_state.refs.size()):
+        symbol = dfa_state.refs[k]
         symbol.target = names[0][symbol.target]
         if symbol.target != DEAD:
             out.refs.push_back(symbol)
-    for k in range(<uint32_t>draft.tokens.size()):
-        symbol = draft.tokens[k]
+    for k in range(<uint32_t>dfa_state.tokens.size()):
+        symbol = dfa_state.tokens[k]
         symbol.target = names[0][symbol.target]
         if symbol.target != DEAD:
             out.tokens.push_back(symbol)
-    for k in range(<uint32_t>draft.empty.size()):
-        if names[0][draft.empty[k]] != DEAD:
-            out.empty.push_back(names[0][draft.empty[k]])
+    for k in range(<uint32_t>dfa_state.empty.size()):
+        if names[0][dfa_state.empty[k]] != DEAD:
+            out.empty.push_back(names[0][dfa_state.empty[k]])
 
 
-cdef void minimise(vector[DraftC]* drafts) noexcept nogil:
+cdef void minimise(vector[DfaStateC]* dfa) noexcept nogil:
     """Makes one state of those that accept the same; they are numbered by the first ones."""
-    cdef uint32_t n = <uint32_t>drafts.size(), fresh
+    cdef uint32_t n = <uint32_t>dfa.size(), fresh
     cdef uint64_t looks = 0
     cdef LetterEdgesC graph
     cdef vector[uint32_t] blocks
     if n > MINIMISED_STATES:
         return
-    list_letters(drafts, &graph)
-    fresh = refine(&graph, &blocks, block_by_flags(drafts, &blocks), UINT64_MAX, &looks)
+    list_letters(dfa, &graph)
+    fresh = refine(&graph, &blocks, block_by_flags(dfa, &blocks), UINT64_MAX, &looks)
     if fresh < n:
-        rename(drafts, &blocks, fresh)
+        rename(dfa, &blocks, fresh)
 
 
-cdef void list_letters(vector[DraftC]* drafts, LetterEdgesC* out) noexcept nogil:
+cdef void list_letters(vector[DfaStateC]* dfa, LetterEdgesC* out) noexcept nogil:
     """The edges of all states: bytes are letters, and behind them rules and token sets in turn."""
     cdef LetterEdgeC made
     cdef ByteEdgeC edge
     cdef SymbolEdgeC symbol
     cdef uint32_t s
-    for s in range(<uint32_t>drafts.size()):
+    for s in range(<uint32_t>dfa.size()):
         out.off.push_back(<uint32_t>out.edges.size())
-        for edge in drafts[0][s].bytes:
+        for edge in dfa[0][s].bytes:
             made.low, made.high, made.target = edge.low, edge.high, edge.target
             out.edges.push_back(made)
-        for symbol in drafts[0][s].refs:
+        for symbol in dfa[0][s].refs:
             made.low = made.high = 256 + 2 * symbol.symbol
             made.target = symbol.target
             out.edges.push_back(made)
-        for symbol in drafts[0][s].tokens:
+        for symbol in dfa[0][s].tokens:
             made.low = made.high = 257 + 2 * symbol.symbol
             made.target = symbol.target
             out.edges.push_back(made)
     out.off.push_back(<uint32_t>out.edges.size())
 
 
-cdef uint32_t block_by_flags(vector[DraftC]* drafts, vector[uint32_t]* blocks) noexcept nogil:
+cdef uint32_t block_by_flags(vector[DfaStateC]* dfa, vector[uint32_t]* blocks) noexcept nogil:
     """The number of blocks."""
     cdef uint32_t s, count = 0, by_flags[256]
     for s in range(256):
         by_flags[s] = DEAD
-    for s in range(<uint32_t>drafts.size()):
-        if by_flags[drafts[0][s].flags] == DEAD:
-            by_flags[drafts[0][s].flags] = count
+    for s in range(<uint32_t>dfa.size()):
+        if by_flags[dfa[0][s].flags] == DEAD:
+            by_flags[dfa[0][s].flags] = count
             count += 1
-        blocks.push_back(by_flags[drafts[0][s].flags])
+        blocks.push_back(by_flags[dfa[0][s].flags])
     return count
 
 
-cdef void list_sources(vector[DraftC]* drafts, vector[uint32_t]* off, vector[uint32_t]* sources) noexcept nogil:
+cdef void list_sources(vector[DfaStateC]* dfa, vector[uint32_t]* off, vector[uint32_t]* sources) noexcept nogil:
     """By state s: sources[off[s] .. off[s + 1] - 1] have an edge to it."""
-    cdef uint32_t n = <uint32_t>drafts.size(), s, k
+    cdef uint32_t n = <uint32_t>dfa.size(), s, k
     cdef vector[uint32_t] targets, at
     off.assign(n + 1, 0)
     for s in range(n):
-        collect_targets(&drafts[0][s], &targets)
+        collect_targets(&dfa[0][s], &targets)
         for k in targets:
             off[0][k + 1] += 1
     for s in range(n):
@@ -533,7 +533,7 @@ cdef void list_sources(vector[DraftC]* drafts, vector[uint32_t]* off, vector[uin
     at = off[0]
     sources.resize(off[0][n])
     for s in range(n):
-        collect_targets(&drafts[0][s], &targets)
+        collect_targets(&dfa[0][s], &targets)
         for k in targets:
             sources[0][at[k]] = s
             at[k] += 1

@@ -21,7 +21,7 @@ cdef struct SymbolEdgeC:
     uint32_t symbol         # rule or token set
     uint32_t target
 
-cdef struct DraftC:
+cdef struct DfaStateC:
     # a state while its rule is being built; edges into a vector of their own
     vector[ByteEdgeC] bytes
     vector[SymbolEdgeC] refs

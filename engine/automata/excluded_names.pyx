@@ -2,13 +2,14 @@
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from .rule_automata cimport Automata, StateC
-from .dfa_state cimport FINAL_STATE, UNBUILT_STATE, ByteEdgeC
 from ..grammar.lowered cimport NodeC
-from .name_trie cimport (
-    NO_NAME, ChoiceC, SpotC, SpotsC, StepC, every_name, list_steps, name_at, number_spot, read_texts, spot_at, start_of,
-)
 from ..native.pool cimport vector
+from .dfa_state cimport FINAL_STATE, UNBUILT_STATE, ByteEdgeC
+from .name_trie cimport (
+    NO_NAME, ChoiceC, SpotC, SpotsC, StepC, every_name, list_steps, name_at, number_spot,
+    read_texts, spot_at, start_of,
+)
+from .rule_automata cimport Automata, StateC
 
 
 cdef uint32_t body_target(Automata automata, uint32_t state, uint8_t byte) noexcept nogil:

@@ -25,10 +25,10 @@ Not here     what schemas ask of members (frontends.json_schema.objects).
 from libc.stdint cimport uint32_t
 from ..native.pool cimport vector
 
-from .dfa_state cimport DraftC
-from ..grammar.lowered cimport LAYOUT_PARTS, FlatIR
-from .name_trie cimport NamesC
+from ..grammar.lowered cimport LAYOUT_PARTS, LoweredGrammar
 from ..native.word_table cimport WordTableC
+from .dfa_state cimport DfaStateC
+from .name_trie cimport NamesC
 
 cdef struct ObjectC:
     NamesC names
@@ -43,5 +43,5 @@ cdef struct ObjectC:
     vector[uint32_t] states       # by place: its state, 0: none yet (automata)
 
 cdef size_t object_bytes(const ObjectC* obj) noexcept nogil
-cdef void object_start(ObjectC* obj, FlatIR ir, uint32_t node) noexcept nogil
-cdef void object_state(ObjectC* obj, uint32_t number, DraftC* out) noexcept nogil
+cdef void object_start(ObjectC* obj, LoweredGrammar ir, uint32_t node) noexcept nogil
+cdef void object_state(ObjectC* obj, uint32_t number, DfaStateC* out) noexcept nogil

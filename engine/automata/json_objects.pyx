@@ -3,17 +3,16 @@
 from libc.stdint cimport uint8_t, uint32_t
 from ..native.pool cimport held_bytes, vector
 
-from .dfa_state cimport FINAL_STATE, ByteEdgeC, DraftC, SymbolEdgeC
-from ..native.bitset cimport has_bit
 from ..grammar.lowered cimport (
-    ANY_ORDER, EMPTY, EXTRA_LAST, FAIL, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, NO_RULE, SPELLED, FlatIR, NodeC,
-    first_member,
+    ANY_ORDER, EMPTY, EXTRA_LAST, FAIL, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, NO_RULE, SPELLED,
+    LoweredGrammar, NodeC, first_member,
 )
-from .name_trie cimport (
-    names_bytes,
-    NO_NAME, ChoiceC, SpotC, StepC, TextC, list_steps, name_at, sort_names, start_of,
-)
+from ..native.bitset cimport has_bit
 from ..native.word_table cimport table_bytes, table_number
+from .dfa_state cimport FINAL_STATE, ByteEdgeC, DfaStateC, SymbolEdgeC
+from .name_trie cimport (
+    NO_NAME, ChoiceC, SpotC, StepC, TextC, list_steps, name_at, names_bytes, sort_names, start_of,
+)
 
 cdef enum:
     # what was read last, in the order of the picture
@@ -56,7 +55,7 @@ cdef size_t object_bytes(const ObjectC* obj) noexcept nogil:
         + table_bytes(&obj.sets) + table_bytes(&obj.places) + held_bytes(obj.states))
 
 
-cdef void object_start(ObjectC* obj, FlatIR ir, uint32_t node) noexcept nogil:
+cdef void object_start(ObjectC* obj, LoweredGrammar ir, uint32_t node) noexcept nogil:
     """Reads the node; members without any text are left out."""
     cdef NodeC* from_node = &ir.nodes[node]
     cdef uint32_t* at = &ir.pool[from_node.off]
@@ -92,7 +91,7 @@ cdef void object_start(ObjectC* obj, FlatIR ir, uint32_t node) noexcept nogil:
     number_of(obj, form(NOTHING if ir.productive[node] else NOWHERE, 0, 0))
 
 
-cdef uint32_t rule_of(FlatIR ir, uint32_t node) noexcept nogil:
+cdef uint32_t rule_of(LoweredGrammar ir, uint32_t node) noexcept nogil:
     """A reference's rule, NO_RULE where there is nothing or it has no text."""
     if ir.nodes[node].kind in (EMPTY, FAIL) or not ir.productive[node]:
         return NO_RULE
@@ -123,7 +122,7 @@ cdef PlaceC place_of(ObjectC* obj, uint32_t number) noexcept nogil:
     return place
 
 
-cdef void object_state(ObjectC* obj, uint32_t number, DraftC* out) noexcept nogil:
+cdef void object_state(ObjectC* obj, uint32_t number, DfaStateC* out) noexcept nogil:
     """The edges of a place; their targets are numbers of places."""
     cdef PlaceC place = place_of(obj, number)
     cdef uint32_t i = place.member, taken = place.taken
@@ -154,7 +153,7 @@ cdef void object_state(ObjectC* obj, uint32_t number, DraftC* out) noexcept nogi
         add_name(obj, &place, out)
 
 
-cdef bint laid_out_state(ObjectC* obj, const PlaceC* place, DraftC* out) noexcept nogil:
+cdef bint laid_out_state(ObjectC* obj, const PlaceC* place, DfaStateC* out) noexcept nogil:
     """The edges of a place where the layout has a part; False: it has none there."""
     cdef uint32_t i = place.member, taken = place.taken
     if place.read == OPENED:
@@ -196,14 +195,14 @@ cdef inline const uint32_t* taken_words(ObjectC* obj, const PlaceC* place) noexc
     return obj.sets.words.data() + obj.sets.off[place.taken]
 
 
-cdef void add_byte(ObjectC* obj, uint32_t byte, PlaceC to, DraftC* out) noexcept nogil:
+cdef void add_byte(ObjectC* obj, uint32_t byte, PlaceC to, DfaStateC* out) noexcept nogil:
     cdef ByteEdgeC edge
     edge.low = edge.high = <uint8_t>byte
     edge.target = number_of(obj, to)
     out.bytes.push_back(edge)
 
 
-cdef void add_rule(ObjectC* obj, uint32_t rule, PlaceC to, DraftC* out) noexcept nogil:
+cdef void add_rule(ObjectC* obj, uint32_t rule, PlaceC to, DfaStateC* out) noexcept nogil:
     cdef SymbolEdgeC edge
     edge.symbol, edge.target = rule, number_of(obj, to)
     out.refs.push_back(edge)
@@ -240,7 +239,7 @@ cdef bint has_extra(ObjectC* obj, const PlaceC* place) noexcept nogil:
     return not obj.flags & EXTRA_LAST or has_required(obj, place)
 
 
-cdef void add_members(ObjectC* obj, const PlaceC* at, DraftC* out) noexcept nogil:
+cdef void add_members(ObjectC* obj, const PlaceC* at, DfaStateC* out) noexcept nogil:
     cdef PlaceC place
     cdef uint32_t i = at.member, taken = at.taken
     if has_listed(obj, at):
@@ -265,12 +264,12 @@ cdef uint32_t all_taken(ObjectC* obj) noexcept nogil:
     return table_number(&obj.sets, words.data(), words.size())
 
 
-cdef void add_end(ObjectC* obj, const PlaceC* place, DraftC* out) noexcept nogil:
+cdef void add_end(ObjectC* obj, const PlaceC* place, DfaStateC* out) noexcept nogil:
     if has_required(obj, place):
         add_byte(obj, 0x7D, form(CLOSED, 0, 0), out)
 
 
-cdef void add_name(ObjectC* obj, PlaceC* place, DraftC* out) noexcept nogil:
+cdef void add_name(ObjectC* obj, PlaceC* place, DfaStateC* out) noexcept nogil:
     """Inside the name of a member that may come."""
     cdef ChoiceC choice
     cdef uint32_t found

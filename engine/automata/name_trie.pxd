@@ -18,8 +18,8 @@ Not here     spellings in automata that are built whole (spelling).
 from libc.stdint cimport uint8_t, uint32_t
 from ..native.pool cimport vector
 
-from .dfa_state cimport DraftC
 from ..native.word_table cimport WordTableC
+from .dfa_state cimport DfaStateC
 
 cdef enum:
     NO_NAME = 0xFFFFFFFF
@@ -72,7 +72,7 @@ cdef void list_steps(
     NamesC* names, const SpotC* spot, const ChoiceC* choice, vector[StepC]* out
 ) noexcept nogil
 cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil
-cdef void texts_state(SpotsC* spots, uint32_t number, DraftC* out) noexcept nogil
+cdef void texts_state(SpotsC* spots, uint32_t number, DfaStateC* out) noexcept nogil
 cdef uint32_t number_spot(SpotsC* spots, const SpotC* spot) noexcept nogil
 cdef SpotC spot_at(SpotsC* spots, uint32_t number) noexcept nogil
 

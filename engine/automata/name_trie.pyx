@@ -3,11 +3,11 @@
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 
-from ..native.bitset cimport has_bit
-from .dfa_state cimport FINAL_STATE, ByteEdgeC, DraftC
-from ..native.pool cimport held_bytes, vector
 from ..grammar.spelling cimport short_escape
+from ..native.bitset cimport has_bit
+from ..native.pool cimport held_bytes, vector
 from ..native.word_table cimport table_bytes, table_number
+from .dfa_state cimport FINAL_STATE, ByteEdgeC, DfaStateC
 
 cdef uint32_t NONE = 0xFFFFFFFF
 cdef uint32_t QUOTE = 0x22
@@ -216,7 +216,7 @@ cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n, bint spelle
     number_spot(out, &start)
 
 
-cdef void texts_state(SpotsC* spots, uint32_t number, DraftC* out) noexcept nogil:
+cdef void texts_state(SpotsC* spots, uint32_t number, DfaStateC* out) noexcept nogil:
     """The edges of a spot where any of the texts may stand; their targets are numbers of spots."""
     cdef SpotC spot = spot_at(spots, number)
     cdef ChoiceC all_names = every_name()

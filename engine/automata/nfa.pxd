@@ -13,7 +13,7 @@ Not here         determinising (determinise).
 
 from libc.stdint cimport uint32_t
 
-from ..grammar.lowered cimport FlatIR
+from ..grammar.lowered cimport LoweredGrammar
 from ..native.pool cimport vector
 
 cdef enum:
@@ -36,5 +36,5 @@ cdef uint32_t nfa_state(NfaC* nfa) noexcept nogil
 cdef void nfa_edge(
     NfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
 ) noexcept nogil
-cdef void nfa_emit_counted(NfaC* nfa, FlatIR ir, uint32_t number) noexcept nogil
-cdef void nfa_emit(NfaC* nfa, FlatIR ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil
+cdef void nfa_emit_counted(NfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil
+cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil

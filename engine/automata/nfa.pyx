@@ -3,8 +3,8 @@
 from libc.stdint cimport uint32_t
 
 from ..grammar.lowered cimport (
-    ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, NO_RULE, OBJECT, OTHER_TEXT,
-    OTHER_TOKENS, REF, REPEAT, TEXTS, SEQ, TEXT, TOKENS, FlatIR, NodeC,
+    ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, NO_RULE,
+    OBJECT, OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TEXT, TEXTS, TOKENS, LoweredGrammar, NodeC,
 )
 from ..grammar.spelling cimport emit_json_char, emit_utf8
 
@@ -33,7 +33,7 @@ cdef void nfa_edge(
     nfa.edges.push_back(edge)
 
 
-cdef void nfa_emit(NfaC* nfa, FlatIR ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil:
+cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil:
     """The language of a node between states s and t."""
     cdef NodeC* node = &ir.nodes[number]
     cdef uint32_t k
@@ -74,7 +74,7 @@ cdef void nfa_emit(NfaC* nfa, FlatIR ir, uint32_t number, uint32_t s, uint32_t t
         emit_bounded(nfa, ir, node, s, t)
 
 
-cdef void emit_bytes(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_bytes(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     cdef uint32_t k, to
     for k in range(node.n):
         to = t if k + 1 == node.n else nfa_state(nfa)
@@ -82,7 +82,7 @@ cdef void emit_bytes(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) 
         s = to
 
 
-cdef void emit_text(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_text(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     """Decoded text in any spelling: every character is a class of one."""
     cdef uint32_t k, to
     cdef uint32_t pair[2]
@@ -93,7 +93,7 @@ cdef void emit_text(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) n
         s = to
 
 
-cdef void emit_repeat(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_repeat(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     """Written out: the least copies, then a loop or optional copies."""
     cdef uint32_t _k, to
     for _k in range(node.b):
@@ -118,7 +118,7 @@ cdef void emit_repeat(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t)
     nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)
 
 
-cdef void emit_graph(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_graph(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     """The graph's states become states; I1 holds because s and t only get empty moves."""
     cdef uint32_t k, base = nfa.size
     cdef uint32_t* edge
@@ -131,14 +131,14 @@ cdef void emit_graph(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) 
         nfa_edge(nfa, base + ir.pool[node.b + k], EPSILON_EDGE, 0, 0, t)
 
 
-cdef void nfa_emit_counted(NfaC* nfa, FlatIR ir, uint32_t number) noexcept nogil:
+cdef void nfa_emit_counted(NfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil:
     """A graph of characters between states 0 and 1; its states lie between characters."""
     nfa.counted_low = nfa.size
     nfa.counted_high = nfa.size + ir.nodes[number].a
     emit_graph(nfa, ir, &ir.nodes[number], 0, 1)
 
 
-cdef void emit_bounded(NfaC* nfa, FlatIR ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_bounded(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     """Written out: a copy of the graph's states for each count; past the bounds counts are one."""
     cdef NodeC* graph = &ir.nodes[node.a]
     cdef uint32_t base = nfa.size, most = node.b if node.c == NO_MAXIMUM else node.c, n, k

@@ -34,16 +34,16 @@ Not here         rows (rows), what the IR means (ir).
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from .determinize cimport ClosureC, LazyC
+from ..grammar.lowered cimport LoweredGrammar
+from ..native.pool cimport vector
 from ..sharing.rule_digest cimport Digests
-from .dfa_state cimport ByteEdgeC, DraftC, SymbolEdgeC
-from .automaton_cache cimport DraftTable
-from ..grammar.lowered cimport FlatIR
+from ..vocabulary.vocabulary cimport Vocabulary
+from .automaton_cache cimport AutomatonCache
+from .determinize cimport ClosureC, LazyC
+from .dfa_state cimport ByteEdgeC, DfaStateC, SymbolEdgeC
+from .json_objects cimport ObjectC
 from .name_trie cimport SpotsC
 from .nfa cimport NfaC
-from .json_objects cimport ObjectC
-from ..native.pool cimport vector
-from ..vocabulary.vocabulary cimport Vocabulary
 
 cdef enum:
     NO_ERROR = 0
@@ -76,10 +76,10 @@ cdef inline void set_live(uint64_t* live, uint32_t low, uint32_t high) noexcept 
             <uint64_t>-1 >> (63 - (high & 63) if k == high >> 6 else 0))
 
 cdef class Automata:
-    cdef FlatIR ir
+    cdef LoweredGrammar ir
     cdef Vocabulary vocabulary
     cdef uint32_t edge_limit
-    cdef DraftTable table                 # None: nothing is shared between grammars
+    cdef AutomatonCache table                 # None: nothing is shared between grammars
     cdef Digests digests                  # None where there is no table
     cdef uint32_t error, error_got
     cdef vector[StateC] states
@@ -88,7 +88,7 @@ cdef class Automata:
     cdef vector[SymbolEdgeC] token_edges
     cdef vector[uint32_t] empty_edges
     cdef vector[uint32_t] first           # by rule: its start state, 0 while unbuilt
-    cdef vector[uint8_t] tabled           # by built rule: whole and deterministic (triplemaker)
+    cdef vector[uint8_t] tabled           # by built rule: whole and deterministic (mask_builder)
     # rules that are built state by state
     cdef vector[LazyC] lazies
     cdef vector[ObjectC] objects
@@ -98,7 +98,7 @@ cdef class Automata:
     cdef vector[uint32_t] span            # by counted rule: by how much one token can bring a bound closer
     cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration
     cdef void open(
-        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, DraftTable table, Digests digests
+        self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, Digests digests
     ) noexcept
     cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
@@ -109,7 +109,7 @@ cdef class Automata:
         self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
     ) noexcept nogil
     cdef StateC new_state(self, uint32_t rule) noexcept nogil
-    cdef void add_edges(self, StateC* state, const DraftC* draft, uint32_t base) noexcept nogil
+    cdef void add_edges(self, StateC* state, const DfaStateC* dfa_state, uint32_t base) noexcept nogil
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
@@ -117,7 +117,7 @@ cdef class Automata:
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil
     cdef void measure(self, uint32_t rule) noexcept nogil
     cdef bint is_by_bytes(self, uint32_t rule) noexcept nogil
-    cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil
-    cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil
-    cdef void append(self, uint32_t rule, const vector[DraftC]* drafts) noexcept nogil
+    cdef void make_counted(self, vector[DfaStateC]* dfa) noexcept nogil
+    cdef uint32_t iteration_span(self, uint32_t rule, vector[DfaStateC]* dfa) noexcept nogil
+    cdef void append(self, uint32_t rule, const vector[DfaStateC]* dfa) noexcept nogil
     cdef size_t bytes_held(self) noexcept nogil

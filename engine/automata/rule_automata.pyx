@@ -5,23 +5,24 @@ from libc.string cimport memset
 from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
 
-from .determinize cimport (
-    copy_nfa, determinise, lazy_bytes as subsets_bytes, lazy_start, lazy_state, merge_ways, minimise, trim,
-)
-from ..sharing.rule_digest cimport DigestC, Digests, is_none
-from .tag_dispatch cimport build_dispatch
-from .dfa_state cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, ByteEdgeC, DraftC, SymbolEdgeC
-from .automaton_cache cimport AutomatonC, AutomatonPtr, DraftTable
 from ..grammar.lowered cimport (
     BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE,
-    TEXTS_RULE, FlatIR,
+    TEXTS_RULE, LoweredGrammar,
 )
+from ..native.pool cimport held_bytes, vector
+from ..sharing.rule_digest cimport DigestC, Digests, is_none
+from ..vocabulary.vocabulary cimport Vocabulary
+from .automaton_cache cimport AutomatonC, AutomatonCache, AutomatonPtr
+from .determinize cimport (
+    copy_nfa, determinise, lazy_bytes as subsets_bytes, lazy_start, lazy_state, merge_ways,
+    minimise, trim,
+)
+from .dfa_state cimport FINAL_STATE, LOOP_STATE, UNBUILT_STATE, ByteEdgeC, DfaStateC, SymbolEdgeC
+from .excluded_names cimport build_other_text, grow_other_text
+from .json_objects cimport object_bytes, object_start, object_state
 from .name_trie cimport read_texts, spots_bytes, texts_state
 from .nfa cimport REF_EDGE, TOKEN_EDGE, NfaC, nfa_emit, nfa_emit_counted, nfa_start, nfa_state
-from .json_objects cimport object_bytes, object_start, object_state
-from .excluded_names cimport build_other_text, grow_other_text
-from ..native.pool cimport held_bytes, vector
-from ..vocabulary.vocabulary cimport Vocabulary
+from .tag_dispatch cimport build_dispatch
 
 # A deterministic automaton may have this many states for each edge of the nondeterministic one;
 # past it the rule stays nondeterministic. People's patterns stay below 2.
@@ -39,7 +40,7 @@ cdef class Automata:
     """The rule automata of one generation of one grammar."""
 
     cdef void open(
-        self, FlatIR ir, Vocabulary vocabulary, uint32_t edge_limit, DraftTable table, Digests digests
+        self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, Digests digests
     ) noexcept:
         """Makes it ready: there is no other way."""
         self.ir = ir
@@ -137,7 +138,7 @@ cdef class Automata:
     cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil:
         """A rule whose nodes are written out; shared ones are taken from the table."""
         cdef NfaC nfa
-        cdef vector[DraftC] drafts, loop
+        cdef vector[DfaStateC] dfa, loop
         cdef uint32_t node = self.ir.rules[rule].node
         cdef uint8_t kind = self.ir.rules[rule].kind
         cdef AutomatonPtr known
@@ -150,10 +151,10 @@ cdef class Automata:
         if shared:
             known = self.table.find(digest.high, digest.low)
             if known.get() != NULL and known.get().counts == (kind == BOUNDED_RULE):
-                self.append(rule, &known.get().drafts)
+                self.append(rule, &known.get().dfa)
                 self.measure(rule)
                 return True
-        # `FlatIR.weight` was checked against the limit when the grammar was compiled
+        # `LoweredGrammar.weight` was checked against the limit when the grammar was compiled
         nfa_start(&nfa, SLACK * self.edge_limit)
         nfa_state(&nfa)
         nfa_state(&nfa)
@@ -174,31 +175,31 @@ cdef class Automata:
             self.lazy_held += subsets_bytes(&self.lazies.back())
             return True
         shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
-        if determinise(&nfa, &drafts, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
-            trim(&drafts)
-            minimise(&drafts)
+        if determinise(&nfa, &dfa, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
+            trim(&dfa)
+            minimise(&dfa)
         elif kind == BOUNDED_RULE:
             # never met: characters are told apart by a few bytes each
             self.error, self.error_got = RULE_EDGES_EXCEEDED, self.edge_limit + 1
             return False
         else:
-            copy_nfa(&nfa, &drafts)
-            trim(&drafts)
+            copy_nfa(&nfa, &dfa)
+            trim(&dfa)
         if shared:
             known = make_shared[AutomatonC]()
             known.get().high, known.get().low = digest.high, digest.low
-            known.get().drafts.swap(drafts)
+            known.get().dfa.swap(dfa)
             self.table.add(known)
-            self.append(rule, &known.get().drafts)
+            self.append(rule, &known.get().dfa)
             self.measure(rule)
             return True
         if kind == COUNTED_RULE:
-            loop = drafts
+            loop = dfa
             self.make_counted(&loop)
             self.span[rule] = self.iteration_span(rule, &loop)
-            if not count_early(&drafts):
-                drafts.swap(loop)
-        self.append(rule, &drafts)
+            if not count_early(&dfa):
+                dfa.swap(loop)
+        self.append(rule, &dfa)
         self.measure(rule)
         return True
 
@@ -234,15 +235,15 @@ cdef class Automata:
                 return False
         return True
 
-    cdef void make_counted(self, vector[DraftC]* drafts) noexcept nogil:
+    cdef void make_counted(self, vector[DfaStateC]* dfa) noexcept nogil:
         """Makes the automaton of a body a loop: what ended it now leads to the start as well."""
-        cdef uint32_t n = <uint32_t>drafts.size(), s, k, m
+        cdef uint32_t n = <uint32_t>dfa.size(), s, k, m
         cdef vector[uint8_t] ends, goes_on
-        cdef DraftC* d
+        cdef DfaStateC* d
         # the start may be inside a loop of the body: the iteration's start gets a state of its own
-        drafts.push_back(drafts[0][0])
+        dfa.push_back(dfa[0][0])
         for s in range(n + 1):
-            d = &drafts[0][s]
+            d = &dfa[0][s]
             for k in range(<uint32_t>d.bytes.size()):
                 d.bytes[k].target = d.bytes[k].target or n
             for k in range(<uint32_t>d.refs.size()):
@@ -252,11 +253,11 @@ cdef class Automata:
             for k in range(<uint32_t>d.empty.size()):
                 d.empty[k] = d.empty[k] or n
         for s in range(n + 1):
-            d = &drafts[0][s]
+            d = &dfa[0][s]
             ends.push_back(d.flags & FINAL_STATE)
             goes_on.push_back(d.bytes.size() + d.refs.size() + d.tokens.size() + d.empty.size() > 0)
         for s in range(n + 1):
-            d = &drafts[0][s]
+            d = &dfa[0][s]
             m = <uint32_t>d.bytes.size()
             for k in range(m):
                 if ends[d.bytes[k].target]:
@@ -283,19 +284,19 @@ cdef class Automata:
                     d.empty[k] = 0
             d.flags = LOOP_STATE | FINAL_STATE if s == 0 else 0
 
-    cdef uint32_t iteration_span(self, uint32_t rule, vector[DraftC]* drafts) noexcept nogil:
+    cdef uint32_t iteration_span(self, uint32_t rule, vector[DfaStateC]* dfa) noexcept nogil:
         """Most iterations that can end within one token.
 
         A byte that every iteration must hold limits them.
         """
         cdef uint32_t best = self.vocabulary.max_token_bytes
         cdef uint32_t k, s
-        for s in range(min(<uint32_t>drafts.size(), <uint32_t>8)):
-            for k in range(<uint32_t>drafts[0][s].bytes.size()):
-                if drafts[0][s].bytes[k].low != drafts[0][s].bytes[k].high:
+        for s in range(min(<uint32_t>dfa.size(), <uint32_t>8)):
+            for k in range(<uint32_t>dfa[0][s].bytes.size()):
+                if dfa[0][s].bytes[k].low != dfa[0][s].bytes[k].high:
                     continue
-                if is_mandatory(drafts, drafts[0][s].bytes[k].low):
-                    best = min(best, self.vocabulary.max_count[drafts[0][s].bytes[k].low] + 1)
+                if is_mandatory(dfa, dfa[0][s].bytes[k].low):
+                    best = min(best, self.vocabulary.max_count[dfa[0][s].bytes[k].low] + 1)
         return best
 
     cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil:
@@ -323,29 +324,29 @@ cdef class Automata:
         cdef uint32_t lazy = self.states[state].lazy, place = self.states[state].place
         cdef uint32_t rule = self.states[state].rule, k
         cdef StateC made
-        cdef DraftC draft
+        cdef DfaStateC dfa_state
         cdef vector[uint32_t]* known
         if self.ir.rules[rule].kind == OTHER_TEXT_RULE:
             grow_other_text(self, state)
             return
         if self.ir.rules[rule].kind == OBJECT_RULE:
-            object_state(&self.objects[lazy], place, &draft)
+            object_state(&self.objects[lazy], place, &dfa_state)
             known = &self.objects[lazy].states
         elif self.ir.rules[rule].kind == TEXTS_RULE:
-            texts_state(&self.texts[lazy], place, &draft)
+            texts_state(&self.texts[lazy], place, &dfa_state)
             known = &self.texts[lazy].states
         else:
-            lazy_state(&self.lazies[lazy], &self.scratch, place, &draft)
+            lazy_state(&self.lazies[lazy], &self.scratch, place, &dfa_state)
             known = &self.lazies[lazy].states
-        for k in range(<uint32_t>draft.bytes.size()):
-            draft.bytes[k].target = self.unbuilt(known, rule, lazy, draft.bytes[k].target)
-        for k in range(<uint32_t>draft.refs.size()):
-            draft.refs[k].target = self.unbuilt(known, rule, lazy, draft.refs[k].target)
-        for k in range(<uint32_t>draft.tokens.size()):
-            draft.tokens[k].target = self.unbuilt(known, rule, lazy, draft.tokens[k].target)
+        for k in range(<uint32_t>dfa_state.bytes.size()):
+            dfa_state.bytes[k].target = self.unbuilt(known, rule, lazy, dfa_state.bytes[k].target)
+        for k in range(<uint32_t>dfa_state.refs.size()):
+            dfa_state.refs[k].target = self.unbuilt(known, rule, lazy, dfa_state.refs[k].target)
+        for k in range(<uint32_t>dfa_state.tokens.size()):
+            dfa_state.tokens[k].target = self.unbuilt(known, rule, lazy, dfa_state.tokens[k].target)
         made = self.new_state(rule)
-        self.add_edges(&made, &draft, 0)
-        made.flags, made.lazy, made.place = draft.flags, lazy, place
+        self.add_edges(&made, &dfa_state, 0)
+        made.flags, made.lazy, made.place = dfa_state.flags, lazy, place
         self.states[state] = made
 
     cdef StateC new_state(self, uint32_t rule) noexcept nogil:
@@ -359,15 +360,15 @@ cdef class Automata:
         made.empty_off = <uint32_t>self.empty_edges.size()
         return made
 
-    cdef void append(self, uint32_t rule, const vector[DraftC]* drafts) noexcept nogil:
+    cdef void append(self, uint32_t rule, const vector[DfaStateC]* dfa) noexcept nogil:
         """Copies finished states into the arrays."""
         cdef uint32_t base = <uint32_t>self.states.size(), s
         cdef StateC state
-        cdef const DraftC* d
+        cdef const DfaStateC* d
         self.first[rule] = base
         self.tabled[rule] = 1
-        for s in range(<uint32_t>drafts.size()):
-            d = &drafts[0][s]
+        for s in range(<uint32_t>dfa.size()):
+            d = &dfa[0][s]
             state = self.new_state(rule)
             state.held, state.flags, state.is_plain_text = d.held, d.flags, d.is_plain_text
             self.add_edges(&state, d, base)
@@ -375,8 +376,8 @@ cdef class Automata:
             if not is_plain(d):
                 self.tabled[rule] = 0
 
-    cdef void add_edges(self, StateC* state, const DraftC* d, uint32_t base) noexcept nogil:
-        """Appends a draft's edges to those of the state made last; states are numbered from ``base``."""
+    cdef void add_edges(self, StateC* state, const DfaStateC* d, uint32_t base) noexcept nogil:
+        """Appends a dfa_state's edges to those of the state made last; states are numbered from ``base``."""
         cdef ByteEdgeC byte
         cdef SymbolEdgeC symbol
         cdef uint32_t k
@@ -408,7 +409,7 @@ cdef class Automata:
             + held_bytes(self.scratch.stamp) + self.lazy_held)
 
 
-cdef bint count_early(vector[DraftC]* drafts) noexcept nogil:
+cdef bint count_early(vector[DfaStateC]* dfa) noexcept nogil:
     """Makes the automaton of a body a loop in which an iteration is counted when it could end for the
     first time. False, and nothing is done, where that is no better than counting its end, or takes
     more than bytes, or where a text could have ended more or fewer iterations, so that one state would
@@ -416,12 +417,12 @@ cdef bint count_early(vector[DraftC]* drafts) noexcept nogil:
 
     Of each state there are three: not counted yet, just counted, counted before.
     """
-    cdef uint32_t n = <uint32_t>drafts.size(), s, k
+    cdef uint32_t n = <uint32_t>dfa.size(), s, k
     cdef bint any_goes_on = False
-    cdef vector[DraftC] out
-    cdef DraftC* d
+    cdef vector[DfaStateC] out
+    cdef DfaStateC* d
     for s in range(n):
-        d = &drafts[0][s]
+        d = &dfa[0][s]
         if d.refs.size() + d.tokens.size() + d.empty.size() or (s == 0 and d.flags & FINAL_STATE):
             return False
         if d.flags & FINAL_STATE and d.bytes.size():
@@ -429,20 +430,20 @@ cdef bint count_early(vector[DraftC]* drafts) noexcept nogil:
     if not any_goes_on:
         return False
     out.resize(1 + 3 * n)
-    copy_edges(drafts, 0, True, &out[0])
+    copy_edges(dfa, 0, True, &out[0])
     out[0].flags = FINAL_STATE
     for s in range(n):
         for k in range(3):
             d = &out[1 + 3 * s + k]
-            d.flags = 0 if k == 0 else drafts[0][s].flags | (LOOP_STATE if k == 1 else 0)
-            copy_edges(drafts, s, k == 0, d)
-            if k and drafts[0][s].flags & FINAL_STATE:
-                copy_edges(drafts, 0, True, d)
+            d.flags = 0 if k == 0 else dfa[0][s].flags | (LOOP_STATE if k == 1 else 0)
+            copy_edges(dfa, s, k == 0, d)
+            if k and dfa[0][s].flags & FINAL_STATE:
+                copy_edges(dfa, 0, True, d)
     if not merge_ways(&out, GROWTH * n + GROWTH_FREE):
         return False
     trim(&out)
     minimise(&out)
-    drafts.swap(out)
+    dfa.swap(out)
     return True
 
 
@@ -450,7 +451,7 @@ cdef bint edge_before(const ByteEdgeC& a, const ByteEdgeC& b) noexcept nogil:
     return a.low < b.low
 
 
-cdef void copy_edges(vector[DraftC]* body, uint32_t state, bint counts, DraftC* out) noexcept nogil:
+cdef void copy_edges(vector[DfaStateC]* body, uint32_t state, bint counts, DfaStateC* out) noexcept nogil:
     """Adds a body's edges; ``counts``: those that lead to a state where it may end count the iteration."""
     cdef ByteEdgeC edge
     cdef uint32_t k
@@ -520,18 +521,18 @@ cdef bint has_edges(NfaC* nfa, uint32_t kind) noexcept nogil:
     return False
 
 
-cdef bint is_plain(const DraftC* draft) noexcept nogil:
+cdef bint is_plain(const DfaStateC* dfa_state) noexcept nogil:
     """Whether a state is deterministic over bytes."""
     cdef uint32_t k
-    if draft.empty.size():
+    if dfa_state.empty.size():
         return False
-    for k in range(1, <uint32_t>draft.bytes.size()):
-        if draft.bytes[k].low <= draft.bytes[k - 1].high:
+    for k in range(1, <uint32_t>dfa_state.bytes.size()):
+        if dfa_state.bytes[k].low <= dfa_state.bytes[k - 1].high:
             return False
     return True
 
 
-cdef bint is_mandatory(vector[DraftC]* drafts, uint8_t byte) noexcept nogil:
+cdef bint is_mandatory(vector[DfaStateC]* dfa, uint8_t byte) noexcept nogil:
     """Whether no way from the loop state back to it avoids the byte.
 
     References may hide it; then the answer is no.
@@ -539,21 +540,21 @@ cdef bint is_mandatory(vector[DraftC]* drafts, uint8_t byte) noexcept nogil:
     cdef vector[uint8_t] seen
     cdef vector[uint32_t] todo, targets
     cdef uint32_t s, k
-    seen.assign(drafts.size(), 0)
+    seen.assign(dfa.size(), 0)
     todo.push_back(0)
     while todo.size():
         s = todo.back()
         todo.pop_back()
         targets.clear()
-        for k in range(<uint32_t>drafts[0][s].bytes.size()):
-            if drafts[0][s].bytes[k].low != byte or drafts[0][s].bytes[k].high != byte:
-                targets.push_back(drafts[0][s].bytes[k].target)
-        for k in range(<uint32_t>drafts[0][s].refs.size()):
-            targets.push_back(drafts[0][s].refs[k].target)
-        for k in range(<uint32_t>drafts[0][s].tokens.size()):
-            targets.push_back(drafts[0][s].tokens[k].target)
-        for k in range(<uint32_t>drafts[0][s].empty.size()):
-            targets.push_back(drafts[0][s].empty[k])
+        for k in range(<uint32_t>dfa[0][s].bytes.size()):
+            if dfa[0][s].bytes[k].low != byte or dfa[0][s].bytes[k].high != byte:
+                targets.push_back(dfa[0][s].bytes[k].target)
+        for k in range(<uint32_t>dfa[0][s].refs.size()):
+            targets.push_back(dfa[0][s].refs[k].target)
+        for k in range(<uint32_t>dfa[0][s].tokens.size()):
+            targets.push_back(dfa[0][s].tokens[k].target)
+        for k in range(<uint32_t>dfa[0][s].empty.size()):
+            targets.push_back(dfa[0][s].empty[k])
         for k in targets:
             if k == 0:
                 return False

@@ -13,9 +13,9 @@ Source   A. Aho, M. Corasick, Efficient string matching, CACM 18(6), 1975.
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from .rule_automata cimport Automata
-from ..grammar.lowered cimport FlatIR
+from ..grammar.lowered cimport LoweredGrammar
 from ..native.pool cimport vector
+from .rule_automata cimport Automata
 
 cdef struct PieceC:
     # a range of bytes from one place within a character to the next
@@ -36,4 +36,4 @@ cdef enum:
 
 # the ranges of bytes that a place takes, ascending; returns their number
 cdef uint32_t utf8_pieces(uint8_t place, PieceC* out) noexcept nogil
-cdef void build_dispatch(Automata automata, FlatIR ir, uint32_t rule) noexcept nogil
+cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil

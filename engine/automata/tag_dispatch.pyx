@@ -2,11 +2,11 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from .rule_automata cimport Automata, StateC, set_live
-from .dfa_state cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, SymbolEdgeC
-from ..grammar.lowered cimport NO_RULE, ArmC, DispatchC, FlatIR, letter_bytes
+from ..grammar.lowered cimport NO_RULE, ArmC, DispatchC, LoweredGrammar, letter_bytes
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
 from ..native.pool cimport vector
+from .dfa_state cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, SymbolEdgeC
+from .rule_automata cimport Automata, StateC, set_live
 
 cdef uint32_t ROOT = 0
 cdef uint32_t NOTHING = 0xFFFFFFFF
@@ -83,7 +83,7 @@ cdef uint32_t add_node(TrieC* trie, uint32_t letter, uint32_t held, uint32_t dep
     return <uint32_t>trie.nodes.size() - 1
 
 
-cdef uint32_t child_of(TrieC* trie, FlatIR ir, uint32_t q, uint32_t letter) noexcept nogil:
+cdef uint32_t child_of(TrieC* trie, LoweredGrammar ir, uint32_t q, uint32_t letter) noexcept nogil:
     """The node one letter on, made if need be."""
     cdef uint32_t before = NOTHING, at = trie.nodes[q].child, fresh
     while at != NOTHING and trie.nodes[at].letter < letter:
@@ -100,7 +100,7 @@ cdef uint32_t child_of(TrieC* trie, FlatIR ir, uint32_t q, uint32_t letter) noex
     return fresh
 
 
-cdef uint32_t insert(TrieC* trie, FlatIR ir, ArmC* arm, bint is_arm) noexcept nogil:
+cdef uint32_t insert(TrieC* trie, LoweredGrammar ir, ArmC* arm, bint is_arm) noexcept nogil:
     """The node of a whole pattern, made if need be."""
     cdef uint32_t q = ROOT, k
     for k in range(arm.n):
@@ -109,7 +109,7 @@ cdef uint32_t insert(TrieC* trie, FlatIR ir, ArmC* arm, bint is_arm) noexcept no
     return q
 
 
-cdef void build_trie(TrieC* trie, FlatIR ir, DispatchC* dispatch) noexcept nogil:
+cdef void build_trie(TrieC* trie, LoweredGrammar ir, DispatchC* dispatch) noexcept nogil:
     cdef ArmC* arms = ir.arms.data() + dispatch.first
     cdef uint32_t k, q, size = 1
     for k in range(dispatch.n_arms + dispatch.n_excludes):
@@ -323,7 +323,7 @@ cdef void token_edge(Automata automata, StateC* state, uint32_t tokens, uint32_t
 
 
 cdef void token_edges(
-    Automata automata, FlatIR ir, WorkC* work, TrieC* trie, uint32_t specials, TextC at, StateC* state
+    Automata automata, LoweredGrammar ir, WorkC* work, TrieC* trie, uint32_t specials, TextC at, StateC* state
 ) noexcept nogil:
     """Tokens at a character boundary.
 
@@ -349,7 +349,7 @@ cdef void token_edges(
         token_edge(automata, state, rest, text_state(work, ROOT, 0, BOUNDARY))
 
 
-cdef uint32_t tokens_without(WorkC* work, FlatIR ir, uint32_t specials, vector[uint32_t]* own) noexcept nogil:
+cdef uint32_t tokens_without(WorkC* work, LoweredGrammar ir, uint32_t specials, vector[uint32_t]* own) noexcept nogil:
     """The set of the special tokens that are not in ``own``, ascending.
 
     Few nodes differ in their own tokens, and vocabularies have a thousand special ones: made once for all equal
@@ -385,7 +385,7 @@ cdef void arm_edges(Automata automata, WorkC* work, TrieC* trie, uint32_t q, Sta
         arm = trie.next_arm[arm]
 
 
-cdef void build_dispatch(Automata automata, FlatIR ir, uint32_t rule) noexcept nogil:
+cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil:
     cdef DispatchC* dispatch = &ir.dispatches[ir.rules[rule].dispatch]
     cdef TrieC trie
     cdef WorkC work

@@ -9,19 +9,19 @@ Invariants       I1 no references to rules, no captures, no dispatch, no token s
                  I3 a grammar pays the same steps of its budget for one, made or kept.
 Cost             putting it into a grammar: linear in its nodes and edges.
 
-``Fragments`` is a bounded table of them by what they were made from, the least recently used going
+``FragmentCache`` is a bounded table of them by what they were made from, the least recently used going
 first.
 """
 
 from libc.stdint cimport int64_t, uint32_t
 
 from ..budget cimport WorkBudget
-from ..grammar.lowered cimport NodeC
 from ..grammar.ir cimport Grammar
+from ..grammar.lowered cimport NodeC
 from ..native.pool cimport vector
 
 
-cdef class Fragment:
+cdef class IrFragment:
     cdef vector[NodeC] nodes
     cdef vector[uint32_t] pool
     cdef Py_ssize_t key_words
@@ -33,26 +33,26 @@ cdef class Fragment:
     cdef Py_ssize_t words(self)
 
 
-cdef class Recipe:
+cdef class FragmentBuilder:
     """What makes one fragment."""
     cdef WorkBudget budget  # of the request that asks for it
 
-    cdef Fragment make(self)
-    cdef Fragment run(self)     # the same, with its steps
+    cdef IrFragment make(self)
+    cdef IrFragment run(self)     # the same, with its steps
 
 
-cdef class Fragments:
+cdef class FragmentCache:
     cdef object known       # OrderedDict
     cdef object guard
     cdef object flights     # of what is being made
     cdef Py_ssize_t held, most
 
     # what is here, None if nothing is
-    cdef Fragment recall(self, tuple key)
+    cdef IrFragment recall(self, tuple key)
     # what is here, or is made; two threads do not make the same
-    cdef Fragment get(self, Grammar grammar, tuple key, Recipe recipe)
-    cdef Fragment make(self, Grammar grammar, tuple key, Recipe recipe)
-    cdef int keep(self, tuple key, Fragment fragment) except -1
+    cdef IrFragment get(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder)
+    cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder)
+    cdef int keep(self, tuple key, IrFragment fragment) except -1
 
 
-cdef Fragment fragment_of(Grammar grammar, uint32_t node)
+cdef IrFragment fragment_of(Grammar grammar, uint32_t node)

@@ -1,4 +1,4 @@
-class Fragments:
+class FragmentCache:
     def forget(self) -> None: ...
 
-TABLES: list[Fragments]
+TABLES: list[FragmentCache]

@@ -1,19 +1,21 @@
-"""Fragments: see the header file."""
+"""FragmentCache: see the header file."""
 
 from libc.stdint cimport int64_t, uint32_t
 
 from ..budget cimport spend, spent
-from ..grammar.lowered cimport ALT, BOUNDED, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC
 from ..grammar.ir cimport NO_NODE, Grammar
+from ..grammar.lowered cimport (
+    ALT, BOUNDED, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, REPEAT, SEQ, TEXT, NodeC,
+)
 from ..native.pool cimport vector
 
 from collections import OrderedDict
 from threading import Lock
 
 from ..errors import InternalError
-from ..sharing.single_flight import Flights
+from ..sharing.single_flight import SingleFlight
 
-#: all ``Fragments`` of this process
+#: all ``FragmentCache`` of this process
 TABLES = []
 
 # what a key and its entry take without their texts
@@ -22,9 +24,9 @@ cdef Py_ssize_t KEY_WORDS = 100
 cdef size_t WORDS_PER_STEP = 256
 
 
-cdef Fragment fragment_of(Grammar grammar, uint32_t node):
+cdef IrFragment fragment_of(Grammar grammar, uint32_t node):
     """What lies below a node."""
-    cdef Fragment made = Fragment.__new__(Fragment)
+    cdef IrFragment made = IrFragment.__new__(IrFragment)
     cdef vector[uint32_t] numbers
     cdef uint32_t k
     numbers.assign(node + 1, NO_NODE)
@@ -60,7 +62,7 @@ cdef void mark_below(Grammar grammar, uint32_t node, vector[uint32_t]* numbers) 
                 k += step
 
 
-cdef class Fragment:
+cdef class IrFragment:
     cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1:
         """Appends a node whose children are there already, under the given numbers."""
         cdef NodeC node = grammar.node_list[number], made = node
@@ -122,27 +124,27 @@ cdef inline uint32_t child_step(uint32_t kind) noexcept nogil:
     return 3 if kind == GRAPH else 1 if kind == SEQ or kind == ALT else 0
 
 
-cdef class Recipe:
-    cdef Fragment make(self):
+cdef class FragmentBuilder:
+    cdef IrFragment make(self):
         raise NotImplementedError
 
-    cdef Fragment run(self):
+    cdef IrFragment run(self):
         cdef int64_t begun = spent(self.budget)
-        cdef Fragment made = self.make()
-        # a recipe may do without a part that is too large: not for want of budget
+        cdef IrFragment made = self.make()
+        # a fragment_builder may do without a part that is too large: not for want of budget
         spend(self.budget, 0)
         made.steps = spent(self.budget) - begun
         return made
 
 
-cdef class Fragments:
+cdef class FragmentCache:
     def __init__(self, Py_ssize_t most):
         """``most`` words of four bytes are kept."""
         self.known, self.guard, self.held, self.most = OrderedDict(), Lock(), 0, most
-        self.flights = Flights()
+        self.flights = SingleFlight()
         TABLES.append(self)
 
-    cdef Fragment recall(self, tuple key):
+    cdef IrFragment recall(self, tuple key):
         with self.guard:
             found = self.known.get(key)
             if found is not None:
@@ -155,29 +157,29 @@ cdef class Fragments:
             self.known.clear()
             self.held = 0
 
-    cdef Fragment get(self, Grammar grammar, tuple key, Recipe recipe):
-        cdef Fragment found = self.recall(key)
+    cdef IrFragment get(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
+        cdef IrFragment found = self.recall(key)
         cdef int64_t begun = spent(grammar.budget)
         if found is None:
-            found = self.make(grammar, key, recipe)
+            found = self.make(grammar, key, fragment_builder)
         spend(grammar.budget, max(0, found.steps - (spent(grammar.budget) - begun)))
         return found
 
-    cdef Fragment make(self, Grammar grammar, tuple key, Recipe recipe):
-        cdef Fragment found = None
-        recipe.budget = grammar.budget
+    cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
+        cdef IrFragment found = None
+        fragment_builder.budget = grammar.budget
         mine, is_made = self.flights.begin(key), False
         try:
             found = self.recall(key)
             if found is None:
-                found = recipe.run()
+                found = fragment_builder.run()
                 self.keep(key, found)
             is_made = True
         finally:
             self.flights.end(key, mine, is_made=is_made)
         return found
 
-    cdef int keep(self, tuple key, Fragment fragment) except -1:
+    cdef int keep(self, tuple key, IrFragment fragment) except -1:
         """One that is too large by itself is not kept."""
         fragment.key_words = KEY_WORDS + chars_of(key)
         if fragment.words() * 8 > self.most:
@@ -187,7 +189,7 @@ cdef class Fragments:
                 self.known[key] = fragment
                 self.held += fragment.words()
             while self.held > self.most:
-                self.held -= (<Fragment>self.known.popitem(last=False)[1]).words()
+                self.held -= (<IrFragment>self.known.popitem(last=False)[1]).words()
         return 0
 
 

@@ -99,9 +99,9 @@ Representation   nodes, operands and rules as in flat. `table` finds a node by i
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ..budget cimport WorkBudget
-from .lowered cimport NodeC
 from ..native.pool cimport vector
 from ..vocabulary.token_set cimport TokenSet
+from .lowered cimport NodeC
 
 cdef enum:
     NO_NODE = 0xFFFFFFFF

@@ -3,12 +3,12 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 
-from . cimport lowered as flat
 from ..budget cimport spend
-from .lowered cimport NO_MAXIMUM, NodeC, first_member
 from ..native.hashing cimport hash_words
 from ..native.pool cimport held_bytes, vector
 from ..vocabulary.token_set cimport TokenSet
+from . cimport lowered
+from .lowered cimport NO_MAXIMUM, NodeC, first_member
 
 from collections.abc import Sequence
 from sys import getsizeof
@@ -46,8 +46,8 @@ cdef Py_ssize_t MOST_NAME_CHARS = 4 << 20
 # what the place of a schema takes in memory: an object of six words and a key
 cdef size_t NAME_BYTES = 120
 
-cdef dict ROLES = {"tag": flat.ROLE_TAG, "begin": flat.ROLE_BEGIN, "end": flat.ROLE_END, "text": flat.ROLE_TEXT,
-                   "differs": flat.ROLE_DIFFERS}
+cdef dict ROLES = {"tag": lowered.ROLE_TAG, "begin": lowered.ROLE_BEGIN, "end": lowered.ROLE_END,
+                   "text": lowered.ROLE_TEXT, "differs": lowered.ROLE_DIFFERS}
 cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
 
 
@@ -81,8 +81,8 @@ cdef class Grammar:
         self.hashes.reserve(FIRST_NODES)
         self.pool.reserve(FIRST_NODES * 8)
         self.rule_nodes.reserve(32)
-        self.empty_node = self.intern(flat.EMPTY, 0, 0, 0, 0)
-        self.fail_node = self.intern(flat.FAIL, 0, 0, 0, 0)
+        self.empty_node = self.intern(lowered.EMPTY, 0, 0, 0, 0)
+        self.fail_node = self.intern(lowered.FAIL, 0, 0, 0, 0)
 
     # -- interning ---------------------------------------------------------------------------------
     cdef uint32_t intern(
@@ -98,7 +98,7 @@ cdef class Grammar:
         head[0], head[1], head[2], head[3], head[4] = kind, a, b, c, words
         h = hash_words(head, 5) ^ (hash_words(self.pool.data() + off, words) * 3)
         made.kind, made.a, made.b, made.c, made.off, made.n = kind, a, b, c, off, words
-        if kind == flat.GRAPH:
+        if kind == lowered.GRAPH:
             # c finals lie behind the edges
             made.n = words - c
             made.b = off + made.n
@@ -122,7 +122,7 @@ cdef class Grammar:
         cdef uint32_t words = one.n
         if one.kind != other.kind or one.a != other.a or one.c != other.c or one.n != other.n:
             return False
-        if one.kind == flat.GRAPH:
+        if one.kind == lowered.GRAPH:
             words += one.c
         elif one.b != other.b:
             return False
@@ -149,7 +149,7 @@ cdef class Grammar:
             return self.empty_node
         for k in range(n):
             self.pool.push_back(data[k])
-        return self.intern(flat.BYTES, 0, 0, 0, off)
+        return self.intern(lowered.BYTES, 0, 0, 0, off)
 
     cdef uint32_t add_text(self, str text) except? NO_NODE:
         cdef uint32_t off = <uint32_t>self.pool.size()
@@ -158,7 +158,7 @@ cdef class Grammar:
             return self.empty_node
         for c in text:
             self.pool.push_back(c)
-        return self.intern(flat.TEXT, 0, 0, 0, off)
+        return self.intern(lowered.TEXT, 0, 0, 0, off)
 
     cdef uint32_t add_seq(self, const uint32_t* parts, size_t n) except? NO_NODE:
         cdef uint32_t off = <uint32_t>self.pool.size(), one
@@ -166,19 +166,19 @@ cdef class Grammar:
         cdef NodeC node
         for k in range(n):
             node = self.node_list[parts[k]]
-            if node.kind == flat.FAIL:
+            if node.kind == lowered.FAIL:
                 self.pool.resize(off)
                 return self.fail_node
-            if node.kind == flat.SEQ:
+            if node.kind == lowered.SEQ:
                 for j in range(node.n):
                     self.pool.push_back(self.pool[node.off + j])
-            elif node.kind != flat.EMPTY:
+            elif node.kind != lowered.EMPTY:
                 self.pool.push_back(parts[k])
         if self.pool.size() - off < 2:
             one = self.empty_node if self.pool.size() == off else self.pool[off]
             self.pool.resize(off)
             return one
-        return self.intern(flat.SEQ, 0, 0, 0, off)
+        return self.intern(lowered.SEQ, 0, 0, 0, off)
 
     cdef uint32_t add_alt(self, const uint32_t* parts, size_t n) except? NO_NODE:
         cdef uint32_t off = <uint32_t>self.pool.size(), one
@@ -188,20 +188,20 @@ cdef class Grammar:
         self.mark += 1
         for k in range(n):
             node = self.node_list[parts[k]]
-            if node.kind == flat.ALT:
+            if node.kind == lowered.ALT:
                 for j in range(node.n):
                     one = self.pool[node.off + j]
                     if self.marks[one] != self.mark:
                         self.marks[one] = self.mark
                         self.pool.push_back(one)
-            elif node.kind != flat.FAIL and self.marks[parts[k]] != self.mark:
+            elif node.kind != lowered.FAIL and self.marks[parts[k]] != self.mark:
                 self.marks[parts[k]] = self.mark
                 self.pool.push_back(parts[k])
         if self.pool.size() - off < 2:
             one = self.fail_node if self.pool.size() == off else self.pool[off]
             self.pool.resize(off)
             return one
-        return self.intern(flat.ALT, 0, 0, 0, off)
+        return self.intern(lowered.ALT, 0, 0, 0, off)
 
     cdef uint32_t add_set(self, uint32_t kind, const uint32_t* bounds, size_t n) except? NO_NODE:
         """A class of characters out of n ranges, given as 2n bounds."""
@@ -216,34 +216,34 @@ cdef class Grammar:
         cdef uint32_t kind = self.node_list[node].kind
         if maximum < minimum:
             return self.fail_node
-        if kind == flat.FAIL:
+        if kind == lowered.FAIL:
             return self.fail_node if minimum else self.empty_node
-        if kind == flat.EMPTY or maximum == 0:
+        if kind == lowered.EMPTY or maximum == 0:
             return self.empty_node
         if minimum == 1 and maximum == 1:
             return node
-        return self.intern(flat.REPEAT, node, minimum, maximum, <uint32_t>self.pool.size())
+        return self.intern(lowered.REPEAT, node, minimum, maximum, <uint32_t>self.pool.size())
 
     cdef uint32_t add_graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE:
-        """Edges are given as triples; finals ascending, each once."""
+        """Edges are given as token masks; finals ascending, each once."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef size_t k
         cdef size_t first = 0
         for k in range(n_edges):
-            if self.node_list[edges[3 * k + 1]].kind == flat.FAIL:
+            if self.node_list[edges[3 * k + 1]].kind == lowered.FAIL:
                 self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * k)
                 first = k + 1
         self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * n_edges)
         self.pool.insert(self.pool.end(), finals, finals + n_finals)
-        return self.intern(flat.GRAPH, states, 0, <uint32_t>n_finals, off)
+        return self.intern(lowered.GRAPH, states, 0, <uint32_t>n_finals, off)
 
     cdef uint32_t add_object(
         self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
         const uint32_t* layout, uint32_t flags
     ) except? NO_NODE:
-        """Names are given once each; ``flags``, and ``layout`` with LAID_OUT, as in flat."""
+        """Names are given once each; ``flags``, and ``layout`` with LAID_OUT, as in lowered."""
         cdef vector[uint32_t] words
         cdef uint32_t n = 0, off
         cdef size_t k
@@ -252,8 +252,8 @@ cdef class Grammar:
         words.reserve(2 + 12 * <size_t>len(names))
         words.push_back(space)
         words.push_back(self.referred(extra))
-        if flags & flat.LAID_OUT:
-            for k in range(flat.LAYOUT_PARTS):
+        if flags & lowered.LAID_OUT:
+            for k in range(lowered.LAYOUT_PARTS):
                 words.push_back(layout[k] if layout[k] == self.empty_node else self.referred(layout[k]))
         for k in range(<size_t>len(names)):
             if nodes[k] == self.fail_node:
@@ -267,11 +267,11 @@ cdef class Grammar:
             for c in name:
                 words.push_back(c)
             n += 1
-        if not n and extra == self.fail_node and not flags & flat.MAY_BE_EMPTY:
+        if not n and extra == self.fail_node and not flags & lowered.MAY_BE_EMPTY:
             return self.fail_node
         off = <uint32_t>self.pool.size()
         self.pool.insert(self.pool.end(), words.begin(), words.end())
-        return self.intern(flat.OBJECT, n, flags, 0, off)
+        return self.intern(lowered.OBJECT, n, flags, 0, off)
 
     cdef uint32_t push_texts(self, list texts):
         """Writes them as operands, each with its length; returns where they begin."""
@@ -291,52 +291,52 @@ cdef class Grammar:
             return self.fail_node
         if len(texts) == 1:
             return self.add_text(<str>texts[0])
-        return self.intern(flat.TEXTS, 0, 0, 0, self.push_texts(texts))
+        return self.intern(lowered.TEXTS, 0, 0, 0, self.push_texts(texts))
 
     cdef uint32_t add_spelled(self, list texts) except? NO_NODE:
         """Any of these texts as they are written, given once each."""
         cdef bytes data
         if len(texts) > 1:
-            return self.intern(flat.TEXTS, 1, 0, 0, self.push_texts(texts))
+            return self.intern(lowered.TEXTS, 1, 0, 0, self.push_texts(texts))
         data = (<str>texts[0]).encode()
         return self.add_bytes(data, len(data))
 
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
         """``maximum`` NO_MAXIMUM is no upper bound."""
-        if self.node_list[node].kind != flat.GRAPH:
+        if self.node_list[node].kind != lowered.GRAPH:
             raise InternalError("only the words of a graph can be bounded")
         if minimum == 0 and maximum == NO_MAXIMUM:
             return node
-        return self.intern(flat.BOUNDED, node, minimum, maximum, <uint32_t>self.pool.size())
+        return self.intern(lowered.BOUNDED, node, minimum, maximum, <uint32_t>self.pool.size())
 
     cdef uint32_t referred(self, uint32_t node) except? NO_NODE:
         """A reference to the node's rule, which is made if need be; FAIL stays as it is."""
-        if self.node_list[node].kind in (flat.REF, flat.FAIL):
+        if self.node_list[node].kind in (lowered.REF, lowered.FAIL):
             return node
         if node not in self.literal_rules:
             self.literal_rules[node] = self.add_ref(self.new_rule("value", node))
         return self.literal_rules[node]
 
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
-        return self.intern(flat.REF, rule, 0, 0, <uint32_t>self.pool.size())
+        return self.intern(lowered.REF, rule, 0, 0, <uint32_t>self.pool.size())
 
     cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE:
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef NodeC body = self.node_list[self.rule_nodes[rule]], chars
-        if body.kind == flat.REPEAT:
+        if body.kind == lowered.REPEAT:
             chars = self.node_list[body.a]
-        if (body.kind != flat.REPEAT or body.b != 0 or body.c != NO_MAXIMUM or chars.kind != flat.JSON_CHARS
+        if (body.kind != lowered.REPEAT or body.b != 0 or body.c != NO_MAXIMUM or chars.kind != lowered.JSON_CHARS
                 or chars.n != 4 or memcmp(&self.pool[chars.off], ANY_CHAR_BOUNDS, sizeof(ANY_CHAR_BOUNDS))):
             raise InternalError("other_text needs the rule of any string's inside")
         self.push_texts(sorted(set(texts)))
-        return self.intern(flat.OTHER_TEXT, rule, 0, 0, off)
+        return self.intern(lowered.OTHER_TEXT, rule, 0, 0, off)
 
     cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE:
         number = self.label_ids.get(label)
         if number is None:
             number = self.label_ids[label] = len(self.labels)
             self.labels.append(label)
-        return self.intern(flat.CAPTURE, node, number, role, <uint32_t>self.pool.size())
+        return self.intern(lowered.CAPTURE, node, number, role, <uint32_t>self.pool.size())
 
     cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE:
         """The number of a set; NO_SET if it is empty."""
@@ -370,7 +370,7 @@ cdef class Grammar:
         self.pool.push_back(max_chars)
         self.pool.push_back(max_tokens)
         self.pool.insert(self.pool.end(), operands.begin(), operands.end())
-        return self.intern(flat.DISPATCH, number, n_arms, 0, off)
+        return self.intern(lowered.DISPATCH, number, n_arms, 0, off)
 
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
         self.names.append(name)
@@ -398,10 +398,10 @@ cdef class Grammar:
         return self.add_text(text)
 
     def chars(self, ranges):
-        return self._set(flat.CHARS, ranges)
+        return self._set(lowered.CHARS, ranges)
 
     def json_chars(self, ranges):
-        return self._set(flat.JSON_CHARS, ranges)
+        return self._set(lowered.JSON_CHARS, ranges)
 
     def _set(self, uint32_t kind, ranges):
         cdef vector[uint32_t] bounds
@@ -430,17 +430,17 @@ cdef class Grammar:
             names.append(name)
             nodes.push_back(node)
             required.push_back(<bint>is_required)
-        flags = (flat.MAY_BE_EMPTY if may_be_empty else 0) | (flat.EXTRA_LAST if extra_last else 0)
-        flags |= flat.ANY_ORDER if any_order else 0
+        flags = (lowered.MAY_BE_EMPTY if may_be_empty else 0) | (lowered.EXTRA_LAST if extra_last else 0)
+        flags |= lowered.ANY_ORDER if any_order else 0
         return self.add_object(names, nodes.data(), required.data(), extra, space, NULL, flags)
 
     def tokens(self, ids):
         cdef uint32_t off = self._push_ids(ids)
-        return self.fail_node if self.pool.size() == off else self.intern(flat.TOKENS, 0, 0, 0, off)
+        return self.fail_node if self.pool.size() == off else self.intern(lowered.TOKENS, 0, 0, 0, off)
 
     def other_tokens(self, ids):
         """One token that is none of these; the caller knows that there is one."""
-        return self.intern(flat.OTHER_TOKENS, 0, 0, 0, self._push_ids(ids))
+        return self.intern(lowered.OTHER_TOKENS, 0, 0, 0, self._push_ids(ids))
 
     def _push_ids(self, ids):
         """Ids at the end of the pool; from where on."""
@@ -488,14 +488,14 @@ cdef class Grammar:
         return self.alt(self.empty_node, node)
 
     def graph(self, uint32_t states, edges, finals):
-        cdef vector[uint32_t] triples, ends
+        cdef vector[uint32_t] token_masks, ends
         for source, node, target in edges:
-            triples.push_back(source)
-            triples.push_back(node)
-            triples.push_back(target)
+            token_masks.push_back(source)
+            token_masks.push_back(node)
+            token_masks.push_back(target)
         for state in sorted(set(finals)):
             ends.push_back(state)
-        return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
+        return self.add_graph(states, token_masks.data(), token_masks.size() // 3, ends.data(), ends.size())
 
     def dispatch(
         self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None
@@ -545,7 +545,7 @@ cdef class Grammar:
         found = []
         for k in range(<uint32_t>self.node_list.size()):
             node = self.node_list[k]
-            if node.kind == flat.TOKENS and all([self.pool[node.off + j] in ids for j in range(node.n)]):
+            if node.kind == lowered.TOKENS and all([self.pool[node.off + j] in ids for j in range(node.n)]):
                 found.append(k)
         return found
 
@@ -681,34 +681,35 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
     cdef NodeC node = grammar.node_list[number]
     cdef uint32_t kind = node.kind, k
     words = [grammar.pool[node.off + k] for k in range(node.n)]
-    if kind == flat.BYTES:
+    if kind == lowered.BYTES:
         return kind, bytes(words)
-    if kind == flat.TEXT:
+    if kind == lowered.TEXT:
         return kind, "".join(map(chr, words))
-    if kind == flat.CHARS or kind == flat.JSON_CHARS:
+    if kind == lowered.CHARS or kind == lowered.JSON_CHARS:
         return kind, tuple(zip(words[::2], words[1::2]))
-    if kind in (flat.SEQ, flat.ALT, flat.TOKENS, flat.OTHER_TOKENS):
+    if kind in (lowered.SEQ, lowered.ALT, lowered.TOKENS, lowered.OTHER_TOKENS):
         return kind, tuple(words)
-    if kind == flat.REPEAT or kind == flat.BOUNDED:
+    if kind == lowered.REPEAT or kind == lowered.BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
-    if kind == flat.REF:
+    if kind == lowered.REF:
         return kind, node.a
-    if kind == flat.GRAPH:
+    if kind == lowered.GRAPH:
         finals = tuple([grammar.pool[node.b + k] for k in range(node.c)])
         return kind, node.a, tuple(zip(words[::3], words[1::3], words[2::3])), finals
-    if kind == flat.DISPATCH:
+    if kind == lowered.DISPATCH:
         return dispatch_tuple(grammar, &node, words)
-    if kind == flat.CAPTURE:
+    if kind == lowered.CAPTURE:
         return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
-    if kind == flat.OTHER_TEXT:
+    if kind == lowered.OTHER_TEXT:
         return kind, node.a, split_texts(words)
-    if kind == flat.TEXTS:
+    if kind == lowered.TEXTS:
         return kind, split_texts(words), bool(node.a)
-    if kind == flat.OBJECT:
+    if kind == lowered.OBJECT:
         first = first_member(&node) - node.off
         return (kind, split_members(words[first:]), words[1], words[0],
-                bool(node.b & flat.MAY_BE_EMPTY), bool(node.b & flat.EXTRA_LAST), bool(node.b & flat.ANY_ORDER),
-                bool(node.b & flat.SPELLED), tuple(words[2:first]))
+                bool(node.b & lowered.MAY_BE_EMPTY), bool(node.b & lowered.EXTRA_LAST),
+                bool(node.b & lowered.ANY_ORDER),
+                bool(node.b & lowered.SPELLED), tuple(words[2:first]))
     return (kind,)
 
 
@@ -724,7 +725,7 @@ cdef tuple dispatch_tuple(Grammar grammar, const NodeC* node, list words):
             at += 1 + words[at]
     specials = () if node.a == NO_SET else tuple(grammar.sets[node.a])
     bounds = [-1 if count == NO_MAXIMUM else count for count in words[2:4]]
-    return flat.DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds
+    return lowered.DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds
 
 
 cdef tuple split_texts(list words):

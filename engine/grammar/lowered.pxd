@@ -7,7 +7,7 @@ Representation   nodes and pool are the grammar's own, which is sealed. Node i i
                      TEXT                code points
                      CHARS, JSON_CHARS   low, high pairs
                      SEQ, ALT            node ids
-                     GRAPH               (from, node, to) triples, a = states,
+                     GRAPH               (from, node, to) token masks, a = states,
                                          finals at pool[b .. b + c - 1]
                      REPEAT, BOUNDED     a = node, b = min, c = max (NO_MAXIMUM: none)
                      REF                 a = rule
@@ -150,11 +150,11 @@ cdef inline uint32_t tokens(RuleC* rule, uint32_t value) noexcept nogil:
 cdef inline uint32_t tokens_left(RuleC* rule, uint32_t value) noexcept nogil:
     return rule.most_tokens - tokens(rule, value) if rule.unit else NO_MAXIMUM
 
-cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil
-cdef DispatchC* dispatch_of(FlatIR flat, uint32_t node) noexcept nogil
+cdef void list_below(LoweredGrammar flat, uint32_t i, vector[uint32_t]* below) noexcept nogil
+cdef DispatchC* dispatch_of(LoweredGrammar flat, uint32_t node) noexcept nogil
 cdef uint32_t letter_bytes(Vocabulary vocabulary, uint32_t letter) noexcept nogil
 
-cdef class FlatIR:
+cdef class LoweredGrammar:
     cdef readonly list labels
     cdef readonly uint32_t root
     cdef readonly uint32_t own_rules      # rules[0 .. own_rules - 1] are the grammar's

@@ -1,7 +1,7 @@
-from .ir import Grammar
 from ..vocabulary.vocabulary import Vocabulary
+from .ir import Grammar
 
-class FlatIR:
+class LoweredGrammar:
     labels: list[str]
     root: int
     own_rules: int

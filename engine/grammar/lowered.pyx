@@ -1,4 +1,4 @@
-"""FlatIR: see the header file. One linear pass over an ``ir.Grammar``, then two fixpoints."""
+"""LoweredGrammar: see the header file. One linear pass over an ``ir.Grammar``, then two fixpoints."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
@@ -6,10 +6,10 @@ from libcpp.algorithm cimport binary_search
 
 from ..budget cimport spend
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
-from .ir cimport NO_SET, Grammar
 from ..native.pool cimport held_bytes, vector
 from ..vocabulary.token_set cimport TokenSet
 from ..vocabulary.vocabulary cimport Vocabulary
+from .ir cimport NO_SET, Grammar
 
 from ..errors import SpecError
 
@@ -30,7 +30,7 @@ cdef enum:
     NODES_PER_STEP = 8
 
 
-cdef class FlatIR:
+cdef class LoweredGrammar:
     """The IR of one grammar, loaded once, read by the automaton builder without the GIL."""
 
     def __init__(self, Grammar grammar, Vocabulary vocabulary, *, bint count_registers=True):
@@ -518,13 +518,13 @@ cdef bint has_empty_text(NodeC* node, const uint32_t* pool) noexcept nogil:
     return False
 
 
-cdef bint refers(FlatIR flat, uint32_t i) noexcept nogil:
+cdef bint refers(LoweredGrammar lowered, uint32_t i) noexcept nogil:
     """Whether rules stand below a node."""
-    cdef uint32_t kind = flat.nodes[i].kind
+    cdef uint32_t kind = lowered.nodes[i].kind
     return kind == REF or kind == OTHER_TEXT or kind == DISPATCH
 
 
-cdef bint settle(FlatIR flat, uint32_t i, uint8_t* seen, vector[uint32_t]* order) noexcept nogil:
+cdef bint settle(LoweredGrammar lowered, uint32_t i, uint8_t* seen, vector[uint32_t]* order) noexcept nogil:
     """Looks at a node, and before that at what it is made of; whether that leads in a circle.
 
     ``seen`` is 1 while what a node is made of is looked at, then 2.
@@ -537,7 +537,7 @@ cdef bint settle(FlatIR flat, uint32_t i, uint8_t* seen, vector[uint32_t]* order
         at = todo.back()
         if seen[at] == 0:
             seen[at] = 1
-            list_below(flat, at, &below)
+            list_below(lowered, at, &below)
             for k in below:
                 if seen[k] == 0:
                     todo.push_back(k)
@@ -547,32 +547,32 @@ cdef bint settle(FlatIR flat, uint32_t i, uint8_t* seen, vector[uint32_t]* order
         if seen[at] == 1:
             seen[at] = 2
             order.push_back(at)
-            flat.solve_once(at)
+            lowered.solve_once(at)
     return circle
 
 
-cdef void list_below(FlatIR flat, uint32_t i, vector[uint32_t]* below) noexcept nogil:
+cdef void list_below(LoweredGrammar lowered, uint32_t i, vector[uint32_t]* below) noexcept nogil:
     """What a node is made of, the nodes of rules that it refers to included."""
-    cdef NodeC* node = &flat.nodes[i]
+    cdef NodeC* node = &lowered.nodes[i]
     cdef DispatchC* dispatch
     cdef uint32_t k
     below.clear()
     if node.kind == SEQ or node.kind == ALT:
         for k in range(node.n):
-            below.push_back(flat.pool[node.off + k])
+            below.push_back(lowered.pool[node.off + k])
     elif node.kind == GRAPH:
         for k in range(node.n // 3):
-            below.push_back(flat.pool[node.off + 3 * k + 1])
+            below.push_back(lowered.pool[node.off + 3 * k + 1])
     elif node.kind == OBJECT:
-        list_members(node, flat.pool, below)
+        list_members(node, lowered.pool, below)
     elif node.kind == REPEAT or node.kind == CAPTURE or node.kind == BOUNDED:
         below.push_back(node.a)
     elif node.kind == REF or node.kind == OTHER_TEXT:
-        below.push_back(flat.rules[node.a].node)
+        below.push_back(lowered.rules[node.a].node)
     elif node.kind == DISPATCH:
-        dispatch = dispatch_of(flat, i)
+        dispatch = dispatch_of(lowered, i)
         for k in range(dispatch.first, dispatch.first + dispatch.n_arms):
-            below.push_back(flat.rules[flat.arms[k].rule].node)
+            below.push_back(lowered.rules[lowered.arms[k].rule].node)
 
 
 cdef uint32_t letter_bytes(Vocabulary vocabulary, uint32_t letter) noexcept nogil:
@@ -582,8 +582,8 @@ cdef uint32_t letter_bytes(Vocabulary vocabulary, uint32_t letter) noexcept nogi
     return vocabulary.offsets[letter - 255] - vocabulary.offsets[letter - 256]
 
 
-cdef DispatchC* dispatch_of(FlatIR flat, uint32_t node) noexcept nogil:
-    return &flat.dispatches[flat.rules[flat.rule_of_node[node]].dispatch]
+cdef DispatchC* dispatch_of(LoweredGrammar lowered, uint32_t node) noexcept nogil:
+    return &lowered.dispatches[lowered.rules[lowered.rule_of_node[node]].dispatch]
 
 
 cdef RuleC _rule(uint32_t node, uint8_t kind) noexcept:

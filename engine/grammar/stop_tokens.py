@@ -9,8 +9,8 @@ the grammar a dead end, and is refused.
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from . import ir
 from ..errors import SpecError
+from . import ir
 from .ir import Grammar, Node, NodeTuple
 
 

@@ -1,4 +1,4 @@
-"""What the engine built for a grammar, to look at: rules, automata, rows, triples and masks.
+"""What the engine built for a grammar, to look at: rules, automata, rows, token masks and masks.
 
     found = engine.inspect(compiled, explore=200)
     print(found.text())
@@ -12,7 +12,7 @@ from ..runtime.compiled import Compiled
 from ..runtime.matcher import Matcher
 from .drawing import draw_automaton, draw_rows, move_text, registers
 from .snapshot import take
-from .values import Edge, Item, Mask, Move, Row, Rule, Snapshot, State, Triple
+from .values import Edge, Item, Mask, Move, Row, Rule, Snapshot, State, TokenMask
 from .wording import Wording
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "Row",
     "Rule",
     "State",
-    "Triple",
+    "TokenMask",
     "inspect",
 ]
 
@@ -47,7 +47,7 @@ def inspect(
 
 
 class Inspection:
-    """A grammar's rules, automata, rows, triples and masks at one moment."""
+    """A grammar's rules, automata, rows, token masks and masks at one moment."""
 
     def __init__(self, subject: Compiled | Matcher, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -74,9 +74,9 @@ class Inspection:
         return self._snapshot.moves
 
     @property
-    def triples(self) -> tuple[Triple, ...]:
+    def token_masks(self) -> tuple[TokenMask, ...]:
         """The automaton-only masks of states."""
-        return self._snapshot.triples
+        return self._snapshot.token_masks
 
     @property
     def masks(self) -> tuple[Mask, ...]:
@@ -111,7 +111,12 @@ class Inspection:
 
     def text(self) -> str:
         """All of it, for reading."""
-        parts = [self._rules_text(), self._rows_text(), self._triples_text(), self._masks_text()]
+        parts = [
+            self._rules_text(),
+            self._rows_text(),
+            self._token_masks_text(),
+            self._masks_text(),
+        ]
         return "\n".join(parts)
 
     def _rules_text(self) -> str:
@@ -147,23 +152,23 @@ class Inspection:
                 lines.append(f"    {move_text(move, self._wording)} => row {move.target}")
         return "\n".join(lines) + "\n"
 
-    def _triples_text(self) -> str:
-        lines = ["triples"]
-        for number, triple in enumerate(self.triples):
-            place = self._wording.place(triple.state)
-            where = f" below node {triple.node}" if triple.node else ""
-            shared = "shared" if triple.is_shared else "not shared"
+    def _token_masks_text(self) -> str:
+        lines = ["token_masks"]
+        for number, token_mask in enumerate(self.token_masks):
+            place = self._wording.place(token_mask.state)
+            where = f" below node {token_mask.node}" if token_mask.node else ""
+            shared = "shared" if token_mask.is_shared else "not shared"
             lines.append(
-                f"  {number}: {place}{where}: {triple.accepted} accepted, {triple.uncertain}"
-                f" uncertain ({triple.exits} exits, {triple.rests} rests),"
-                f" {triple.triggers} triggers, {shared}"
+                f"  {number}: {place}{where}: {token_mask.accepted} accepted, {token_mask.uncertain}"
+                f" uncertain ({token_mask.exits} exits, {token_mask.suffixes} suffixes),"
+                f" {token_mask.triggers} triggers, {shared}"
             )
         return "\n".join(lines) + "\n"
 
     def _masks_text(self) -> str:
         lines = ["masks"]
         for mask in self.masks:
-            parts = [f"triple {number}" for number in mask.triples]
+            parts = [f"token_mask {number}" for number in mask.token_masks]
             parts += [f"{taken} of its uncertain tokens" for taken in mask.outside]
             parts += ["a bitset"] if mask.is_bitset else []
             parts += [f"{mask.single} one by one"] if mask.single else []

@@ -1,29 +1,31 @@
 """A snapshot of one generation: native arrays copied under the arena's mutex, then read without it.
 
 Cost     as much memory and time as copying the arrays; every kept mask is rendered once.
-Threads  the copy is made without the GIL; what is shared with other grammars (triples) does not
-         change, but for rests, which are read under the table's mutex.
+Threads  the copy is made without the GIL; what is shared with other grammars (token masks) does not
+         change, but for suffixes, which are read under the table's mutex.
 Not here words and drawings (wording, drawing).
 """
 
 from libc.stdint cimport uint32_t
 
-from ..automata.rule_automata cimport Automata, StateC
-from ..runtime.compiled cimport Compiled, Generation
-from ..automata.dfa_state cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC
-from ..grammar.lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE,
-    ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT, TEXTS_RULE, FlatIR, RuleC, TokenSetC, iterations, tokens,
+from ..automata.dfa_state cimport (
+    FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC,
 )
-from ..native.hashing cimport U64MapC
-from ..masks.row_masks cimport MaskC, Masks
-from ..runtime.matcher cimport Matcher
-from ..native.pool cimport vector
-from ..masks.prefill cimport Prefill
+from ..automata.rule_automata cimport Automata, StateC
 from ..earley.rows cimport (
     DEAD, INSTANCE, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, InstanceC, ItemC, RowC,
 )
-from ..masks.token_mask cimport TripleC, TriplePtr
+from ..grammar.lowered cimport (
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, ROLE_BEGIN,
+    ROLE_END, ROLE_TAG, ROLE_TEXT, TEXTS_RULE, LoweredGrammar, RuleC, TokenSetC, iterations, tokens,
+)
+from ..masks.prefill cimport Prefill
+from ..masks.row_masks cimport MaskC, Masks
+from ..masks.token_mask cimport TokenMaskC, TokenMaskPtr
+from ..native.hashing cimport U64MapC
+from ..native.pool cimport vector
+from ..runtime.compiled cimport Compiled, Generation
+from ..runtime.matcher cimport Matcher
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 
 from . import values
@@ -35,7 +37,7 @@ cdef dict ROLES = {ROLE_TAG: "tag", ROLE_BEGIN: "begin", ROLE_END: "end", ROLE_T
 cdef class _Copy:
     """The arrays of one generation, under the names they have there."""
 
-    cdef FlatIR ir
+    cdef LoweredGrammar ir
     cdef Vocabulary vocabulary
     cdef list names
     cdef uint32_t root
@@ -53,9 +55,9 @@ cdef class _Copy:
     cdef vector[uint32_t] frame_off, frame_words
     cdef U64MapC byte_memo, token_memo, end_memo
     # masks
-    cdef U64MapC mask_ids, triple_ids
-    cdef vector[TriplePtr] triples
-    cdef vector[uint32_t] triple_rests        # by triple
+    cdef U64MapC mask_ids, token_mask_ids
+    cdef vector[TokenMaskPtr] token_masks
+    cdef vector[uint32_t] token_mask_suffixes        # by token mask
     cdef vector[MaskC] kept
     cdef vector[uint32_t] allowed             # by kept mask
     cdef vector[uint32_t] shared              # by list of tokens taken outside: its length
@@ -79,8 +81,8 @@ cdef class _Copy:
         self.rows, self.items, self.instances = arena.rows, arena.items, arena.instances
         self.frame_off, self.frame_words = arena.frame_off, arena.frame_words
         self.byte_memo, self.token_memo, self.end_memo = arena.byte_memo, arena.token_memo, arena.end_memo
-        self.mask_ids, self.triple_ids = masks.mask_ids, masks.triple_ids
-        self.triples, self.kept = masks.triples, masks.kept
+        self.mask_ids, self.token_mask_ids = masks.mask_ids, masks.token_mask_ids
+        self.token_masks, self.kept = masks.token_masks, masks.kept
         for k in range(<uint32_t>masks.shared.size()):
             self.shared.push_back(<uint32_t>masks.shared[k].size())
         self.measure(masks)
@@ -95,8 +97,8 @@ cdef class _Copy:
             self.allowed.push_back(count_bits(&words))
         if masks.table is not None:
             masks.table.guard.lock()
-        for k in range(<uint32_t>masks.triples.size()):
-            self.triple_rests.push_back(count_rests(masks.triples[k].get()))
+        for k in range(<uint32_t>masks.token_masks.size()):
+            self.token_mask_suffixes.push_back(count_suffixes(masks.token_masks[k].get()))
         if masks.table is not None:
             masks.table.guard.unlock()
 
@@ -288,24 +290,24 @@ cdef class _Copy:
         return tuple(sorted(out, key=place_of))
 
     # -- masks -------------------------------------------------------------------------------------
-    cdef tuple read_triples(self):
+    cdef tuple read_token_masks(self):
         cdef size_t k
         cdef uint32_t number
-        cdef TripleC* t
-        out = [None] * self.triples.size()
-        for k in range(self.triple_ids.keys.size()):
-            if self.triple_ids.keys[k] == 0:
+        cdef TokenMaskC* t
+        out = [None] * self.token_masks.size()
+        for k in range(self.token_mask_ids.keys.size()):
+            if self.token_mask_ids.keys[k] == 0:
                 continue
-            number = self.triple_ids.values[k]
-            t = self.triples[number].get()
+            number = self.token_mask_ids.values[k]
+            t = self.token_masks[number].get()
             accepted, uncertain = self.count_tokens(t)
-            out[number] = values.Triple(
-                self.triple_ids.keys[k] >> 32, self.triple_ids.keys[k] & 0xFFFFFFFF, accepted,
-                uncertain, t.exits.size() // 2, self.triple_rests[number], t.triggers.size(),
+            out[number] = values.TokenMask(
+                self.token_mask_ids.keys[k] >> 32, self.token_mask_ids.keys[k] & 0xFFFFFFFF, accepted,
+                uncertain, t.exits.size() // 2, self.token_mask_suffixes[number], t.triggers.size(),
                 t.shared)
         return tuple(out)
 
-    cdef tuple count_tokens(self, TripleC* t):
+    cdef tuple count_tokens(self, TokenMaskC* t):
         """Accepted tokens, and those below exits that are not among them."""
         cdef vector[uint32_t] words
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
@@ -334,7 +336,7 @@ cdef class _Copy:
             m = &self.kept[number]
             out.append(values.Mask(
                 self.numbers[self.instances[instance].row], self.registers(instance), self.allowed[number],
-                listed(&m.triples), tuple([self.shared[taken] for taken in listed(&m.lists)]),
+                listed(&m.token_masks), tuple([self.shared[taken] for taken in listed(&m.lists)]),
                 m.ids.size(), m.words.size() > 0))
         return tuple(sorted(out, key=lambda mask: (mask.row, mask.registers)))
 
@@ -346,12 +348,12 @@ cdef uint32_t count_bits(vector[uint32_t]* words) noexcept nogil:
     return total
 
 
-cdef uint32_t count_rests(TripleC* triple) noexcept nogil:
-    """Nodes of all tries of rests made so far."""
+cdef uint32_t count_suffixes(TokenMaskC* token_mask) noexcept nogil:
+    """Nodes of all suffix tries made so far."""
     cdef uint32_t k, total = 0
-    for k in range(<uint32_t>triple.groups.size()):
-        if triple.groups[k].rest.get() != NULL:
-            total += <uint32_t>triple.groups[k].rest.get().nodes.size() - 1
+    for k in range(<uint32_t>token_mask.groups.size()):
+        if token_mask.groups[k].suffixes.get() != NULL:
+            total += <uint32_t>token_mask.groups[k].suffixes.get().nodes.size() - 1
     return total
 
 
@@ -416,7 +418,7 @@ def take(subject not None, uint32_t explore, bint escapes):
         here = (copy.numbers[copy.instances[matcher.instance()].row], copy.registers(matcher.instance()))
     return values.Snapshot(
         copy.read_rules(), copy.read_states(), copy.read_rows(), copy.reached,
-        copy.read_moves(transitions), copy.read_triples(), copy.read_masks(), here)
+        copy.read_moves(transitions), copy.read_token_masks(), copy.read_masks(), here)
 
 
 cdef extern from *:

@@ -79,7 +79,7 @@ class Move(NamedTuple):
     registers: tuple[tuple[Registers, Registers], ...]  #: before and after, where they differ
 
 
-class Triple(NamedTuple):
+class TokenMask(NamedTuple):
     """The automaton-only mask of a state below a node of the token trie."""
 
     state: int
@@ -87,7 +87,7 @@ class Triple(NamedTuple):
     accepted: int
     uncertain: int
     exits: int  #: pairs of trie nodes behind which the uncertain tokens lie
-    rests: int  #: nodes of the tries of what remains of them; 0 while nobody asked often
+    suffixes: int  #: nodes of the tries of what remains of them; 0 while nobody asked often
     triggers: int
     is_shared: bool  #: its rule has a digest: other grammars use it, too
 
@@ -98,7 +98,7 @@ class Mask(NamedTuple):
     row: int
     registers: Registers
     allowed: int
-    triples: tuple[int, ...]  #: numbers of triples, taken whole
+    token_masks: tuple[int, ...]  #: numbers of token masks, taken whole
     outside: tuple[int, ...]  #: of uncertain tokens, the numbers that the rows outside take
     single: int  #: tokens found one by one: over rows, token edges, within bounds; stop tokens
     is_bitset: bool  #: some parts were merged into one bitset
@@ -112,6 +112,6 @@ class Snapshot(NamedTuple):
     rows: tuple[Row, ...]
     reached: int  #: rows before this number were reached by transitions from the start
     moves: tuple[Move, ...]
-    triples: tuple[Triple, ...]
+    token_masks: tuple[TokenMask, ...]
     masks: tuple[Mask, ...]
     here: tuple[int, Registers] | None  #: where the matcher stands

@@ -3,12 +3,14 @@
 from libc.stdint cimport uint32_t
 
 from ..automata.rule_automata cimport StateC
-from ..native.bitset cimport clear_bit, has_bit, list_bits, set_bits
-from ..grammar.lowered cimport CHARACTER_BYTES, DISPATCH_RULE, NO_MAXIMUM, RuleC, iterations, tokens_left
-from ..native.pool cimport vector
 from ..earley.rows cimport Arena, ItemC
-from .token_mask cimport TripleC
+from ..grammar.lowered cimport (
+    CHARACTER_BYTES, DISPATCH_RULE, NO_MAXIMUM, RuleC, iterations, tokens_left,
+)
+from ..native.bitset cimport clear_bit, has_bit, list_bits, set_bits
+from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary, lead_bytes
+from .token_mask cimport TokenMaskC
 
 
 cdef BoundsC no_bounds() noexcept nogil:
@@ -47,41 +49,41 @@ cdef bint fits(uint32_t count, BoundsC bounds) noexcept nogil:
 
 
 cdef void accepted_words(
-    Vocabulary vocabulary, TripleC* triple, BoundsC bounds, vector[uint32_t]* words
+    Vocabulary vocabulary, TokenMaskC* token_mask, BoundsC bounds, vector[uint32_t]* words
 ) noexcept nogil:
-    """What a triple accepts of the tokens that fit, as a bitset."""
-    cdef uint32_t k, fit = fitting(triple, bounds)
-    if triple.words.size() and fit >= triple.ids.size() // 2:
+    """What a token mask accepts of the tokens that fit, as a bitset."""
+    cdef uint32_t k, fit = fitting(token_mask, bounds)
+    if token_mask.words.size() and fit >= token_mask.ids.size() // 2:
         # in the order of need, the words hold all ids
-        words.assign(triple.words.begin(), triple.words.end())
-        for k in range(fit, <uint32_t>triple.ids.size()):
-            clear_bit(words.data(), triple.ids[k])
+        words.assign(token_mask.words.begin(), token_mask.words.end())
+        for k in range(fit, <uint32_t>token_mask.ids.size()):
+            clear_bit(words.data(), token_mask.ids[k])
     else:
         words.assign(vocabulary.words, 0)
-        set_bits(words.data(), triple.ids.data(), fit)
+        set_bits(words.data(), token_mask.ids.data(), fit)
     if bounds.is_text and bounds.most != NO_MAXIMUM:
-        drop_long(vocabulary, longest_fit(vocabulary, triple.node, bounds), words)
+        drop_long(vocabulary, longest_fit(vocabulary, token_mask.node, bounds), words)
 
 
-cdef uint32_t fitting(TripleC* triple, BoundsC bounds) noexcept nogil:
+cdef uint32_t fitting(TokenMaskC* token_mask, BoundsC bounds) noexcept nogil:
     """How many of the ids fit; those of text are in no such order."""
-    if bounds.counted and not bounds.is_text and <size_t>bounds.most + 1 < triple.need_ends.size():
-        return triple.need_ends[bounds.most]
-    return <uint32_t>triple.ids.size()
+    if bounds.counted and not bounds.is_text and <size_t>bounds.most + 1 < token_mask.need_ends.size():
+        return token_mask.need_ends[bounds.most]
+    return <uint32_t>token_mask.ids.size()
 
 
 cdef void accepted_ids(
-    Vocabulary vocabulary, TripleC* triple, BoundsC bounds, vector[uint32_t]* ids
+    Vocabulary vocabulary, TokenMaskC* token_mask, BoundsC bounds, vector[uint32_t]* ids
 ) noexcept nogil:
-    """As ``accepted_words``, as ids: for triples of small subtrees."""
+    """As ``accepted_words``, as ids: for token masks of small subtrees."""
     cdef uint32_t t, longest = NO_MAXIMUM
     cdef vector[uint32_t] found
     if bounds.is_text and bounds.most != NO_MAXIMUM:
-        longest = longest_fit(vocabulary, triple.node, bounds)
-    found.assign(triple.ids.begin(), triple.ids.begin() + fitting(triple, bounds))
+        longest = longest_fit(vocabulary, token_mask.node, bounds)
+    found.assign(token_mask.ids.begin(), token_mask.ids.begin() + fitting(token_mask, bounds))
     # in the order of need, the words are the same ids again
-    if triple.need_ends.size() == 0:
-        list_bits(&triple.words, &found)
+    if token_mask.need_ends.size() == 0:
+        list_bits(&token_mask.words, &found)
     for t in found:
         if vocabulary.begun[t] <= longest:
             ids.push_back(t)
@@ -97,19 +99,19 @@ cdef uint32_t longest_fit(Vocabulary vocabulary, uint32_t top, BoundsC bounds) n
     return before + bounds.most - bounds.begun
 
 
-cdef IdsC too_long(Vocabulary vocabulary, TripleC* triple, BoundsC bounds) noexcept nogil:
-    """Tokens that the rule would accept below the triple's node but for the upper bound.
+cdef IdsC too_long(Vocabulary vocabulary, TokenMaskC* token_mask, BoundsC bounds) noexcept nogil:
+    """Tokens that the rule would accept below the token mask's node but for the upper bound.
 
     Of text they are all that are too long, whatever lies before them.
     """
     cdef IdsC out
     cdef uint32_t fit
     if bounds.is_text:
-        fit = vocabulary.of_chars(longest_fit(vocabulary, triple.node, bounds))
+        fit = vocabulary.of_chars(longest_fit(vocabulary, token_mask.node, bounds))
         out.ids, out.n = vocabulary.by_chars.data() + fit, <uint32_t>vocabulary.by_chars.size() - fit
     else:
-        fit = fitting(triple, bounds)
-        out.ids, out.n = triple.ids.data() + fit, <uint32_t>triple.ids.size() - fit
+        fit = fitting(token_mask, bounds)
+        out.ids, out.n = token_mask.ids.data() + fit, <uint32_t>token_mask.ids.size() - fit
     return out
 
 
@@ -137,13 +139,13 @@ cdef uint32_t characters(
 
 
 cdef uint32_t before_exit(
-    Vocabulary vocabulary, TripleC* triple, uint32_t number, BoundsC bounds
+    Vocabulary vocabulary, TokenMaskC* token_mask, uint32_t number, BoundsC bounds
 ) noexcept nogil:
     """How many iterations are over at an exit."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
-    cdef uint32_t x = triple.exits[2 * number]
+    cdef uint32_t x = token_mask.exits[2 * number]
     if not bounds.is_text:
         # one from a store may lack them
-        return triple.exit_counts[number] if triple.exit_counts.size() else 0
+        return token_mask.exit_counts[number] if token_mask.exit_counts.size() else 0
     return characters(
-        vocabulary, vocabulary.order[nodes[x].first], nodes[triple.node].depth, nodes[x].depth, bounds)
+        vocabulary, vocabulary.order[nodes[x].first], nodes[token_mask.node].depth, nodes[x].depth, bounds)

@@ -4,13 +4,13 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
 
+from ..automata.dfa_state cimport FINAL_STATE, LOOP_STATE
 from ..automata.rule_automata cimport Automata, StateC
 from ..automata.tag_dispatch cimport BOUNDARY, MOST_PIECES, PieceC, utf8_pieces
-from ..automata.dfa_state cimport FINAL_STATE, LOOP_STATE
 from ..native.pool cimport vector
-from .token_mask cimport TripleC, TriplePtr
-from .mask_builder cimport pack_bits, sort_exits
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
+from .mask_builder cimport pack_bits, sort_exits
+from .token_mask cimport TokenMaskC, TokenMaskPtr
 
 cdef uint8_t INVALID = 255
 
@@ -26,14 +26,14 @@ cdef void make_steps(vector[uint8_t]* steps) noexcept nogil:
                 steps[0][256 * place + b] = pieces[k].place
 
 
-cdef void take(Vocabulary vocabulary, uint32_t node, TripleC* out) noexcept nogil:
+cdef void take(Vocabulary vocabulary, uint32_t node, TokenMaskC* out) noexcept nogil:
     cdef uint32_t k, token
     for k in range(vocabulary.nodes[node].first, vocabulary.nodes[node + 1].first):
         token = vocabulary.order[k]
         out.words[token >> 5] |= (<uint32_t>1) << (token & 31)
 
 
-cdef void drop_below(Vocabulary vocabulary, uint32_t node, TripleC* out) noexcept nogil:
+cdef void drop_below(Vocabulary vocabulary, uint32_t node, TokenMaskC* out) noexcept nogil:
     """Takes out the tokens below a node."""
     cdef uint32_t k, token
     for k in range(vocabulary.nodes[node + 1].first, vocabulary.nodes[vocabulary.nodes[node].end].first):
@@ -41,7 +41,7 @@ cdef void drop_below(Vocabulary vocabulary, uint32_t node, TripleC* out) noexcep
         out.words[token >> 5] &= ~((<uint32_t>1) << (token & 31))
 
 
-cdef void add_exit(TripleC* out, uint32_t x, uint32_t k) noexcept nogil:
+cdef void add_exit(TokenMaskC* out, uint32_t x, uint32_t k) noexcept nogil:
     cdef size_t n = out.exits.size()
     if n >= 2 and out.exits[n - 2] == x and out.exits[n - 1] == k:
         return
@@ -50,17 +50,17 @@ cdef void add_exit(TripleC* out, uint32_t x, uint32_t k) noexcept nogil:
     out.exit_counts.push_back(0)
 
 
-cdef void close(TripleC* out, Vocabulary vocabulary) noexcept nogil:
-    """Brings a triple into its final form."""
+cdef void close(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
+    """Brings a token mask into its final form."""
     pack_bits(out, vocabulary)
     sort_exits(out, vocabulary)
     out.exit_counts.clear()
 
 
-cdef TriplePtr plain_text_triple(Vocabulary vocabulary) noexcept nogil:
+cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
     """What UTF-8 says from a character boundary on; it may end at every boundary."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
-    cdef TriplePtr made = make_shared[TripleC]()
+    cdef TokenMaskPtr made = make_shared[TokenMaskC]()
     cdef vector[uint8_t] steps, places
     cdef vector[uint32_t] path
     cdef uint32_t node = 1, depth, d
@@ -99,11 +99,11 @@ cdef bint is_plain(Automata automata, uint32_t state) noexcept nogil:
     return automata.states[state].is_plain_text
 
 
-cdef TriplePtr free_text_triple(
-    Automata automata, uint32_t state, Vocabulary vocabulary, TripleC* plain
+cdef TokenMaskPtr free_text_mask(
+    Automata automata, uint32_t state, Vocabulary vocabulary, TokenMaskC* plain
 ) noexcept nogil:
-    """The triple of the start of free text."""
-    cdef TriplePtr made = make_shared[TripleC]()
+    """The token mask of the start of free text."""
+    cdef TokenMaskPtr made = make_shared[TokenMaskC]()
     cdef vector[uint32_t] states, path
     cdef vector[uint8_t] steps
     cdef uint32_t b, k, first
@@ -149,7 +149,7 @@ cdef bint enter(
 
 cdef void follow(
     Automata automata, Vocabulary vocabulary, uint32_t top, vector[uint32_t]* states, vector[uint32_t]* path,
-    TripleC* out
+    TokenMaskC* out
 ) noexcept nogil:
     """What the free text says at and below a node where a pattern may begin."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
@@ -173,7 +173,7 @@ cdef void follow(
         node = nodes[node].end
 
 
-cdef void drop_at(Vocabulary vocabulary, uint32_t node, TripleC* out) noexcept nogil:
+cdef void drop_at(Vocabulary vocabulary, uint32_t node, TokenMaskC* out) noexcept nogil:
     """Takes out the tokens that end at a node."""
     cdef uint32_t k, token
     for k in range(vocabulary.nodes[node].first, vocabulary.nodes[node + 1].first):

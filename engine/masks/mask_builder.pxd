@@ -1,4 +1,4 @@
-"""Making triples: walking the token trie over one rule by tables, with nothing outside it.
+"""Making token masks: walking the token trie over one rule by tables, with nothing outside it.
 
 Tabled rules are those that were built whole and are deterministic: string bodies, patterns, numbers,
 white space, free text. These visit most of the trie, and what they say is the same in every
@@ -11,10 +11,10 @@ ways      so does a state that takes every class of bytes below the node (safety
           the state takes every byte below the node and stays what it is.
           *by difference*: most states of a dense automaton do with most bytes what one of them, its
           hub, does (the middle of a pattern, free text between triggers). Then both are walked
-          together from the hub's triple, and where they are in the same state the rest of the
+          together from the hub's token mask, and where they are in the same state the rest of the
           subtree is the same, too.
 Threads   under the arena's mutex.
-Not here  what a triple means (triples), the rows outside (masks).
+Not here  what a token mask means (token masks), the rows outside (masks).
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -22,9 +22,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from ..automata.rule_automata cimport Automata
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
-from .safe_classes cimport SafeC
-from .token_mask cimport TripleC, TriplePtr
 from ..vocabulary.vocabulary cimport Vocabulary
+from .safe_classes cimport SafeC
+from .token_mask cimport TokenMaskC, TokenMaskPtr
 
 cdef enum:
     # a hub, and what is made from it, takes at least so many bytes; narrower states visit little anyway
@@ -42,7 +42,7 @@ cdef struct SlotC:
     uint8_t knows_stays, knows_safe
     uint8_t triggers        # from here on the rows take over
 
-cdef class TripleMaker:
+cdef class MaskBuilder:
     cdef Automata automata
     cdef Vocabulary vocabulary
     cdef U64MapC slot_ids                 # state -> its slot
@@ -63,29 +63,29 @@ cdef class TripleMaker:
     cdef uint64_t visited                 # nodes of the trie, by all walks
     cdef size_t bytes_held(self) noexcept nogil
     cdef void prepare(self) noexcept nogil
-    cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil
+    cdef TokenMaskPtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil
-    cdef TriplePtr make_like(self, uint32_t state, uint32_t hub, uint32_t node, TripleC* base) noexcept nogil
-    cdef bint walk_both(self, uint32_t state, uint32_t hub, uint32_t top, TripleC* out) noexcept nogil
-    cdef void keep_base(self, TripleC* base, TripleC* out) noexcept nogil
+    cdef TokenMaskPtr make_like(self, uint32_t state, uint32_t hub, uint32_t node, TokenMaskC* base) noexcept nogil
+    cdef bint walk_both(self, uint32_t state, uint32_t hub, uint32_t top, TokenMaskC* out) noexcept nogil
+    cdef void keep_base(self, TokenMaskC* base, TokenMaskC* out) noexcept nogil
     cdef bint is_differing(self, uint32_t node) noexcept nogil
     cdef uint32_t width(self, uint32_t state) noexcept nogil
     cdef bint is_mostly_safe(self, uint32_t state) noexcept nogil
     cdef bint is_gone(self, uint32_t node) noexcept nogil
-    cdef void walk(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil
-    cdef void walk_by_need(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil
-    cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TripleC* out) noexcept nogil
+    cdef void walk(self, uint32_t state, uint32_t top, TokenMaskC* out) noexcept nogil
+    cdef void walk_by_need(self, uint32_t state, uint32_t top, TokenMaskC* out) noexcept nogil
+    cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TokenMaskC* out) noexcept nogil
     cdef void enter(self, uint32_t node, uint32_t depth, SlotC* slot) noexcept nogil
-    cdef void leave(self, uint32_t node, uint32_t top_depth, TripleC* out) noexcept nogil
+    cdef void leave(self, uint32_t node, uint32_t top_depth, TokenMaskC* out) noexcept nogil
     cdef uint32_t slot(self, uint32_t state) noexcept nogil
     cdef uint32_t table(self, uint32_t slot) noexcept nogil
     cdef uint32_t follow(self, uint32_t slot, uint8_t byte) noexcept nogil
     cdef SafeC* safety(self, uint32_t slot) noexcept nogil
     cdef SafeC safe_of(self, uint32_t state) noexcept nogil
     cdef uint64_t stays(self, uint32_t slot) noexcept nogil
-    cdef void pack_by_need(self, TripleC* out) noexcept nogil
+    cdef void pack_by_need(self, TokenMaskC* out) noexcept nogil
 
-cdef void set_below(Vocabulary vocabulary, uint32_t top, TripleC* out) noexcept nogil
+cdef void set_below(Vocabulary vocabulary, uint32_t top, TokenMaskC* out) noexcept nogil
 cdef void clear_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil
-cdef void sort_exits(TripleC* out, Vocabulary vocabulary) noexcept nogil
-cdef void pack_bits(TripleC* out, Vocabulary vocabulary) noexcept nogil
+cdef void sort_exits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil
+cdef void pack_bits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil

@@ -1,18 +1,18 @@
-"""TripleMaker: see the header file."""
+"""MaskBuilder: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.algorithm cimport binary_search
 from libcpp.memory cimport make_shared
 
-from ..automata.rule_automata cimport StateC
-from ..vocabulary.byte_classes cimport MULTIBYTE
 from ..automata.dfa_state cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
+from ..automata.rule_automata cimport StateC
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
-from .safe_classes cimport ANY_PHASE, SafeC, safe_loop, safe_states
-from .token_mask cimport TripleC, TriplePtr, group_exits
+from ..vocabulary.byte_classes cimport MULTIBYTE
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
+from .safe_classes cimport ANY_PHASE, SafeC, safe_loop, safe_states
+from .token_mask cimport TokenMaskC, TokenMaskPtr, group_exits
 
 
 # A walk by difference is given up past this many nodes: then the two states have little in common.
@@ -24,11 +24,11 @@ cdef uint64_t MOSTLY = MULTIBYTE | 0x3C0
 # Bits that tell most nodes that differ nowhere from those that do.
 cdef uint32_t DIFFERING_WORDS = 64
 
-cdef class TripleMaker:
-    """Makes the triples of one generation's tabled rules."""
+cdef class MaskBuilder:
+    """Makes the token masks of one generation's tabled rules."""
 
     cdef void prepare(self) noexcept nogil:
-        """Room for walks; most grammars are compiled and seldom asked for a triple of their own."""
+        """Room for walks; most grammars are compiled and seldom asked for a token mask of their own."""
         cdef uint32_t depths = self.vocabulary.max_token_bytes + 2
         cdef SlotC nothing
         if self.slots.size():
@@ -53,9 +53,9 @@ cdef class TripleMaker:
             + held_bytes(self.differing_bits) + held_bytes(self.differing) + held_bytes(self.gone)
             + held_bytes(self.hub_tables_at))
 
-    cdef TriplePtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil:
-        """The triple of a state below a node; by need (see triples) if ``filtered``."""
-        cdef TriplePtr made = make_shared[TripleC]()
+    cdef TokenMaskPtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil:
+        """The token mask of a state below a node; by need (see token masks) if ``filtered``."""
+        cdef TokenMaskPtr made = make_shared[TokenMaskC]()
         self.prepare()
         if filtered:
             self.walk_by_need(state, node, made.get())
@@ -74,7 +74,7 @@ cdef class TripleMaker:
         self.noted[depth] = 0
         self.is_exit[depth] = slot.ends
 
-    cdef void leave(self, uint32_t node, uint32_t top_depth, TripleC* out) noexcept nogil:
+    cdef void leave(self, uint32_t node, uint32_t top_depth, TokenMaskC* out) noexcept nogil:
         """The automaton can't follow at ``node``: every place above it where the rule may end is an exit."""
         cdef uint32_t d, child, depth = self.vocabulary.nodes[node].depth
         self.nodes_at[depth] = node
@@ -86,7 +86,7 @@ cdef class TripleMaker:
                 out.exits.push_back(child)
                 out.exit_counts.push_back(self.counts[d])
 
-    cdef void walk(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil:
+    cdef void walk(self, uint32_t state, uint32_t top, TokenMaskC* out) noexcept nogil:
         """Begins with all tokens and takes out those that the automaton can't follow."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
@@ -125,7 +125,7 @@ cdef class TripleMaker:
             tables_at[depth] = slot.table or self.table(number)
             node += 1
 
-    cdef void walk_by_need(self, uint32_t state, uint32_t top, TripleC* out) noexcept nogil:
+    cdef void walk_by_need(self, uint32_t state, uint32_t top, TokenMaskC* out) noexcept nogil:
         """Takes the tokens that the automaton can follow, with their need."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
@@ -167,7 +167,7 @@ cdef class TripleMaker:
             node += 1
         set_ids(out.words.data(), out.ids.data(), out.ids.data() + out.ids.size())
 
-    cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TripleC* out) noexcept nogil:
+    cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TokenMaskC* out) noexcept nogil:
         """All tokens below a node; every byte takes another ``loops``."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
@@ -218,11 +218,11 @@ cdef class TripleMaker:
             total += self.automata.byte_edges[e].high - self.automata.byte_edges[e].low + 1
         return total
 
-    cdef TriplePtr make_like(
-        self, uint32_t state, uint32_t hub, uint32_t node, TripleC* base
+    cdef TokenMaskPtr make_like(
+        self, uint32_t state, uint32_t hub, uint32_t node, TokenMaskC* base
     ) noexcept nogil:
-        """As ``make``, from the hub's triple below the same node; empty if they have little in common."""
-        cdef TriplePtr made = make_shared[TripleC]()
+        """As ``make``, from the hub's token mask below the same node; empty if they have little in common."""
+        cdef TokenMaskPtr made = make_shared[TokenMaskC]()
         made.get().words.assign(self.vocabulary.words, 0)
         if not self.walk_both(state, hub, node, made.get()):
             made.reset()
@@ -234,7 +234,7 @@ cdef class TripleMaker:
         return made
 
     cdef bint walk_both(
-        self, uint32_t state, uint32_t hub, uint32_t top, TripleC* out
+        self, uint32_t state, uint32_t hub, uint32_t top, TokenMaskC* out
     ) noexcept nogil:
         """What the state says where it differs from the hub; False past DIFFERING_NODES.
 
@@ -287,8 +287,8 @@ cdef class TripleMaker:
             node += 1
         return True
 
-    cdef void keep_base(self, TripleC* base, TripleC* out) noexcept nogil:
-        """Adds what the hub's triple says of all nodes that do not differ."""
+    cdef void keep_base(self, TokenMaskC* base, TokenMaskC* out) noexcept nogil:
+        """Adds what the hub's token mask says of all nodes that do not differ."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef vector[uint32_t] own
         cdef uint32_t k, j, node
@@ -404,7 +404,7 @@ cdef class TripleMaker:
             self.slots[slot].knows_stays = True
         return self.slots[slot].stays
 
-    cdef void pack_by_need(self, TripleC* out) noexcept nogil:
+    cdef void pack_by_need(self, TokenMaskC* out) noexcept nogil:
         """Keeps the accepted ids in the order of need, and a bitset beside them where that is smaller."""
         cdef uint32_t k, n, most = 0
         cdef vector[uint32_t] sorted_ids, ends
@@ -426,7 +426,7 @@ cdef class TripleMaker:
             out.words.shrink_to_fit()
 
 
-cdef void set_below(Vocabulary vocabulary, uint32_t top, TripleC* out) noexcept nogil:
+cdef void set_below(Vocabulary vocabulary, uint32_t top, TokenMaskC* out) noexcept nogil:
     """All tokens below a node, as a bitset."""
     cdef uint32_t* order = vocabulary.order.data()
     if top == 0:
@@ -449,7 +449,7 @@ cdef void clear_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) n
         ids += 1
 
 
-cdef void sort_exits(TripleC* out, Vocabulary vocabulary) noexcept nogil:
+cdef void sort_exits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
     """A stable counting sort by the byte of k, and the groups."""
     cdef uint32_t n = <uint32_t>out.exit_counts.size(), k, at
     cdef uint32_t starts[257]
@@ -472,7 +472,7 @@ cdef void sort_exits(TripleC* out, Vocabulary vocabulary) noexcept nogil:
     group_exits(out, vocabulary)
 
 
-cdef void pack_bits(TripleC* out, Vocabulary vocabulary) noexcept nogil:
+cdef void pack_bits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
     """Turns the bitset into a list of ids where that is smaller."""
     cdef uint32_t k, word, bits = 0
     for word in out.words:

@@ -4,10 +4,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ..native.hashing cimport MISSING
 from ..native.pool cimport vector
-from .safe_classes cimport ANY_PHASE, SafeC
-from .mask_builder cimport SlotC, TripleMaker, clear_ids, pack_bits, set_below, sort_exits
-from ..vocabulary.vocabulary cimport TrieNode
 from ..native.word_table cimport WordTableC, table_number
+from ..vocabulary.vocabulary cimport TrieNode
+from .mask_builder cimport MaskBuilder, SlotC, clear_ids, pack_bits, set_below, sort_exits
+from .safe_classes cimport ANY_PHASE, SafeC
 
 # With more members, to find what each always takes costs more than the nodes that it skips.
 cdef size_t SAFE_MEMBERS = 16
@@ -28,7 +28,7 @@ cdef struct WalkC:
 
 
 cdef bint make_union(
-    TripleMaker maker, vector[uint32_t]* states, uint32_t node, UnionC* out
+    MaskBuilder maker, vector[uint32_t]* states, uint32_t node, UnionC* out
 ) noexcept nogil:
     """What the states say together below a node; False if there are too many sets."""
     cdef WalkC walk
@@ -41,13 +41,13 @@ cdef bint make_union(
         members[k] = maker.slot(states[0][k])
     if not walk_trie(maker, &walk, number_of(maker, &walk, &members, &out.ends), node, out):
         return False
-    pack_bits(&out.triple, maker.vocabulary)
-    sort_exits(&out.triple, maker.vocabulary)
+    pack_bits(&out.token_mask, maker.vocabulary)
+    sort_exits(&out.token_mask, maker.vocabulary)
     return True
 
 
 cdef bint walk_trie(
-    TripleMaker maker, WalkC* walk, uint32_t start, uint32_t top, UnionC* out
+    MaskBuilder maker, WalkC* walk, uint32_t start, uint32_t top, UnionC* out
 ) noexcept nogil:
     """Begins with all tokens and takes out those that no member can follow."""
     cdef TrieNode* nodes = maker.vocabulary.nodes.data()
@@ -60,8 +60,8 @@ cdef bint walk_trie(
     cdef vector[uint32_t] sets_at
     sets_at.assign(maker.vocabulary.max_token_bytes + 2, 0)
     sets_at[top_depth] = start
-    set_below(maker.vocabulary, top, &out.triple)
-    words = out.triple.words.data()
+    set_below(maker.vocabulary, top, &out.token_mask)
+    words = out.token_mask.words.data()
     while node < end:
         maker.visited += 1
         depth = nodes[node].depth
@@ -73,9 +73,9 @@ cdef bint walk_trie(
         made = &walk.sets[number]
         if number == GONE or made.slot.triggers:
             if number != GONE:
-                out.triple.triggers.push_back(node)
+                out.token_mask.triggers.push_back(node)
             clear_ids(words, order + nodes[node + (number != GONE)].first, order + nodes[nodes[node].end].first)
-            maker.leave(node, top_depth, &out.triple)
+            maker.leave(node, top_depth, &out.token_mask)
             node = nodes[node].end
         elif not below[node] & ~made.slot.safe.classes and (
                 made.slot.safe.phase == phases[node] or made.slot.safe.phase == ANY_PHASE):
@@ -89,7 +89,7 @@ cdef bint walk_trie(
 
 
 cdef uint32_t make_edge(
-    TripleMaker maker, WalkC* walk, uint32_t number, uint8_t byte, WordTableC* ends
+    MaskBuilder maker, WalkC* walk, uint32_t number, uint8_t byte, WordTableC* ends
 ) noexcept nogil:
     """Follows a byte from every member of a set; returns the number of the set behind it."""
     cdef vector[uint32_t] members
@@ -106,7 +106,7 @@ cdef uint32_t make_edge(
 
 
 cdef uint32_t number_of(
-    TripleMaker maker, WalkC* walk, vector[uint32_t]* members, WordTableC* ends
+    MaskBuilder maker, WalkC* walk, vector[uint32_t]* members, WordTableC* ends
 ) noexcept nogil:
     """The number of a set, a new one if need be; the first is that of which nothing is left."""
     cdef uint32_t number = table_number(&walk.numbers, members.data(), members.size()), k

@@ -14,9 +14,9 @@ Threads  under the arena's mutex, which is given back after each place and each 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.unordered_set cimport unordered_set
 
-from .row_masks cimport Masks
-from ..native.pool cimport vector
 from ..earley.rows cimport Arena
+from ..native.pool cimport vector
+from .row_masks cimport Masks
 
 cdef struct PlaceC:
     uint64_t cost

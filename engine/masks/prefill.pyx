@@ -4,16 +4,16 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
 from ..automata.rule_automata cimport NO_ERROR, StateC
+from ..earley.rows cimport DEAD, Arena, ItemC, RowC
 from ..native.hashing cimport MISSING, map_get
 from .row_masks cimport Masks
-from ..earley.rows cimport DEAD, Arena, ItemC, RowC
 
 cdef uint8_t BACKSLASH = 0x5C
 
-# What a state costs for each byte that it takes: walking the trie for a triple that nobody has made,
+# What a state costs for each byte that it takes: walking the trie for a token mask that nobody has made,
 # or following rows.
-cdef uint64_t UNKNOWN_TRIPLE = 1000
-cdef uint64_t KNOWN_TRIPLE = 1
+cdef uint64_t UNKNOWN_TOKEN_MASK = 1000
+cdef uint64_t KNOWN_TOKEN_MASK = 1
 cdef uint64_t ROWS = 30
 
 # What is made ahead takes no more than one part in so many of what a generation and a mask may take.
@@ -144,10 +144,10 @@ cdef class Prefill:
             state = &self.arena.automata.states[item.state]
             if not self.arena.automata.tabled[state.rule]:
                 total += ROWS * width(state)
-            elif map_get(&self.masks.triple_ids, <uint64_t>(state.like or item.state) << 32) == MISSING:
-                total += UNKNOWN_TRIPLE * width(state)
+            elif map_get(&self.masks.token_mask_ids, <uint64_t>(state.like or item.state) << 32) == MISSING:
+                total += UNKNOWN_TOKEN_MASK * width(state)
             else:
-                total += KNOWN_TRIPLE * width(state)
+                total += KNOWN_TOKEN_MASK * width(state)
         return total
 
 

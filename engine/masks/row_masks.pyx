@@ -5,34 +5,37 @@ from libc.string cimport memcmp, memcpy, memset
 from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
 
-from ..automata.rule_automata cimport NO_ERROR, StateC
-from ..native.bitset cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
-from .count_bounds cimport (
-    BoundsC, IdsC, accepted_ids, accepted_words, before_exit, bounds_of, characters, fits, no_bounds,
-    too_long,
-)
-from ..native.clock cimport nanoseconds
-from .split_points cimport is_narrow, list_cuts, missing_behind
-from ..sharing.rule_digest cimport DigestC, Digests, is_none
 from ..automata.dfa_state cimport FINAL_STATE
-from ..grammar.lowered cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, TokenSetC
-from .free_text_masks cimport free_text_triple, plain_text_triple
+from ..automata.rule_automata cimport NO_ERROR, StateC
+from ..earley.rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
+from ..grammar.lowered cimport (
+    BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, TokenSetC,
+)
+from ..native.bitset cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
+from ..native.clock cimport nanoseconds
 from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
-from ..earley.rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
-from .suffix_trie cimport rest_of
-from .mask_builder cimport HUB_BYTES, TripleMaker
-from .token_mask cimport (
-    PLAIN_TEXT, EntryC, RestC, RestNodeC, RestPtr, TripleC, TriplePtr, TripleTable, rest_bytes, triple_bytes,
-)
-from .mask_unions cimport UnionC, make_union
-from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
+from ..sharing.rule_digest cimport DigestC, Digests, is_none
+from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
+from .count_bounds cimport (
+    BoundsC, IdsC, accepted_ids, accepted_words, before_exit, bounds_of, characters, fits,
+    no_bounds, too_long,
+)
+from .free_text_masks cimport free_text_mask, plain_text_mask
+from .mask_builder cimport HUB_BYTES, MaskBuilder
+from .mask_unions cimport UnionC, make_union
+from .split_points cimport is_narrow, list_cuts, missing_behind
+from .suffix_trie cimport suffix_trie_of
+from .token_mask cimport (
+    PLAIN_TEXT, EntryC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenMaskC, TokenMaskCache,
+    TokenMaskPtr, suffix_trie_bytes, token_mask_bytes,
+)
 
 cdef uint32_t STOP = 2
 
 # Subtrees of the token trie from this many nodes on go item by item. Below it a walk over rows costs
-# less than looking up triples.
+# less than looking up token masks.
 cdef uint32_t LARGE = 64
 
 # Item by item, a place is met once for each way to get there: in texts of which every part can be read in
@@ -43,7 +46,7 @@ cdef uint32_t MOST_NESTED = 4
 cdef uint32_t FEW_LONG = 1 << 14
 
 
-# Items whose triples are not there are walked together from this many on. Two are not: their triples serve
+# Items whose token masks are not there are walked together from this many on. Two are not: their token masks serve
 # other grammars as well, and a union only its own.
 cdef uint32_t UNION_ITEMS = 3
 
@@ -57,21 +60,21 @@ cdef void map_drop(U64MapC* table) noexcept nogil:
 
 cdef size_t mask_bytes(const MaskC* mask) noexcept nogil:
     return (
-        held_bytes(mask.triples) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
+        held_bytes(mask.token_masks) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
 
 
 cdef class Masks:
     """The masks of one arena over one vocabulary."""
 
     cdef void open(
-        self, Arena arena, Vocabulary vocabulary, TripleTable table, Digests digests, bint keep,
+        self, Arena arena, Vocabulary vocabulary, TokenMaskCache table, Digests digests, bint keep,
         size_t max_bytes
     ):
         """Makes it ready: there is no other way."""
         self.arena = arena
         self.vocabulary = vocabulary
         self.table = table
-        self.maker = TripleMaker.__new__(TripleMaker)
+        self.maker = MaskBuilder.__new__(MaskBuilder)
         self.maker.automata, self.maker.vocabulary = arena.automata, vocabulary
         self.keep = keep
         self.max_bytes = max_bytes
@@ -82,33 +85,33 @@ cdef class Masks:
         self.digests = digests
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """How much memory they take, with what making them takes; without the table's triples."""
+        """How much memory they take, with what making them takes; without the table's token masks."""
         cdef size_t digests = 0
         if self.digests is not None:
             digests = self.digests.bytes_held()
         return (
-            self.held + held_bytes(self.kept) + held_bytes(self.shared) + held_bytes(self.triples)
-            + map_bytes(&self.triple_ids) + map_bytes(&self.mask_ids) + map_bytes(&self.list_ids)
+            self.held + held_bytes(self.kept) + held_bytes(self.shared) + held_bytes(self.token_masks)
+            + map_bytes(&self.token_mask_ids) + map_bytes(&self.mask_ids) + map_bytes(&self.list_ids)
             + map_bytes(&self.outside_ids) + table_bytes(&self.union_ids) + held_bytes(self.unions)
-            + mask_bytes(&self.scratch) + held_bytes(self.walk_stack) + held_bytes(self.rest_stack)
+            + mask_bytes(&self.scratch) + held_bytes(self.walk_stack) + held_bytes(self.suffix_stack)
             + held_bytes(self.seen_at) + held_bytes(self.closed)
-            + self.own_triples() + self.maker.bytes_held() + digests)
+            + self.own_token_masks() + self.maker.bytes_held() + digests)
 
-    cdef size_t own_triples(self) noexcept nogil:
-        """What triples take that the table does not count, shared out between those who hold them."""
+    cdef size_t own_token_masks(self) noexcept nogil:
+        """What token masks take that the table does not count, shared out between those who hold them."""
         cdef size_t held = 0, k, size
-        cdef TriplePtr triple
+        cdef TokenMaskPtr token_mask
         if self.table is not None:
             self.table.guard.lock()
-        for triple in self.triples:
-            if triple.get().is_kept:
+        for token_mask in self.token_masks:
+            if token_mask.get().is_kept:
                 continue
-            size = triple_bytes(triple.get())
-            for k in range(triple.get().groups.size()):
-                if triple.get().groups[k].rest.get() != NULL:
-                    size += rest_bytes(triple.get().groups[k].rest.get())
-            # one more is held by `triple`
-            held += size // max(<long>1, triple.use_count() - 1)
+            size = token_mask_bytes(token_mask.get())
+            for k in range(token_mask.get().groups.size()):
+                if token_mask.get().groups[k].suffixes.get() != NULL:
+                    size += suffix_trie_bytes(token_mask.get().groups[k].suffixes.get())
+            # one more is held by `token_mask`
+            held += size // max(<long>1, token_mask.use_count() - 1)
         if self.table is not None:
             self.table.guard.unlock()
         return held
@@ -163,25 +166,25 @@ cdef class Masks:
     cdef void render(self, MaskC* mask, uint32_t* out) noexcept nogil:
         cdef uint32_t k, words = self.vocabulary.words
         cdef bint filled = False
-        cdef TripleC* triple
+        cdef TokenMaskC* token_mask
         if mask.words.size():
             memcpy(out, mask.words.data(), 4 * words)
             filled = True
-        for k in mask.triples:
-            triple = self.triples[k].get()
-            if triple.words.size() == 0:
+        for k in mask.token_masks:
+            token_mask = self.token_masks[k].get()
+            if token_mask.words.size() == 0:
                 continue
             if filled:
-                or_words(out, triple.words.data(), words)
+                or_words(out, token_mask.words.data(), words)
             else:
-                memcpy(out, triple.words.data(), 4 * words)
+                memcpy(out, token_mask.words.data(), 4 * words)
                 filled = True
         if not filled:
             memset(out, 0, 4 * words)
-        for k in mask.triples:
-            triple = self.triples[k].get()
-            if triple.words.size() == 0:
-                set_bits(out, triple.ids.data(), triple.ids.size())
+        for k in mask.token_masks:
+            token_mask = self.token_masks[k].get()
+            if token_mask.words.size() == 0:
+                set_bits(out, token_mask.ids.data(), token_mask.ids.size())
         for k in mask.lists:
             set_bits(out, self.shared[k].data(), self.shared[k].size())
         set_bits(out, mask.ids.data(), mask.ids.size())
@@ -198,7 +201,7 @@ cdef class Masks:
         if self.kept_bytes() > self.max_bytes:
             self.drop_kept()
         self.arena.count_work(self.arena.mask_items)
-        self.scratch.triples.clear()
+        self.scratch.token_masks.clear()
         self.scratch.lists.clear()
         self.scratch.ids.clear()
         self.scratch.words.clear()
@@ -209,7 +212,7 @@ cdef class Masks:
         self.take_together(instance, 0, &items, &self.scratch.ids)
         for k in items:
             item = self.arena.items[k]
-            if self.has_triple(instance, &item, 0):
+            if self.has_token_mask(instance, &item, 0):
                 self.add_whole(instance, item)
             else:
                 others = True
@@ -248,16 +251,16 @@ cdef class Masks:
         self.held = 0
 
     # -- items of tabled rules ---------------------------------------------------------------------
-    cdef bint has_triple(self, uint32_t instance, ItemC* item, uint32_t node) noexcept nogil:
-        """Whether the item's bytes below a node are left to its rule's triples."""
+    cdef bint has_token_mask(self, uint32_t instance, ItemC* item, uint32_t node) noexcept nogil:
+        """Whether the item's bytes below a node are left to its rule's token masks."""
         cdef BoundsC bounds
-        cdef TriplePtr held
+        cdef TokenMaskPtr held
         if not self.arena.automata.tabled[self.arena.automata.states[item.state].rule]:
             return False
         bounds = bounds_of(self.arena, instance, item)
         if not self.is_split(instance, item, bounds) or self.has_narrow_end(instance, item):
             return True
-        held = self.triples[self.triple(item.state, node)]
+        held = self.token_masks[self.token_mask(item.state, node)]
         return too_long(self.vocabulary, held.get(), bounds).n <= FEW_LONG
 
     cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil:
@@ -327,25 +330,25 @@ cdef class Masks:
                 self.seen_at[state] = self.lists_made
             out.push_back(k)
 
-    cdef uint32_t triple(self, uint32_t state, uint32_t node) noexcept nogil:
-        """The number of a state's triple: from this arena, from the table, or made."""
+    cdef uint32_t token_mask(self, uint32_t state, uint32_t node) noexcept nogil:
+        """The number of a state's token mask: from this arena, from the table, or made."""
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
         cdef EntryC entry
-        cdef uint32_t found = self.find_triple(state, node, &entry)
+        cdef uint32_t found = self.find_token_mask(state, node, &entry)
         if found != MISSING:
             return found
-        entry.triple = self.make_timed(
+        entry.token_mask = self.make_timed(
             state, node, rule, kind == COUNTED_RULE or kind == BOUNDED_RULE, &entry.took_ns)
         if entry.key.high or entry.key.low:
-            entry.triple.get().shared = True
-            entry.bytes = triple_bytes(entry.triple.get())
+            entry.token_mask.get().shared = True
+            entry.bytes = token_mask_bytes(entry.token_mask.get())
             self.table.add(&entry, True)
-        return self.add_triple(state, node, entry.triple)
+        return self.add_token_mask(state, node, entry.token_mask)
 
-    cdef uint32_t find_triple(self, uint32_t state, uint32_t node, EntryC* entry) noexcept nogil:
-        """The number of a triple that is here or in the table; else MISSING, and ``entry`` has its key."""
-        cdef uint32_t found = map_get(&self.triple_ids, <uint64_t>state << 32 | node)
+    cdef uint32_t find_token_mask(self, uint32_t state, uint32_t node, EntryC* entry) noexcept nogil:
+        """The number of a token mask that is here or in the table; else MISSING, and ``entry`` has its key."""
+        cdef uint32_t found = map_get(&self.token_mask_ids, <uint64_t>state << 32 | node)
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef DigestC digest
         if found != MISSING:
@@ -357,22 +360,22 @@ cdef class Masks:
         entry.key.state, entry.key.node = state - self.arena.automata.first[rule], node
         if is_none(digest):
             return MISSING
-        entry.triple = self.table.find(entry.key)
-        if entry.triple.get() == NULL:
+        entry.token_mask = self.table.find(entry.key)
+        if entry.token_mask.get() == NULL:
             return MISSING
-        return self.add_triple(state, node, entry.triple)
+        return self.add_token_mask(state, node, entry.token_mask)
 
-    cdef uint32_t add_triple(self, uint32_t state, uint32_t node, TriplePtr triple) noexcept nogil:
-        map_put(&self.triple_ids, <uint64_t>state << 32 | node, <uint32_t>self.triples.size())
-        self.triples.push_back(triple)
-        return <uint32_t>self.triples.size() - 1
+    cdef uint32_t add_token_mask(self, uint32_t state, uint32_t node, TokenMaskPtr token_mask) noexcept nogil:
+        map_put(&self.token_mask_ids, <uint64_t>state << 32 | node, <uint32_t>self.token_masks.size())
+        self.token_masks.push_back(token_mask)
+        return <uint32_t>self.token_masks.size() - 1
 
-    cdef TriplePtr make_timed(
+    cdef TokenMaskPtr make_timed(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
     ) noexcept nogil:
-        """Another triple may have to be made for it, whose time is its own."""
+        """Another token mask may have to be made for it, whose time is its own."""
         cdef uint64_t start = nanoseconds(), others = self.made_ns
-        cdef TriplePtr made = self.make(state, node, rule, filtered)
+        cdef TokenMaskPtr made = self.make(state, node, rule, filtered)
         made.get().node = node
         took_ns[0] = self.count_made(nanoseconds() - start - (self.made_ns - others))
         return made
@@ -384,51 +387,51 @@ cdef class Masks:
             self.table.count_made(took_ns)
         return <uint32_t>min(took_ns, <uint64_t>0xFFFFFFFF)
 
-    cdef TriplePtr make(
+    cdef TokenMaskPtr make(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered
     ) noexcept nogil:
         cdef uint32_t hub = 0
-        cdef TriplePtr made
+        cdef TokenMaskPtr made
         if node == 0 and state == self.arena.automata.first[rule] and (
                 self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE and not filtered):
             made = self.plain_text()
-            return free_text_triple(self.arena.automata, state, self.vocabulary, made.get())
+            return free_text_mask(self.arena.automata, state, self.vocabulary, made.get())
         if not filtered and self.vocabulary.nodes[node].end - node > LARGE and not self.maker.is_mostly_safe(state):
             hub = self.maker.hub(rule)
         if hub and hub != state and self.maker.width(state) >= HUB_BYTES:
-            made = self.maker.make_like(state, hub, node, self.triples[self.triple(hub, node)].get())
+            made = self.maker.make_like(state, hub, node, self.token_masks[self.token_mask(hub, node)].get())
         if made.get() == NULL:
             made = self.maker.make(state, node, filtered)
         return made
 
-    cdef TriplePtr plain_text(self) noexcept nogil:
-        """The triple of plain text, shared by all grammars."""
+    cdef TokenMaskPtr plain_text(self) noexcept nogil:
+        """The token mask of plain text, shared by all grammars."""
         cdef uint64_t start
         cdef EntryC entry
         entry.key.high = entry.key.low = PLAIN_TEXT
         entry.key.state = entry.key.node = 0
         if self.table is not None:
-            entry.triple = self.table.find(entry.key)
-        if entry.triple.get() == NULL:
+            entry.token_mask = self.table.find(entry.key)
+        if entry.token_mask.get() == NULL:
             start = nanoseconds()
-            entry.triple = plain_text_triple(self.vocabulary)
+            entry.token_mask = plain_text_mask(self.vocabulary)
             entry.took_ns = self.count_made(nanoseconds() - start)
             if self.table is not None:
-                entry.triple.get().shared = True
-                entry.bytes = triple_bytes(entry.triple.get())
+                entry.token_mask.get().shared = True
+                entry.bytes = token_mask_bytes(entry.token_mask.get())
                 self.table.add(&entry, True)
-        return entry.triple
+        return entry.token_mask
 
     cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:
         """An item's tokens, into ``scratch``."""
         cdef uint32_t like = self.arena.automata.states[item.state].like, taken
-        cdef uint32_t number = self.triple(like or item.state, 0), outside = self.outside(instance, &item)
-        cdef TriplePtr held = self.triples[number]
+        cdef uint32_t number = self.token_mask(like or item.state, 0), outside = self.outside(instance, &item)
+        cdef TokenMaskPtr held = self.token_masks[number]
         cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
         if bounds.counted or bounds.tokens < CHARACTER_BYTES:
             self.add_bounded(item.state, held.get(), bounds, outside)
         else:
-            self.scratch.triples.push_back(number)
+            self.scratch.token_masks.push_back(number)
         self.list_closed(item.state, 0)
         if self.is_split(instance, &item, bounds):
             self.add_split(instance, &item, 0, held.get(), bounds, outside, &self.scratch.ids)
@@ -445,7 +448,7 @@ cdef class Masks:
     cdef void take_together(
         self, uint32_t instance, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
     ) noexcept nogil:
-        """Takes items that would each walk the trie for a triple in one walk, and drops them from the list."""
+        """Takes items that would each walk the trie for a token mask in one walk, and drops them from the list."""
         cdef vector[uint32_t] others, states
         cdef vector[uint64_t] members
         cdef uint64_t member
@@ -468,14 +471,14 @@ cdef class Masks:
             items.swap(others)
 
     cdef bint needs_walk(self, ItemC* item, uint32_t node) noexcept nogil:
-        """Whether an item's triple is not there and takes long to make: of an uncounted rule, and wide."""
+        """Whether an item's token mask is not there and takes long to make: of an uncounted rule, and wide."""
         cdef StateC* s = &self.arena.automata.states[item.state]
         cdef uint8_t kind = self.arena.automata.ir.rules[s.rule].kind
         cdef EntryC entry
         return (self.arena.automata.tabled[s.rule] and item.slot == NO_SLOT and s.like == 0
                 and kind != COUNTED_RULE and kind != BOUNDED_RULE and kind != DISPATCH_RULE
                 and self.maker.width(item.state) >= HUB_BYTES
-                and self.find_triple(item.state, node, &entry) == MISSING)
+                and self.find_token_mask(item.state, node, &entry) == MISSING)
 
     cdef uint32_t union_of(self, vector[uint32_t]* states, uint32_t node) noexcept nogil:
         """The number of a union, made the first time; an empty one: the states can't be taken together."""
@@ -491,7 +494,7 @@ cdef class Masks:
         if not make_union(self.maker, states, node, made.get()):
             made.reset()
         else:
-            self.held += triple_bytes(&made.get().triple) + table_bytes(&made.get().ends)
+            self.held += token_mask_bytes(&made.get().token_mask) + table_bytes(&made.get().ends)
         self.count_made(nanoseconds() - start)
         self.unions.push_back(made)
         return number
@@ -500,26 +503,26 @@ cdef class Masks:
         self, uint32_t instance, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below a node that several items take; a member is a state and an item."""
-        cdef TripleC* triple = &found.get().triple
+        cdef TokenMaskC* token_mask = &found.get().token_mask
         cdef vector[uint32_t] outsides, words
         cdef uint32_t g, k, outside
         outsides.assign(table_size(&found.get().ends), MISSING)
-        if triple.words.size() and node == 0:
-            words = triple.words
+        if token_mask.words.size() and node == 0:
+            words = token_mask.words
             self.add_words(&words)
-        elif triple.words.size():
-            list_bits(&triple.words, ids)
+        elif token_mask.words.size():
+            list_bits(&token_mask.words, ids)
         else:
-            ids.insert(ids.end(), triple.ids.begin(), triple.ids.end())
-        for g in range(<uint32_t>triple.groups.size()):
-            for k in range(triple.groups[g].start, triple.groups[g].end):
-                outside = outsides[triple.exit_counts[k]]
+            ids.insert(ids.end(), token_mask.ids.begin(), token_mask.ids.end())
+        for g in range(<uint32_t>token_mask.groups.size()):
+            for k in range(token_mask.groups[g].start, token_mask.groups[g].end):
+                outside = outsides[token_mask.exit_counts[k]]
                 if outside == MISSING:
-                    outside = self.outside_some(instance, &found.get().ends, triple.exit_counts[k], members)
-                    outsides[triple.exit_counts[k]] = outside
+                    outside = self.outside_some(instance, &found.get().ends, token_mask.exit_counts[k], members)
+                    outsides[token_mask.exit_counts[k]] = outside
                 if outside != DEAD:
-                    self.enter(outside, triple.exits[2 * k + 1], ids)
-        self.add_triggers(instance, node, triple, ids)
+                    self.enter(outside, token_mask.exits[2 * k + 1], ids)
+        self.add_triggers(instance, node, token_mask, ids)
 
     cdef uint32_t outside_some(
         self, uint32_t instance, WordTableC* ends, uint32_t number, vector[uint64_t]* members
@@ -536,12 +539,12 @@ cdef class Masks:
         return self.arena.merge_all(&found)
 
     cdef void add_bounded(
-        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside
+        self, uint32_t state, TokenMaskC* token_mask, BoundsC bounds, uint32_t outside
     ) noexcept nogil:
         """The accepted tokens that bounds leave, into ``scratch``."""
         cdef uint32_t t
         cdef vector[uint32_t] words
-        accepted_words(self.vocabulary, triple, bounds, &words)
+        accepted_words(self.vocabulary, token_mask, bounds, &words)
         if bounds.tokens < CHARACTER_BYTES:
             for t in self.vocabulary.ragged:
                 if has_bit(words.data(), t) and not self.may_be_last(state, 0, t, bounds, outside):
@@ -552,12 +555,12 @@ cdef class Masks:
             list_bits(&words, &self.scratch.ids)
 
     cdef void add_bounded_below(
-        self, uint32_t state, TripleC* triple, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
+        self, uint32_t state, TokenMaskC* token_mask, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The accepted tokens below the triple's node that bounds leave."""
-        cdef uint32_t t, depth = self.vocabulary.nodes[triple.node].depth
+        """The accepted tokens below the token mask's node that bounds leave."""
+        cdef uint32_t t, depth = self.vocabulary.nodes[token_mask.node].depth
         cdef vector[uint32_t] found
-        accepted_ids(self.vocabulary, triple, bounds, &found)
+        accepted_ids(self.vocabulary, token_mask, bounds, &found)
         for t in found:
             if bounds.tokens == CHARACTER_BYTES or self.may_be_last(state, depth, t, bounds, outside):
                 ids.push_back(t)
@@ -590,7 +593,7 @@ cdef class Masks:
         return False
 
     cdef void add_split(
-        self, uint32_t instance, ItemC* item, uint32_t node, TripleC* triple, BoundsC bounds, uint32_t outside,
+        self, uint32_t instance, ItemC* item, uint32_t node, TokenMaskC* token_mask, BoundsC bounds, uint32_t outside,
         vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below a node that the item begins and the rows outside end, wherever that is."""
@@ -598,8 +601,8 @@ cdef class Masks:
         cdef uint32_t b, k, behind
         cdef vector[uint32_t] places
         if not self.has_narrow_end(instance, item):
-            self.add_exits(triple, outside, bounds, ids)
-            self.add_long(instance, node, too_long(self.vocabulary, triple, bounds), ids)
+            self.add_exits(token_mask, outside, bounds, ids)
+            self.add_long(instance, node, too_long(self.vocabulary, token_mask, bounds), ids)
             return
         for b in range(256):
             if not (row.live[b >> 6] >> (b & 63)) & 1:
@@ -647,8 +650,8 @@ cdef class Masks:
     ) noexcept nogil:
         """An item's tokens below a node, as ids."""
         cdef uint32_t like = self.arena.automata.states[item.state].like
-        cdef uint32_t number = self.triple(like or item.state, node), outside = self.outside(instance, &item)
-        cdef TriplePtr held = self.triples[number]
+        cdef uint32_t number = self.token_mask(like or item.state, node), outside = self.outside(instance, &item)
+        cdef TokenMaskPtr held = self.token_masks[number]
         cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
         if bounds.counted or bounds.tokens < CHARACTER_BYTES:
             self.add_bounded_below(item.state, held.get(), bounds, outside, ids)
@@ -662,11 +665,11 @@ cdef class Masks:
         self.add_triggers(instance, node, held.get(), ids)
 
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil:
-        """The uncertain tokens of a triple that the rows outside take: an index into ``shared``."""
+        """The uncertain tokens of a token mask that the rows outside take: an index into ``shared``."""
         cdef uint64_t key = <uint64_t>outside << 32 | number
         cdef uint32_t found = map_get(&self.list_ids, key)
         cdef vector[uint32_t] ids
-        cdef TriplePtr held = self.triples[number]
+        cdef TokenMaskPtr held = self.token_masks[number]
         if found != MISSING:
             return found
         self.add_exits(held.get(), outside, no_bounds(), &ids)
@@ -678,51 +681,52 @@ cdef class Masks:
         return found
 
     cdef void add_exits(
-        self, TripleC* triple, uint32_t outside, BoundsC bounds, vector[uint32_t]* ids
+        self, TokenMaskC* token_mask, uint32_t outside, BoundsC bounds, vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below exits that the rows outside take from there on; not those in ``closed``."""
         cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
         cdef uint32_t g, k, instance
         cdef vector[uint32_t] closed = self.closed
-        cdef RestPtr rest
+        cdef SuffixTriePtr suffixes
         self.closed.clear()
-        for g in range(<uint32_t>triple.groups.size()):
-            k = triple.groups[g].byte
+        for g in range(<uint32_t>token_mask.groups.size()):
+            k = token_mask.groups[g].byte
             if not (row.live[k >> 6] >> (k & 63)) & 1:
                 continue
             instance = self.arena.step(outside, <uint8_t>k)
             if instance == DEAD:
                 continue
-            rest = rest_of(triple, g, self.vocabulary, self.table)
-            if rest.get() != NULL:
-                self.add_rest(triple, rest.get(), instance, bounds, &closed, ids)
-                for k in rest.get().large:
-                    self.add_exit(triple, k, instance, bounds, &closed, ids)
+            suffixes = suffix_trie_of(token_mask, g, self.vocabulary, self.table)
+            if suffixes.get() != NULL:
+                self.add_suffixes(token_mask, suffixes.get(), instance, bounds, &closed, ids)
+                for k in suffixes.get().large:
+                    self.add_exit(token_mask, k, instance, bounds, &closed, ids)
                 continue
-            for k in range(triple.groups[g].start, triple.groups[g].end):
-                self.add_exit(triple, k, instance, bounds, &closed, ids)
+            for k in range(token_mask.groups[g].start, token_mask.groups[g].end):
+                self.add_exit(token_mask, k, instance, bounds, &closed, ids)
 
     cdef void add_exit(
-        self, TripleC* triple, uint32_t number, uint32_t instance, BoundsC bounds,
+        self, TokenMaskC* token_mask, uint32_t number, uint32_t instance, BoundsC bounds,
         vector[uint32_t]* closed, vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below one exit; ``instance`` stands behind the byte of its group."""
-        if bounds.counted and not fits(before_exit(self.vocabulary, triple, number, bounds), bounds):
+        if bounds.counted and not fits(before_exit(self.vocabulary, token_mask, number, bounds), bounds):
             return
-        if contains(closed, triple.exits[2 * number]):
+        if contains(closed, token_mask.exits[2 * number]):
             return
-        self.visit(instance, triple.exits[2 * number + 1], ids)
-        self.go_on(instance, triple.exits[2 * number + 1], ids)
+        self.visit(instance, token_mask.exits[2 * number + 1], ids)
+        self.go_on(instance, token_mask.exits[2 * number + 1], ids)
 
-    cdef void add_rest(
-        self, TripleC* triple, RestC* rest, uint32_t instance, BoundsC bounds, vector[uint32_t]* closed,
+    cdef void add_suffixes(
+        self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t instance, BoundsC bounds,
+        vector[uint32_t]* closed,
         vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens of a trie of rests; ``instance`` stands behind the byte of its group."""
-        cdef RestNodeC* nodes = rest.nodes.data()
-        cdef uint32_t* stack = self.stack(&self.rest_stack)
+        """The tokens of a suffix trie; ``instance`` stands behind the byte of its group."""
+        cdef SuffixNodeC* nodes = suffixes.nodes.data()
+        cdef uint32_t* stack = self.stack(&self.suffix_stack)
         cdef uint32_t node = 0, k, t, x
-        while node + 1 < rest.nodes.size():
+        while node + 1 < suffixes.nodes.size():
             if node:
                 instance = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
             if instance == DEAD:
@@ -730,10 +734,11 @@ cdef class Masks:
                 continue
             stack[nodes[node].depth] = instance
             for k in range(nodes[node].first, nodes[node + 1].first):
-                t = rest.tokens[k]
+                t = suffixes.tokens[k]
                 if not self.arena.may_end_token(instance):
                     break
-                if bounds.counted and not fits(self.before_rest(triple, rest, k, nodes[node].depth, bounds), bounds):
+                if bounds.counted and not fits(
+                        self.before_suffix(token_mask, suffixes, k, nodes[node].depth, bounds), bounds):
                     continue
                 if closed.size():
                     x = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - nodes[node].depth
@@ -742,15 +747,15 @@ cdef class Masks:
                 ids.push_back(t)
             node += 1
 
-    cdef uint32_t before_rest(
-        self, TripleC* triple, RestC* rest, uint32_t number, uint32_t length, BoundsC bounds
+    cdef uint32_t before_suffix(
+        self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t number, uint32_t length, BoundsC bounds
     ) noexcept nogil:
-        """How many iterations are over where a token's rest of some bytes begins."""
-        cdef uint32_t t = rest.tokens[number]
+        """How many iterations are over where a token's suffixes of some bytes begins."""
+        cdef uint32_t t = suffixes.tokens[number]
         if not bounds.is_text:
-            return rest.counts[number] if rest.counts.size() else 0
+            return suffixes.counts[number] if suffixes.counts.size() else 0
         return characters(
-            self.vocabulary, t, self.vocabulary.nodes[triple.node].depth,
+            self.vocabulary, t, self.vocabulary.nodes[token_mask.node].depth,
             self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t] - length, bounds)
 
     cdef bint is_below(
@@ -795,13 +800,13 @@ cdef class Masks:
                     self.closed.push_back(node)
 
     cdef void add_triggers(
-        self, uint32_t instance, uint32_t top, TripleC* triple, vector[uint32_t]* ids
+        self, uint32_t instance, uint32_t top, TokenMaskC* token_mask, vector[uint32_t]* ids
     ) noexcept nogil:
         """Tokens in which a pattern completes: the rows follow their bytes from ``top`` on."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint8_t* text
         cdef uint32_t k, node, at
-        for node in triple.triggers:
+        for node in token_mask.triggers:
             at = instance
             text = self.vocabulary.data.data() + self.vocabulary.offsets[self.vocabulary.order[nodes[node].first]]
             for k in range(nodes[top].depth, nodes[node].depth):
@@ -854,7 +859,7 @@ cdef class Masks:
         self.take_together(instance, node, &items, ids)
         for k in items:
             item = self.arena.items[k]
-            if self.has_triple(instance, &item, node):
+            if self.has_token_mask(instance, &item, node):
                 self.add_below(instance, item, node, ids)
             else:
                 others = True
@@ -864,7 +869,7 @@ cdef class Masks:
     cdef void walk_others(
         self, uint32_t instance, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below a node that begin with a byte taken by an item without triples."""
+        """The tokens below a node that begin with a byte taken by an item without token masks."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
         cdef uint32_t child = node + 1, end = nodes[node].end, k, j
@@ -874,7 +879,7 @@ cdef class Masks:
             live[k] = 0
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.arena.items[k]
-            if not self.has_triple(instance, &item, node):
+            if not self.has_token_mask(instance, &item, node):
                 for j in range(4):
                     live[j] |= self.arena.automata.states[item.state].live[j]
         if node == 0:

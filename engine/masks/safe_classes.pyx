@@ -2,12 +2,12 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from ..automata.dfa_state cimport TRIGGER_STATE, ByteEdgeC
 from ..automata.rule_automata cimport Automata, StateC
+from ..native.pool cimport vector
 from ..vocabulary.byte_classes cimport (
     BOUNDARY, BROKEN, MULTIBYTE, class_bit, high_of, low_of, phase_after,
 )
-from ..automata.dfa_state cimport TRIGGER_STATE, ByteEdgeC
-from ..native.pool cimport vector
 
 cdef uint64_t ASCII = (<uint64_t>1 << 43) - 1
 # Digits, letters, spaces, characters of several bytes.

@@ -4,8 +4,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport lower_bound
 
 from ..native.pool cimport vector
-from .mask_builder cimport TripleMaker
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
+from .mask_builder cimport MaskBuilder
 
 # Nodes that are looked at for one mask. llama3 has 274,520: 13,000 of the most frequent letter, some
 # hundred of a bracket.
@@ -22,7 +22,7 @@ cdef bint is_narrow(Vocabulary vocabulary, const uint64_t* live) noexcept nogil:
 
 
 cdef void list_cuts(
-    TripleMaker maker, Vocabulary vocabulary, uint32_t state, uint32_t top, uint8_t byte,
+    MaskBuilder maker, Vocabulary vocabulary, uint32_t state, uint32_t top, uint8_t byte,
     uint32_t least, uint32_t most, vector[uint32_t]* places
 ) noexcept nogil:
     """The places below ``top`` with this byte; the text has reached ``state`` at ``top``."""
@@ -43,7 +43,7 @@ cdef void list_cuts(
 
 
 cdef bint may_be_over(
-    TripleMaker maker, uint32_t state, const uint8_t* text, uint32_t n, uint32_t least, uint32_t most
+    MaskBuilder maker, uint32_t state, const uint8_t* text, uint32_t n, uint32_t least, uint32_t most
 ) noexcept nogil:
     """Whether the text may be over behind these bytes; not where there are none."""
     cdef uint32_t k, count = 0, slot = maker.slot(state)
@@ -58,7 +58,7 @@ cdef bint may_be_over(
 
 
 cdef uint32_t missing_behind(
-    TripleMaker maker, Vocabulary vocabulary, uint32_t state, uint32_t depth, uint32_t token,
+    MaskBuilder maker, Vocabulary vocabulary, uint32_t state, uint32_t depth, uint32_t token,
     uint32_t least, uint32_t most, vector[uint32_t]* lengths
 ) noexcept nogil:
     """The bytes that a character lacks behind a token, accepted from its byte ``depth`` on.

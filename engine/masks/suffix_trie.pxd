@@ -1,16 +1,16 @@
-"""The rests of uncertain tokens as a trie: see ``RestC`` in triples.
+"""The suffixes of uncertain tokens as a trie: see ``SuffixTrieC`` in token masks.
 
 Cost     building sorts the group's tokens by what remains of them, about 0.3 us a token; so it is
          done for a group that is asked for again, and not for a small one.
-Threads  the pointer to a group's rests is read and set under the table's mutex; rests are built
+Threads  the pointer to a group's suffixes is read and set under the table's mutex; suffixes are built
          outside it and never change.
 """
 
 from libc.stdint cimport uint32_t
 
-from .token_mask cimport RestPtr, TripleC, TripleTable
 from ..vocabulary.vocabulary cimport Vocabulary
+from .token_mask cimport SuffixTriePtr, TokenMaskC, TokenMaskCache
 
-cdef RestPtr rest_of(
-    TripleC* triple, uint32_t group, Vocabulary vocabulary, TripleTable table
+cdef SuffixTriePtr suffix_trie_of(
+    TokenMaskC* token_mask, uint32_t group, Vocabulary vocabulary, TokenMaskCache table
 ) noexcept nogil

@@ -5,8 +5,11 @@ from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
 
 from ..native.pool cimport vector
-from .token_mask cimport ExitGroupC, RestC, RestNodeC, RestPtr, TripleC, TripleTable, rest_bytes
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
+from .token_mask cimport (
+    ExitGroupC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenMaskC, TokenMaskCache,
+    suffix_trie_bytes,
+)
 
 # Groups with fewer exits are followed one by one.
 cdef uint32_t FEW_EXITS = 24
@@ -14,12 +17,12 @@ cdef uint32_t FEW_EXITS = 24
 cdef uint32_t LARGE_SUBTREE = 256
 
 
-cdef struct EntryC:
-    const uint8_t* text       # of the rest
+cdef struct SuffixC:
+    const uint8_t* text       # of the suffixes
     uint32_t length, token, count
 
 
-cdef bint entry_before(const EntryC& a, const EntryC& b) noexcept nogil:
+cdef bint entry_before(const SuffixC& a, const SuffixC& b) noexcept nogil:
     cdef uint32_t k
     for k in range(min(a.length, b.length)):
         if a.text[k] != b.text[k]:
@@ -29,47 +32,47 @@ cdef bint entry_before(const EntryC& a, const EntryC& b) noexcept nogil:
     return a.token < b.token
 
 
-cdef RestPtr rest_of(
-    TripleC* triple, uint32_t group, Vocabulary vocabulary, TripleTable table
+cdef SuffixTriePtr suffix_trie_of(
+    TokenMaskC* token_mask, uint32_t group, Vocabulary vocabulary, TokenMaskCache table
 ) noexcept nogil:
-    """The rests of a group of exits; empty where it is small, or asked for the first time."""
-    cdef RestPtr found
-    cdef ExitGroupC* g = &triple.groups[group]
+    """The suffixes of a group of exits; empty where it is small, or asked for the first time."""
+    cdef SuffixTriePtr found
+    cdef ExitGroupC* g = &token_mask.groups[group]
     cdef uint32_t uses
     if g.end - g.start < FEW_EXITS:
         return found
     if table is not None:
         table.guard.lock()
-    found = g.rest
+    found = g.suffixes
     g.uses += 1
     uses = g.uses
     if table is not None:
         table.guard.unlock()
     if found.get() != NULL or uses < 2:
         return found
-    found = make_rest(triple, g, vocabulary)
+    found = make_suffix_trie(token_mask, g, vocabulary)
     if table is not None:
         table.guard.lock()
-    if triple.is_kept and g.rest.get() == NULL:
-        table.held += rest_bytes(found.get())
-    g.rest = found
+    if token_mask.is_kept and g.suffixes.get() == NULL:
+        table.held += suffix_trie_bytes(found.get())
+    g.suffixes = found
     if table is not None:
         table.guard.unlock()
     return found
 
 
-cdef RestPtr make_rest(TripleC* triple, ExitGroupC* group, Vocabulary vocabulary) noexcept nogil:
+cdef SuffixTriePtr make_suffix_trie(TokenMaskC* token_mask, ExitGroupC* group, Vocabulary vocabulary) noexcept nogil:
     cdef TrieNode* nodes = vocabulary.nodes.data()
-    cdef RestPtr made = make_shared[RestC]()
-    cdef vector[EntryC] entries
-    cdef EntryC entry
+    cdef SuffixTriePtr made = make_shared[SuffixTrieC]()
+    cdef vector[SuffixC] entries
+    cdef SuffixC entry
     cdef uint32_t e, k, j, t
     for e in range(group.start, group.end):
-        k = triple.exits[2 * e + 1]
+        k = token_mask.exits[2 * e + 1]
         if nodes[k].end - k > LARGE_SUBTREE:
             made.get().large.push_back(e)
             continue
-        entry.count = triple.exit_counts[e] if triple.exit_counts.size() else 0
+        entry.count = token_mask.exit_counts[e] if token_mask.exit_counts.size() else 0
         for j in range(nodes[k].first, nodes[nodes[k].end].first):
             t = vocabulary.order[j]
             entry.token = t
@@ -77,16 +80,16 @@ cdef RestPtr make_rest(TripleC* triple, ExitGroupC* group, Vocabulary vocabulary
             entry.length = vocabulary.offsets[t + 1] - vocabulary.offsets[t] - (nodes[k].depth - 1)
             entries.push_back(entry)
     sort(entries.begin(), entries.end(), &entry_before)
-    build_trie(&entries, group.byte, triple.exit_counts.size() > 0, made.get())
+    build_trie(&entries, group.byte, token_mask.exit_counts.size() > 0, made.get())
     return made
 
 
 cdef void build_trie(
-    vector[EntryC]* entries, uint8_t byte, bint counted, RestC* out
+    vector[SuffixC]* entries, uint8_t byte, bint counted, SuffixTrieC* out
 ) noexcept nogil:
-    """One pass over the sorted rests, as the token trie is built."""
+    """One pass over the sorted suffixes, as the token trie is built."""
     cdef vector[uint32_t] open_nodes
-    cdef RestNodeC node
+    cdef SuffixNodeC node
     cdef const uint8_t* last = NULL
     cdef uint32_t k, depth, common, before = 1
     node.end = node.first = 0

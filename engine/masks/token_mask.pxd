@@ -1,29 +1,29 @@
 """Automaton-only masks: what one state says about the vocabulary, whatever lies outside its rule.
 
-A triple sorts the ordinary tokens below a node of the token trie (the root: all of them) by what a
+A token mask sorts the ordinary tokens below a node of the token trie (the root: all of them) by what a
 state of a tabled rule says of them from there on: *accepted* (they stay within the rule, or end as it ends),
 *uncertain* (rejected within the rule, but the rule may end inside them; what remains must be
-decided by the rows outside), rejected (the rest).
+decided by the rows outside), rejected (the suffixes).
 
 Representation   accepted: ids ascending, or the bitset `words` where that is smaller.
                  exits: pairs (x, k) of nodes of the token trie. At x the rule may end; k is a child
                  of x, and somewhere below k, or at it, are tokens that the rule can't follow. What
                  remains of them is their path from x: nothing is copied. Exits lie in groups by
                  the byte of k, so that the rows outside are asked once for each byte.
-                 A group that is asked for often gets its rests as a trie: many tokens have the
-                 same rest (the string body of llama3: 888 tokens leave it by a quote, with 251
-                 rests), so that the rows outside follow a few hundred bytes instead of every token.
+                 A group that is asked for often gets its suffixes as a trie: many tokens have the
+                 same suffix (the string body of llama3: 888 tokens leave it by a quote, with 251
+                 suffixes), so that the rows outside follow a few hundred bytes instead of every token.
                  triggers: nodes at which the rule refers to another one: rows take over. In free
                  text these are the ends of its patterns; what follows is the arm's business, so that
-                 a triple of free text depends on the patterns alone and is shared by all sets of
+                 a token mask of free text depends on the patterns alone and is shared by all sets of
                  tools.
-                 Counted rules: a triple is made without bounds and filtered by the registers when
+                 Counted rules: a token mask is made without bounds and filtered by the registers when
                  it is used. `ids` come in the order of their need, the iterations they begin;
                  need_ends[n] is the number of ids that need at most n; exit_counts[k] is the
                  number of iterations that end before exit k.
-Invariants       I1 a triple depends on the vocabulary, the rule's digest, the state within the
+Invariants       I1 a token mask depends on the vocabulary, the rule's digest, the state within the
                     rule, and the node.
-                 I2 immutable once built, but for rests; shared between grammars by shared_ptr, so dropping one
+                 I2 immutable once built, but for suffixes; shared between grammars by shared_ptr, so dropping one
                     here is always safe.
                  I3 the tokens below an exit that the rule accepts may be accepted outside as well:
                     the union is the same.
@@ -31,7 +31,7 @@ Cost             merging: O(V/32) for a bitset, else O(ids); exits cost a step f
                  mostly rejected there.
 Bounds           `max_bytes`; past it everything is dropped at once, which only costs time.
 Threads          the table has a mutex of its own, never held while anything is built.
-Not here         making them (triplemaker), their bytes (triplebytes, artifact), using them (masks).
+Not here         making them (mask_builder), their bytes (mask_bytes, artifact), using them (masks).
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -47,33 +47,33 @@ cdef enum:
     # by an accident of 2^-128
     PLAIN_TEXT = 0x0A0A0A0A
 
-cdef struct TripleKeyC:
+cdef struct TokenMaskKeyC:
     uint64_t high, low        # the rule's digest; 0, 0: it has none, and nothing is shared
     uint32_t state, node      # state counted from the rule's start; node of the token trie
 
-cdef struct RestNodeC:
+cdef struct SuffixNodeC:
     # a node of a trie of what remains of tokens, flat and depth first; node 0 stands behind the
     # group's byte
     uint32_t end              # index past the subtree
     uint32_t first            # of the tokens that end here: up to the next node's
-    uint16_t depth            # bytes of the rest, the group's included
+    uint16_t depth            # bytes of the suffixes, the group's included
     uint8_t byte
 
-cdef struct RestC:
-    vector[RestNodeC] nodes   # and one to close the array
+cdef struct SuffixTrieC:
+    vector[SuffixNodeC] nodes   # and one to close the array
     vector[uint32_t] tokens
     vector[uint32_t] counts   # by token: the exit's count; empty if all are 0
     vector[uint32_t] large    # exits of the group whose subtrees are large, left as they are
 
-ctypedef shared_ptr[RestC] RestPtr
+ctypedef shared_ptr[SuffixTrieC] SuffixTriePtr
 
 cdef struct ExitGroupC:
     uint32_t start, end       # of the exits (pairs) whose k has this byte
     uint32_t uses             # how often it was asked for
     uint8_t byte
-    RestPtr rest              # made when it is asked for often (rests)
+    SuffixTriePtr suffixes              # made when it is asked for often (suffixes)
 
-cdef struct TripleC:
+cdef struct TokenMaskC:
     uint32_t node             # of the token trie
     bint shared               # between grammars
     bint is_kept              # by the table, under whose guard this is read and set
@@ -85,18 +85,18 @@ cdef struct TripleC:
     vector[uint32_t] triggers
     vector[ExitGroupC] groups    # of exits; not stored
 
-ctypedef shared_ptr[TripleC] TriplePtr
+ctypedef shared_ptr[TokenMaskC] TokenMaskPtr
 
 cdef struct EntryC:
-    TripleKeyC key
-    uint32_t took_ns          # to make the triple, here or elsewhere, without others that it needed
-    size_t bytes              # of the triple, 0 if it is another entry's; and of the body
+    TokenMaskKeyC key
+    uint32_t took_ns          # to make the token mask, here or elsewhere, without others that it needed
+    size_t bytes              # of the token mask, 0 if it is another entry's; and of the body
     bint is_stored            # in the log: it was loaded, or handed over; set by the table
     bint is_used              # found since the last `take_used`; set by the table
-    TriplePtr triple
-    vector[uint8_t] body      # the triple's bytes in a store, once they were made (triplebytes)
+    TokenMaskPtr token_mask
+    vector[uint8_t] body      # the token mask's bytes in a store, once they were made (mask_bytes)
 
-cdef class TripleTable:
+cdef class TokenMaskCache:
     cdef mutex guard
     cdef U64MapC index
     cdef vector[EntryC] entries
@@ -104,11 +104,11 @@ cdef class TripleTable:
     cdef U64MapC latest                       # by rule: its last entry
     cdef vector[uint32_t] fresh               # made here since the last `take_fresh`
     cdef readonly size_t max_bytes
-    cdef size_t held                          # by triples, their rests and bodies
+    cdef size_t held                          # by token masks, their suffixes and bodies
     cdef readonly uint64_t hits, misses, evictions
     cdef uint64_t made, made_ns               # here, those that are not shared included
     cdef size_t bytes_held(self) noexcept nogil
-    cdef TriplePtr find(self, TripleKeyC key) noexcept nogil
+    cdef TokenMaskPtr find(self, TokenMaskKeyC key) noexcept nogil
     # is_fresh: made here, so that the log does not have it yet
     cdef bint add(self, EntryC* entry, bint is_fresh) noexcept nogil
     cdef void count_made(self, uint64_t took_ns) noexcept nogil
@@ -116,8 +116,8 @@ cdef class TripleTable:
     cdef void keep_body(self, EntryC* entry) noexcept nogil
     cdef void clear(self) noexcept nogil
 
-cdef bint group_exits(TripleC* triple, Vocabulary vocabulary) noexcept nogil
-# what they hold; a triple without its rests
-cdef size_t triple_bytes(TripleC* triple) noexcept nogil
-cdef size_t rest_bytes(RestC* rest) noexcept nogil
-cdef bint is_sound(TripleC* triple, Vocabulary vocabulary) noexcept nogil
+cdef bint group_exits(TokenMaskC* token_mask, Vocabulary vocabulary) noexcept nogil
+# what they hold; a token mask without its suffixes
+cdef size_t token_mask_bytes(TokenMaskC* token_mask) noexcept nogil
+cdef size_t suffix_trie_bytes(SuffixTrieC* suffixes) noexcept nogil
+cdef bint is_sound(TokenMaskC* token_mask, Vocabulary vocabulary) noexcept nogil

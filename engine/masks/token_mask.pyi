@@ -1,4 +1,4 @@
-class TripleTable:
+class TokenMaskCache:
     max_bytes: int
     hits: int
     misses: int

@@ -1,34 +1,34 @@
-"""TripleTable: see the header file."""
+"""TokenMaskCache: see the header file."""
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ..native.bitset cimport has_bit
-from ..sharing.rule_digest cimport DigestC, bytes_of
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
+from ..sharing.rule_digest cimport DigestC, bytes_of
 from ..vocabulary.vocabulary cimport Vocabulary
 
 
-cdef inline uint64_t key_hash(TripleKeyC key) noexcept nogil:
-    """64 bits to find a triple by; equality is checked on the whole key."""
+cdef inline uint64_t key_hash(TokenMaskKeyC key) noexcept nogil:
+    """64 bits to find a token mask by; equality is checked on the whole key."""
     return mix(key.high ^ mix(key.low ^ mix(<uint64_t>key.state << 32 | key.node))) | 1
 
 
-cdef inline uint64_t rule_hash(TripleKeyC key) noexcept nogil:
-    """64 bits to find a rule's triples by; equality is checked on the whole digest."""
+cdef inline uint64_t rule_hash(TokenMaskKeyC key) noexcept nogil:
+    """64 bits to find a rule's token masks by; equality is checked on the whole digest."""
     return mix(key.high ^ mix(key.low)) | 1
 
 
-cdef inline bint same_rule(TripleKeyC a, TripleKeyC b) noexcept nogil:
+cdef inline bint same_rule(TokenMaskKeyC a, TokenMaskKeyC b) noexcept nogil:
     return a.high == b.high and a.low == b.low
 
 
-cdef inline bint same_key(TripleKeyC a, TripleKeyC b) noexcept nogil:
+cdef inline bint same_key(TokenMaskKeyC a, TokenMaskKeyC b) noexcept nogil:
     return same_rule(a, b) and a.state == b.state and a.node == b.node
 
 
-cdef class TripleTable:
-    """Triples of all grammars of one compiler, by digest.
+cdef class TokenMaskCache:
+    """Token masks of all grammars of one compiler, by digest.
 
     Args:
         max_bytes: bound on the bytes held.
@@ -46,14 +46,14 @@ cdef class TripleTable:
             self.held + held_bytes(self.entries) + held_bytes(self.older) + held_bytes(self.fresh)
             + map_bytes(&self.index) + map_bytes(&self.latest))
 
-    cdef TriplePtr find(self, TripleKeyC key) noexcept nogil:
-        """The triple, or a null pointer."""
-        cdef TriplePtr found
+    cdef TokenMaskPtr find(self, TokenMaskKeyC key) noexcept nogil:
+        """The token mask, or a null pointer."""
+        cdef TokenMaskPtr found
         cdef uint32_t at
         self.guard.lock()
         at = map_get(&self.index, key_hash(key))
         if at != MISSING and same_key(self.entries[at].key, key):
-            found = self.entries[at].triple
+            found = self.entries[at].token_mask
             self.entries[at].is_used = True
             self.hits += 1
         else:
@@ -80,7 +80,7 @@ cdef class TripleTable:
             map_put(&self.latest, rule, number)
             self.entries.push_back(entry[0])
             self.entries.back().is_stored, self.entries.back().is_used = not is_fresh, False
-            entry.triple.get().is_kept = True
+            entry.token_mask.get().is_kept = True
             self.held += entry.bytes
         elif not is_fresh:
             number = map_get(&self.index, key)
@@ -92,7 +92,7 @@ cdef class TripleTable:
     cdef void clear(self) noexcept nogil:
         cdef size_t k
         for k in range(self.entries.size()):
-            self.entries[k].triple.get().is_kept = False
+            self.entries[k].token_mask.get().is_kept = False
         map_clear(&self.index)
         map_clear(&self.latest)
         self.older.clear()
@@ -107,7 +107,7 @@ cdef class TripleTable:
         self.guard.unlock()
 
     cdef void take_fresh(self, vector[EntryC]* out) noexcept nogil:
-        """All triples of the rules that got one here since the last call, rule by rule."""
+        """All token masks of the rules that got one here since the last call, rule by rule."""
         cdef vector[uint8_t] is_taken
         cdef uint32_t at, older
         self.guard.lock()
@@ -137,8 +137,8 @@ cdef class TripleTable:
         self.guard.unlock()
 
     def fresh_rules(self):
-        """The digests of rules with triples made here since the last ``take_fresh``."""
-        cdef vector[TripleKeyC] keys
+        """The digests of rules with token masks made here since the last ``take_fresh``."""
+        cdef vector[TokenMaskKeyC] keys
         cdef uint32_t at
         with nogil:
             self.guard.lock()
@@ -148,8 +148,8 @@ cdef class TripleTable:
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
 
     def take_used(self):
-        """The digests of rules in the log with triples that were found since the last call."""
-        cdef vector[TripleKeyC] keys
+        """The digests of rules in the log with token masks that were found since the last call."""
+        cdef vector[TokenMaskKeyC] keys
         cdef size_t k
         with nogil:
             self.guard.lock()
@@ -161,7 +161,7 @@ cdef class TripleTable:
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
 
     def stats(self):
-        """Triples and bytes held, hits and misses, how often everything was dropped; and how many
+        """Token masks and bytes held, hits and misses, how often everything was dropped; and how many
         were made, in how many nanoseconds.
         """
         cdef size_t n, held
@@ -173,25 +173,25 @@ cdef class TripleTable:
             made, made_ns = self.made, self.made_ns
             self.guard.unlock()
         return {
-            "triples": n, "bytes": held, "hits": hits, "misses": misses, "evictions": evictions,
+            "token_masks": n, "bytes": held, "hits": hits, "misses": misses, "evictions": evictions,
             "made": made, "made_ns": made_ns,
         }
 
 
-cdef size_t triple_bytes(TripleC* t) noexcept nogil:
+cdef size_t token_mask_bytes(TokenMaskC* t) noexcept nogil:
     return (
-        sizeof(TripleC) + held_bytes(t.groups) + held_bytes(t.words) + held_bytes(t.ids) + held_bytes(t.need_ends)
+        sizeof(TokenMaskC) + held_bytes(t.groups) + held_bytes(t.words) + held_bytes(t.ids) + held_bytes(t.need_ends)
         + held_bytes(t.exits) + held_bytes(t.exit_counts) + held_bytes(t.triggers))
 
 
-cdef size_t rest_bytes(RestC* rest) noexcept nogil:
+cdef size_t suffix_trie_bytes(SuffixTrieC* suffixes) noexcept nogil:
     return (
-        sizeof(RestC) + held_bytes(rest.nodes) + held_bytes(rest.tokens) + held_bytes(rest.counts)
-        + held_bytes(rest.large))
+        sizeof(SuffixTrieC) + held_bytes(suffixes.nodes) + held_bytes(suffixes.tokens) + held_bytes(suffixes.counts)
+        + held_bytes(suffixes.large))
 
 
-cdef bint is_sound(TripleC* t, Vocabulary vocabulary) noexcept nogil:
-    """Whether every index of a triple from outside lies where a walk may follow it."""
+cdef bint is_sound(TokenMaskC* t, Vocabulary vocabulary) noexcept nogil:
+    """Whether every index of a token mask from outside lies where a walk may follow it."""
     cdef uint32_t k, x, last = 0, nodes = <uint32_t>vocabulary.nodes.size() - 1
     if t.words.size() and t.words.size() != vocabulary.words:
         return False
@@ -223,7 +223,7 @@ cdef bint is_child(Vocabulary vocabulary, uint32_t x, uint32_t k) noexcept nogil
     return x < k < vocabulary.nodes[x].end and vocabulary.nodes[k].depth == vocabulary.nodes[x].depth + 1
 
 
-cdef bint group_exits(TripleC* t, Vocabulary vocabulary) noexcept nogil:
+cdef bint group_exits(TokenMaskC* t, Vocabulary vocabulary) noexcept nogil:
     """Fills ``groups``; False if the exits are not sorted by the byte of k."""
     cdef uint32_t k, n = <uint32_t>t.exits.size() // 2
     cdef uint8_t byte

@@ -1,4 +1,4 @@
-// Work on numbered lanes, each done once by whichever thread is free.
+// Work on numbered tasks, each done once by whichever thread is free.
 //
 // The caller works too, and returns when all is done. Helpers are started for one call and end with
 // it: about 20 us each, which is little beside the work that they are called for, and nothing of
@@ -13,15 +13,15 @@
 #include <thread>
 #include <vector>
 
-namespace lanes {
+namespace parallel {
 
-typedef void (*Work)(void* data, size_t lane);
+typedef void (*Work)(void* data, size_t index);
 
-inline void run(Work work, void* data, size_t lanes, size_t helpers) {
+inline void parallel_for(Work work, void* data, size_t count, size_t helpers) {
     std::atomic<size_t> next{0};
     auto some = [&] {
-        for (size_t lane; (lane = next.fetch_add(1, std::memory_order_relaxed)) < lanes;)
-            work(data, lane);
+        for (size_t index; (index = next.fetch_add(1, std::memory_order_relaxed)) < count;)
+            work(data, index);
     };
     std::vector<std::thread> threads;
     threads.reserve(helpers);
@@ -38,4 +38,4 @@ inline size_t processors() {
     return std::thread::hardware_concurrency();
 }
 
-}  // namespace lanes
+}  // namespace parallel

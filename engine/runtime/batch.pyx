@@ -11,9 +11,9 @@ from ..masks.bitmask cimport rows_of
 from .compiled cimport Generation
 from .matcher cimport Matcher
 
-cdef extern from "native/parallel_for.h" namespace "lanes":
-    void run_lanes "lanes::run"(
-        void (*work)(void*, size_t) noexcept nogil, void* data, size_t lanes, size_t helpers
+cdef extern from "native/parallel_for.h" namespace "parallel":
+    void parallel_for(
+        void (*work)(void*, size_t) noexcept nogil, void* data, size_t count, size_t helpers
     ) noexcept nogil
     size_t processors() noexcept nogil
 
@@ -84,11 +84,11 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
             fill_kept(&plan)
     if plan.missing:
         with nogil:
-            if choose and plan.lanes.size() > 1 and plan.missing >= HEAVY:
+            if choose and plan.groups.size() > 1 and plan.missing >= HEAVY:
                 # where no processor is free, the caller waits for its helpers' turns: 64 masks took 2-6 times as long
                 helpers = max(processors() // 2, <size_t>1) - 1
-            helpers = min(helpers, MOST_HELPERS, plan.lanes.size() - 1)
-            run_lanes(&make_lane, &plan, plan.lanes.size(), helpers)
+            helpers = min(helpers, MOST_HELPERS, plan.groups.size() - 1)
+            parallel_for(&make_group, &plan, plan.groups.size(), helpers)
     for job in plan.jobs:
         if job.error != NO_ERROR or job.looks:
             matcher = held[job.number]
@@ -122,45 +122,45 @@ cdef bint same_place(const JobC& a, const JobC& b) noexcept nogil:
     return a.instance == b.instance and a.terminated == b.terminated
 
 
-cdef bint heavier(const LaneC& a, const LaneC& b) noexcept nogil:
+cdef bint heavier(const GroupC& a, const GroupC& b) noexcept nogil:
     return a.missing > b.missing if a.missing != b.missing else a.begin < b.begin
 
 
 cdef void fill_kept(PlanC* plan) noexcept nogil:
-    """Fills the masks that are there, waiting for nobody. What is left are ``lanes``, the heaviest first."""
+    """Fills the masks that are there, waiting for nobody. What is left are ``groups``, the heaviest first."""
     cdef size_t k = 0
-    cdef LaneC lane
+    cdef GroupC group
     cdef mutex* guard
     sort(plan.jobs.begin(), plan.jobs.end(), &same_generation_first)
     while k < plan.jobs.size():
-        lane.begin = k
-        while k < plan.jobs.size() and plan.jobs[k].generation == plan.jobs[lane.begin].generation:
+        group.begin = k
+        while k < plan.jobs.size() and plan.jobs[k].generation == plan.jobs[group.begin].generation:
             k += 1
-        lane.end = k
-        guard = &(<Generation>plan.jobs[lane.begin].generation).arena.guard
-        lane.is_busy = not guard.try_lock()
-        if lane.is_busy:
-            lane.missing = lane.end - lane.begin
+        group.end = k
+        guard = &(<Generation>plan.jobs[group.begin].generation).arena.guard
+        group.is_busy = not guard.try_lock()
+        if group.is_busy:
+            group.missing = group.end - group.begin
         else:
-            lane.missing = fill_lane(plan, &lane)
+            group.missing = fill_group(plan, &group)
             guard.unlock()
-        if lane.missing:
-            plan.missing += lane.missing
-            plan.lanes.push_back(lane)
-    sort(plan.lanes.begin(), plan.lanes.end(), &heavier)
+        if group.missing:
+            plan.missing += group.missing
+            plan.groups.push_back(group)
+    sort(plan.groups.begin(), plan.groups.end(), &heavier)
 
 
-cdef size_t fill_lane(PlanC* plan, LaneC* lane) noexcept nogil:
+cdef size_t fill_group(PlanC* plan, GroupC* group) noexcept nogil:
     """Fills the jobs whose masks are there, under their mutex; returns how many masks are missing."""
-    cdef void* generation = plan.jobs[lane.begin].generation
+    cdef void* generation = plan.jobs[group.begin].generation
     cdef JobC* job
     cdef JobC* first = NULL
     cdef size_t k, missing = 0
-    for k in range(lane.begin, lane.end):
+    for k in range(group.begin, group.end):
         job = &plan.jobs[k]
         job.instance = (<Generation>generation).arena.instances[job.instance].rep
-    sort(plan.jobs.begin() + lane.begin, plan.jobs.begin() + lane.end, &same_place_first)
-    for k in range(lane.begin, lane.end):
+    sort(plan.jobs.begin() + group.begin, plan.jobs.begin() + group.end, &same_place_first)
+    for k in range(group.begin, group.end):
         job = &plan.jobs[k]
         if first != NULL and same_place(first[0], job[0]):
             if first.filled:
@@ -177,19 +177,19 @@ cdef size_t fill_lane(PlanC* plan, LaneC* lane) noexcept nogil:
     return missing
 
 
-cdef void make_lane(void* data, size_t number) noexcept nogil:
-    """Makes a lane's missing masks, each under a lock of its own."""
+cdef void make_group(void* data, size_t number) noexcept nogil:
+    """Makes a group's missing masks, each under a lock of its own."""
     cdef PlanC* plan = <PlanC*>data
-    cdef LaneC* lane = &plan.lanes[number]
-    cdef void* generation = plan.jobs[lane.begin].generation
+    cdef GroupC* group = &plan.groups[number]
+    cdef void* generation = plan.jobs[group.begin].generation
     cdef JobC* job
     cdef JobC* first = NULL
     cdef size_t k
-    if lane.is_busy:
+    if group.is_busy:
         (<Generation>generation).arena.guard.lock()
-        fill_lane(plan, lane)
+        fill_group(plan, group)
         (<Generation>generation).arena.guard.unlock()
-    for k in range(lane.begin, lane.end):
+    for k in range(group.begin, group.end):
         job = &plan.jobs[k]
         if job.filled:
             continue

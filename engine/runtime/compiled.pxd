@@ -12,19 +12,19 @@ Not here         front ends and caches of whole grammars (compiler).
 
 from libc.stdint cimport uint32_t, uint64_t
 
-from .unique_items cimport Suspects
-from ..automata.automaton_cache cimport DraftTable
-from ..grammar.lowered cimport FlatIR
-from ..masks.row_masks cimport Masks
+from ..automata.automaton_cache cimport AutomatonCache
 from ..earley.rows cimport Arena
-from ..masks.token_mask cimport TripleTable
+from ..grammar.lowered cimport LoweredGrammar
+from ..masks.row_masks cimport Masks
+from ..masks.token_mask cimport TokenMaskCache
 from ..vocabulary.vocabulary cimport Vocabulary
+from .unique_items cimport Suspects
 
 cdef struct SizesC:
     # of a generation; `bytes` of rows and automata, `mask_bytes` of kept masks
     size_t rows, instances, items, frames, states, bytes
     size_t masks_made, masks_reused, mask_bytes
-    size_t trie_nodes           # visited to make triples and unions
+    size_t trie_nodes           # visited to make token masks and unions
 
 cdef class Compiled
 
@@ -52,9 +52,9 @@ cdef class Compiled:
     cdef public object tag_text
     cdef public object extend
     cdef size_t held                      # when it was last measured
-    cdef FlatIR ir
-    cdef DraftTable automata_table
-    cdef TripleTable table
+    cdef LoweredGrammar ir
+    cdef AutomatonCache automata_table
+    cdef TokenMaskCache table
     cdef Generation generation
     cdef Generation current(self)
     cdef int raise_limit(self, uint32_t error, uint32_t got) except -1

@@ -1,13 +1,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..automata.automaton_cache import DraftTable
+from ..automata.automaton_cache import AutomatonCache
 from ..features import Features
 from ..grammar.ir import Grammar
 from ..limits import Limits
-from .parser import Parser
-from ..masks.token_mask import TripleTable
+from ..masks.token_mask import TokenMaskCache
 from ..vocabulary.vocabulary import Vocabulary
+from .parser import Parser
 
 class Compiled:
     vocabulary: Vocabulary
@@ -24,8 +24,8 @@ class Compiled:
         *,
         limits: Limits,
         features: Features,
-        table: TripleTable | None,
-        automata_table: DraftTable | None,
+        table: TokenMaskCache | None,
+        automata_table: AutomatonCache | None,
     ) -> None: ...
     def with_tags(self, tags: list[dict[str, Any]]) -> Compiled: ...
     def prepare(self, budget: int = 64) -> int: ...

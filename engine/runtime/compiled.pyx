@@ -2,11 +2,14 @@
 
 from libc.stdint cimport uint32_t
 
-from ..automata.rule_automata cimport BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED, Automata
-from ..sharing.rule_digest cimport Digests
-from .unique_items cimport new_suspects
+from ..automata.rule_automata cimport (
+    BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED,
+    Automata,
+)
 from ..grammar.ir cimport Grammar
 from ..masks.prefill cimport Prefill
+from ..sharing.rule_digest cimport Digests
+from .unique_items cimport new_suspects
 
 from sys import getsizeof
 
@@ -89,7 +92,7 @@ cdef class Compiled:
         self.grammar = grammar
         self.limits = limits
         self.features = features
-        self.ir = FlatIR.__new__(FlatIR)
+        self.ir = LoweredGrammar.__new__(LoweredGrammar)
         self.ir.load(grammar, vocabulary, features.count_registers)
         if self.ir.largest_rule > limits.rule_edges:
             # before anything is built of it

@@ -28,8 +28,8 @@ Not here         which of the tokens the grammar takes (matcher).
 
 from libc.stdint cimport uint8_t, uint32_t
 
-from ..native.pool cimport vector
 from ..earley.rows cimport Arena
+from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport Vocabulary
 
 cdef enum:

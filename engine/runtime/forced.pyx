@@ -2,8 +2,8 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ..native.pool cimport vector
 from ..earley.rows cimport DEAD, Arena, RowC
+from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport Vocabulary
 
 cdef uint32_t ORDINARY = 0

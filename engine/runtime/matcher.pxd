@@ -21,10 +21,10 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
 from libcpp.vector cimport vector as plain_vector
 
-from .compiled cimport Compiled, Generation
-from .unique_items cimport Place
 from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport Vocabulary
+from .compiled cimport Compiled, Generation
+from .unique_items cimport Place
 
 cdef enum:
     TERMINATED = 1
@@ -35,12 +35,12 @@ cdef class Segment:
     cdef vector[uint64_t] entries
     cdef plain_vector[shared_ptr[Place]] places
 
-cdef class Tally:
+cdef class MatcherCounters:
     cdef readonly uint64_t accepts, accept_ns
 
 cdef class Matcher:
     cdef readonly Compiled compiled
-    cdef Tally tally              # None: nobody counts
+    cdef MatcherCounters tally              # None: nobody counts
     cdef Generation generation
     cdef Vocabulary vocabulary
     cdef Segment segment

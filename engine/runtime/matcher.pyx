@@ -6,14 +6,14 @@ from libc.string cimport memset
 from libcpp.memory cimport make_shared, shared_ptr
 
 from ..automata.rule_automata cimport NO_ERROR
+from ..earley.rows cimport DEAD
 from ..masks.bitmask cimport rows_of
 from ..native.bitset cimport clear_bit
 from ..native.clock cimport nanoseconds
-from .unique_items cimport Place, Trials, follow
-from .forced cimport MOST_FORCED_BYTES, follow_only, forced_split
 from ..native.hashing cimport MISSING, map_get, map_put
 from ..native.pool cimport Pool, vector
-from ..earley.rows cimport DEAD
+from .forced cimport MOST_FORCED_BYTES, follow_only, forced_split
+from .unique_items cimport Place, Trials, follow
 
 from ..native.pool import keep_ready
 
@@ -22,7 +22,7 @@ cdef uint32_t STOP = 2
 cdef uint32_t EMPTY = 3
 
 
-cdef class Tally:
+cdef class MatcherCounters:
     """Counts the calls of one thread's matchers: a clock of Python's would cost what they take."""
 
 
@@ -43,7 +43,7 @@ cdef class Matcher:
         tally: counts this matcher's calls of ``accept_token``, and their time. Not those of forks.
     """
 
-    def __init__(self, Compiled compiled not None, Tally tally=None):
+    def __init__(self, Compiled compiled not None, MatcherCounters tally=None):
         self.tally = tally
         self.compiled = compiled
         self.vocabulary = compiled.vocabulary
@@ -417,7 +417,7 @@ cdef class Matcher:
     def brute_force_bitmask(self, bitmask, Py_ssize_t row=0):
         """Like ``fill_bitmask``, but asks for every token on its own. For tests.
 
-        It uses no trie, no triples, no kept masks, and no memory of tokens taken before.
+        It uses no trie, no token masks, no kept masks, and no memory of tokens taken before.
         """
         cdef int[:, ::1] view = rows_of(bitmask)
         cdef uint32_t t, flags, error, instance = self.instance()

@@ -21,10 +21,10 @@ Not here         what regions mean to a format (adapters), masks.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ..automata.rule_automata cimport Automata
-from .compiled cimport Compiled, Generation
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport Vocabulary
+from .compiled cimport Compiled, Generation
 
 cdef struct ThreadC:
     uint32_t state, stack, count, mark

@@ -1,5 +1,5 @@
-from .compiled import Compiled
 from ..events import Event
+from .compiled import Compiled
 
 class Parser:
     compiled: Compiled

@@ -22,9 +22,9 @@ Threads  under the arena's mutex, as the rows.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector as plain_vector
 
+from ..earley.rows cimport Arena
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
-from ..earley.rows cimport Arena
 from ..vocabulary.vocabulary cimport Vocabulary
 
 cdef extern from "runtime/unique_items.h" namespace "distinct" nogil:

@@ -3,10 +3,10 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
+from ..earley.rows cimport DEAD, INSTANCE, MET, Arena
 from ..native.bitset cimport has_bit
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put
 from ..native.pool cimport held_bytes, vector
-from ..earley.rows cimport DEAD, INSTANCE, MET, Arena
 from ..vocabulary.vocabulary cimport Vocabulary
 
 #: bytes of the lists of one generation

@@ -27,7 +27,7 @@ from ..frontends.json_schema import build_json_schema
 from ..grammar.ir import Grammar
 from ..limits import Limits
 from ..sharing.refusals import again
-from ..sharing.spec_hash import SpecDigest
+from ..sharing.spec_hash import SpecHash
 from .document import count_values, path_of, pointer_of
 from .weaken import Weakening
 from .words import KNOWN
@@ -127,7 +127,7 @@ class Relaxations:
 
     def __init__(self, limits: Limits, *, most_bytes: int = KEPT_BYTES) -> None:
         self._limits, self._most_bytes = limits, most_bytes
-        self._digest = SpecDigest(limits)
+        self._digest = SpecHash(limits)
         self._kept: OrderedDict[bytes, tuple[Relaxation, str, int]] = OrderedDict()
         self._held = 0
         self._guard = threading.Lock()

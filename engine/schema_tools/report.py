@@ -18,8 +18,8 @@ from ..budget import WorkBudget
 from ..compiler import Compiler
 from ..errors import EngineError, LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
-from ..inspection import inspect
 from ..grammar.ir import Grammar
+from ..inspection import inspect
 from ..runtime.matcher import Matcher
 from .reading import Keyword, keywords_of
 from .relax import Relaxation, Relaxations, relax

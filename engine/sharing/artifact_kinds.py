@@ -9,9 +9,9 @@ Not here   what is worth sharing, and the bytes (artifact); when it is loaded an
 
 from typing import Protocol
 
-from . import mask_codec as artifact
-from ..masks.token_mask import TripleTable
+from ..masks.token_mask import TokenMaskCache
 from ..vocabulary.vocabulary import Vocabulary
+from . import mask_codec as artifact
 
 Entry = tuple[bytes, bytes]
 
@@ -50,7 +50,7 @@ class Masks:
 
     name = "masks"
 
-    def __init__(self, table: TripleTable, vocabulary: Vocabulary) -> None:
+    def __init__(self, table: TokenMaskCache, vocabulary: Vocabulary) -> None:
         self._table = table
         self._vocabulary = vocabulary
         self.prefix = artifact.store_group(vocabulary.fingerprint) + b"/"

@@ -2,8 +2,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..budget import WorkBudget
-from ..runtime.compiled import Compiled
 from ..limits import Limits
+from ..runtime.compiled import Compiled
 
 class GrammarCache:
     measured: int

@@ -20,7 +20,7 @@ from collections import OrderedDict
 
 from ..native import pool
 from ..errors import LimitExceeded, SpecError
-from .single_flight import Flights
+from .single_flight import SingleFlight
 from .refusals import Refusals
 
 
@@ -37,7 +37,7 @@ cdef class GrammarCache:
     def __init__(self, limits):
         self._limits = limits
         self._grammars, self._sizes = OrderedDict(), OrderedDict()
-        self._refusals, self._flights, self._guard = Refusals(limits.kept_refusals), Flights(), threading.Lock()
+        self._refusals, self._flights, self._guard = Refusals(limits.kept_refusals), SingleFlight(), threading.Lock()
         self._most_grammars, self._most_bytes = limits.kept_grammars, limits.kept_bytes
         self._whole = limits.compile_steps
         self._held = 0

@@ -1,12 +1,12 @@
-"""The bytes of a triple: see the header file."""
+"""The bytes of a token mask: see the header file."""
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.memory cimport make_shared
 
+from ..masks.token_mask cimport EntryC, TokenMaskC, is_sound, token_mask_bytes
 from ..native.bitset cimport clear_bit, list_bits, set_bits
 from ..native.pool cimport vector
-from ..masks.token_mask cimport EntryC, TripleC, is_sound, triple_bytes
 from ..native.varint cimport ReaderC, put, take
 from ..vocabulary.vocabulary cimport Vocabulary
 
@@ -32,27 +32,27 @@ cdef void put_same(vector[uint8_t]* out, uint32_t number) noexcept nogil:
     put(out, number)
 
 
-cdef bint put_body(vector[uint8_t]* out, TripleC* triple, Vocabulary vocabulary) noexcept nogil:
+cdef bint put_body(vector[uint8_t]* out, TokenMaskC* token_mask, Vocabulary vocabulary) noexcept nogil:
     """False if it is none that these bytes can say."""
     cdef vector[uint32_t] accepted, words
-    if triple.need_ends.size() or triple.words.size() == 0:
+    if token_mask.need_ends.size() or token_mask.words.size() == 0:
         words.assign(vocabulary.words, 0)
-        set_bits(words.data(), triple.ids.data(), triple.ids.size())
+        set_bits(words.data(), token_mask.ids.data(), token_mask.ids.size())
         list_bits(&words, &accepted)
-        if accepted.size() != triple.ids.size() or (triple.words.size() and words != triple.words):
+        if accepted.size() != token_mask.ids.size() or (token_mask.words.size() and words != token_mask.words):
             return False
-    elif triple.ids.size():
+    elif token_mask.ids.size():
         return False
-    if triple.words.size():
-        put_words(out, &triple.words, vocabulary)
+    if token_mask.words.size():
+        put_words(out, &token_mask.words, vocabulary)
     else:
         out.push_back(LISTED)
         put_list(out, &accepted)
-    if not put_needs(out, triple, &accepted, vocabulary):
+    if not put_needs(out, token_mask, &accepted, vocabulary):
         return False
-    put_exits(out, &triple.exits)
-    put_list(out, &triple.exit_counts)
-    put_list(out, &triple.triggers)
+    put_exits(out, &token_mask.exits)
+    put_list(out, &token_mask.exit_counts)
+    put_list(out, &token_mask.triggers)
     return True
 
 
@@ -72,19 +72,19 @@ cdef void put_words(vector[uint8_t]* out, vector[uint32_t]* words, Vocabulary vo
 
 
 cdef bint put_needs(
-    vector[uint8_t]* out, TripleC* triple, vector[uint32_t]* accepted, Vocabulary vocabulary
+    vector[uint8_t]* out, TokenMaskC* token_mask, vector[uint32_t]* accepted, Vocabulary vocabulary
 ) noexcept nogil:
     cdef vector[uint32_t] needs
     cdef uint32_t need, k = 0, token
-    put(out, triple.need_ends.size())
-    if triple.need_ends.size() == 0:
+    put(out, token_mask.need_ends.size())
+    if token_mask.need_ends.size() == 0:
         return True
-    if triple.need_ends.back() != triple.ids.size():
+    if token_mask.need_ends.back() != token_mask.ids.size():
         return False
     needs.assign(vocabulary.size, 0)
-    for need in range(<uint32_t>triple.need_ends.size()):
-        while k < triple.need_ends[need]:
-            needs[triple.ids[k]] = need
+    for need in range(<uint32_t>token_mask.need_ends.size()):
+        while k < token_mask.need_ends[need]:
+            needs[token_mask.ids[k]] = need
             k += 1
     for token in accepted[0]:
         put(out, needs[token])
@@ -129,20 +129,20 @@ cdef bint take_entry(
         left.at += 1
         if not take(left, &number) or number >= before.size() or before[0][number].key.node != out.key.node:
             return False
-        out.triple, out.body = before[0][number].triple, before[0][number].body
+        out.token_mask, out.body = before[0][number].token_mask, before[0][number].body
         out.bytes = out.body.size()
         return True
-    out.triple = make_shared[TripleC]()
-    out.triple.get().node, out.triple.get().shared = out.key.node, True
+    out.token_mask = make_shared[TokenMaskC]()
+    out.token_mask.get().node, out.token_mask.get().shared = out.key.node, True
     start = left.at
-    if not take_body(left, out.triple.get(), vocabulary) or not is_sound(out.triple.get(), vocabulary):
+    if not take_body(left, out.token_mask.get(), vocabulary) or not is_sound(out.token_mask.get(), vocabulary):
         return False
     out.body.assign(start, left.at)
-    out.bytes = triple_bytes(out.triple.get()) + out.body.size()
+    out.bytes = token_mask_bytes(out.token_mask.get()) + out.body.size()
     return True
 
 
-cdef bint take_body(ReaderC* left, TripleC* out, Vocabulary vocabulary) noexcept nogil:
+cdef bint take_body(ReaderC* left, TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
     cdef vector[uint32_t] missing
     cdef uint32_t token
     cdef uint8_t kind = left.at[0]
@@ -172,7 +172,7 @@ cdef bint take_body(ReaderC* left, TripleC* out, Vocabulary vocabulary) noexcept
     )
 
 
-cdef bint take_needs(ReaderC* left, TripleC* out) noexcept nogil:
+cdef bint take_needs(ReaderC* left, TokenMaskC* out) noexcept nogil:
     """The ids in the order of their need."""
     cdef vector[uint32_t] accepted, needs, places
     cdef uint64_t n, need

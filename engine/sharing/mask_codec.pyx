@@ -1,13 +1,13 @@
-"""The bytes of a rule's triples, as they lie in the log, and what of them is worth sharing.
+"""The bytes of a rule's token masks, as they lie in the log, and what of them is worth sharing.
 
     artifact   magic "SYM1" | version u32 | words with a token's bit u32 | trie nodes u32
-               | number of triples u32 | triples (triplebytes)
+               | number of token masks u32 | token masks (mask_bytes)
 
 The head's numbers lie as the processor has them: little-endian wherever this runs, and with any
 other order the version is another one.
 
-A triple goes in if making it took at least ``LEAST_GAIN`` times what fetching it is going to take, and
-a rule if its triples took so much more than its key does. What fetching takes was measured with a
+A token mask goes in if making it took at least ``LEAST_GAIN`` times what fetching it is going to take, and
+a rule if its token masks took so much more than its key does. What fetching takes was measured with a
 Redis on the same machine: the way through its client, the MAC, and ``load``.
 
 Every length is checked, the vocabulary's shape, and every index (``is_sound``): a value that does
@@ -18,13 +18,13 @@ business (a MAC over key and value); this module knows no keys.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy
 
-from .rule_digest cimport DigestC, bytes_of, digest_from
+from ..masks.token_mask cimport EntryC, TokenMaskCache, TokenMaskKeyC
 from ..native.hashing cimport MISSING, U64MapC, hash_words, map_get, map_put, mix
 from ..native.pool cimport vector
-from .mask_bytes cimport put_body, put_head, put_same, take_entry
-from ..masks.token_mask cimport EntryC, TripleKeyC, TripleTable
 from ..native.varint cimport ReaderC
 from ..vocabulary.vocabulary cimport Vocabulary
+from .mask_bytes cimport put_body, put_head, put_same, take_entry
+from .rule_digest cimport DigestC, bytes_of, digest_from
 
 from ..versions import ARTIFACT_VERSION
 
@@ -33,12 +33,12 @@ LEAST_GAIN = 1
 
 # Nanoseconds of a fetch.
 cdef uint64_t BYTE_NS = 5
-cdef uint64_t TRIPLE_NS = 1_000
+cdef uint64_t TOKEN_MASK_NS = 1_000
 cdef uint64_t KEY_NS = 12_000
 
 # What a value may come to in memory: a few bytes make a bitset.
 cdef size_t MOST_BYTES = 1 << 27
-# Of a value that is made; the log takes a little more. And of a triple's head.
+# Of a value that is made; the log takes a little more. And of a token mask's head.
 cdef size_t MOST_VALUE_BYTES = 1_000_000
 cdef size_t HEAD_BYTES = 24
 
@@ -55,7 +55,7 @@ cdef struct BodyC:
     uint32_t number             # of the first, among those that go in; NONE: there is none yet
 
 cdef struct HeadC:
-    uint32_t magic, version, words, nodes, triples
+    uint32_t magic, version, words, nodes, token_masks
 
 
 def store_group(str fingerprint):
@@ -64,7 +64,7 @@ def store_group(str fingerprint):
 
 
 def store_key(str fingerprint, bytes digest):
-    """The log's key of a rule; no triple depends on the grammar, its labels or limits."""
+    """The log's key of a rule; no token mask depends on the grammar, its labels or limits."""
     return store_group(fingerprint) + b"/" + digest.hex().encode()
 
 
@@ -77,12 +77,12 @@ def digest_of(bytes key):
     return digest if len(digest) == 16 else None
 
 
-def take_fresh(TripleTable table, Vocabulary vocabulary):
-    """What is worth it of the rules with triples made here since the last call, with those that they
+def take_fresh(TokenMaskCache table, Vocabulary vocabulary):
+    """What is worth it of the rules with token masks made here since the last call, with those that they
     had before: [(digest, value)].
     """
     cdef vector[EntryC] taken
-    cdef TripleKeyC key
+    cdef TokenMaskKeyC key
     cdef size_t at = 0, end
     out = []
     with nogil:
@@ -98,8 +98,8 @@ def take_fresh(TripleTable table, Vocabulary vocabulary):
     return out
 
 
-def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary):
-    """Add the triples of a rule that came from the log. Returns the nanoseconds that making the new
+def load(TokenMaskCache table, bytes digest, bytes value, Vocabulary vocabulary):
+    """Add the token masks of a rule that came from the log. Returns the nanoseconds that making the new
     ones took, or -1, and adds nothing, if any is off.
     """
     cdef vector[EntryC] made
@@ -119,16 +119,16 @@ def load(TripleTable table, bytes digest, bytes value, Vocabulary vocabulary):
 
 
 def count_of(bytes value):
-    """How many triples a sound value has."""
+    """How many token masks a sound value has."""
     cdef const uint8_t* data = value
     cdef HeadC head
     memcpy(&head, data, sizeof(head))
-    return head.triples
+    return head.token_masks
 
 
 # -- bytes -----------------------------------------------------------------------------------------
-cdef encode(TripleTable table, EntryC* entries, size_t n, Vocabulary vocabulary, uint64_t least_gain):
-    """None if they are not worth it. Triples with one body are worth it together."""
+cdef encode(TokenMaskCache table, EntryC* entries, size_t n, Vocabulary vocabulary, uint64_t least_gain):
+    """None if they are not worth it. Token masks with one body are worth it together."""
     cdef vector[uint8_t] out
     cdef vector[BodyC] bodies
     cdef U64MapC known
@@ -143,7 +143,7 @@ cdef encode(TripleTable table, EntryC* entries, size_t n, Vocabulary vocabulary,
         body_of.assign(n, NONE)
         for k in range(n):
             if entries[k].body.size() == 0:
-                if not put_body(&entries[k].body, entries[k].triple.get(), vocabulary):
+                if not put_body(&entries[k].body, entries[k].token_mask.get(), vocabulary):
                     entries[k].body.clear()
                     continue
                 table.keep_body(&entries[k])
@@ -153,20 +153,20 @@ cdef encode(TripleTable table, EntryC* entries, size_t n, Vocabulary vocabulary,
             if body_of[k] == NONE:
                 continue
             body = &bodies[body_of[k]]
-            if body.took_ns < least_gain * (TRIPLE_NS * body.uses + BYTE_NS * body.entry.body.size()):
+            if body.took_ns < least_gain * (TOKEN_MASK_NS * body.uses + BYTE_NS * body.entry.body.size()):
                 continue
             if out.size() + HEAD_BYTES + entries[k].body.size() > MOST_VALUE_BYTES:
                 continue
             put_head(&out, &entries[k])
             if body.number == NONE:
-                body.number = head.triples
+                body.number = head.token_masks
                 out.insert(out.end(), entries[k].body.begin(), entries[k].body.end())
             else:
                 put_same(&out, body.number)
             took_ns += entries[k].took_ns
-            head.triples += 1
+            head.token_masks += 1
         memcpy(out.data(), &head, sizeof(HeadC))
-    if head.triples == 0 or took_ns < least_gain * KEY_NS:
+    if head.token_masks == 0 or took_ns < least_gain * KEY_NS:
         return None
     return (<const char*>out.data())[:out.size()]
 
@@ -207,7 +207,7 @@ cdef bint decode(const uint8_t* data, size_t size, Vocabulary vocabulary, vector
     if head.words != vocabulary.used_words or head.nodes != vocabulary.nodes.size() - 1:
         return False
     left.at, left.end = data + sizeof(HeadC), data + size
-    for _k in range(head.triples):
+    for _k in range(head.token_masks):
         if not take_entry(&left, &entry, out, vocabulary):
             return False
         held += entry.bytes

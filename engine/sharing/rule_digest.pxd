@@ -1,10 +1,10 @@
 """Identities: what makes two rules the same for caches.
 
-A rule's digest is 128 bits of BLAKE2b over everything that its automaton and its triples depend on:
+A rule's digest is 128 bits of BLAKE2b over everything that its automaton and its token masks depend on:
 the nodes it is made of, the digests of the rules it refers to, the choice between registers and
 unrolling, and the artifact version. Left out: rule names, labels and roles of captures, limits, the
 vocabulary (it is in the store's key). Of free text it is the digest of its patterns and of which
-arms can be finished; of a counted rule that of its body, since triples are made without bounds.
+arms can be finished; of a counted rule that of its body, since token masks are made without bounds.
 
 A unit is hashed at once: the nodes of one rule, children first and numbered in that order, so that
 ids, which depend on what a grammar made before, are not in it. In the place of another rule stands its
@@ -15,7 +15,7 @@ Digests are made when they are asked for: only rules whose masks are made by tab
 (automata, masks), and those of a grammar's objects never do. What leads into a circle of rules has
 none: rules built by tables are not among them, and a circle has no bottom to begin at.
 
-Invariants   I1 equal digests: equal automata and triples, but for accidents of 2^-128.
+Invariants   I1 equal digests: equal automata and token masks, but for accidents of 2^-128.
              I2 a digest of zeros is none.
 Cost         linear in what a rule is made of, once.
 Threads      an instance belongs to one generation and is used under its mutex.
@@ -23,14 +23,14 @@ Threads      an instance belongs to one generation and is used under its mutex.
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ..grammar.lowered cimport FlatIR, NodeC
+from ..grammar.lowered cimport LoweredGrammar, NodeC
 from ..native.pool cimport vector
 
 cdef struct DigestC:
     uint64_t high, low
 
 cdef class Digests:
-    cdef FlatIR ir
+    cdef LoweredGrammar ir
     cdef bint count_registers
     # by the node that a unit begins with: its digest, and 0 not begun, 1 begun, 2 done
     cdef vector[DigestC] digests

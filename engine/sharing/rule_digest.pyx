@@ -3,9 +3,9 @@
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from ..grammar.lowered cimport (
-    ALT, BOUNDED, BOUNDED_RULE, CAPTURE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE, OBJECT,
-    OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TEXTS, TOKENS,
-    ArmC, DispatchC, FlatIR, NodeC, RuleC, TokenSetC, dispatch_of, first_member, list_below,
+    ALT, BOUNDED, BOUNDED_RULE, CAPTURE, COUNTED_RULE, DISPATCH, DISPATCH_RULE, GRAPH, NO_RULE,
+    OBJECT, OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TEXTS, TOKENS, ArmC, DispatchC,
+    LoweredGrammar, NodeC, RuleC, TokenSetC, dispatch_of, first_member, list_below,
 )
 from ..native.pool cimport held_bytes, vector
 from ..native.varint cimport put
@@ -38,7 +38,7 @@ cdef uint32_t OTHER_RULE = 0x10004
 cdef class Digests:
     """The digests of one grammar's rules."""
 
-    def __init__(self, FlatIR ir, *, bint count_registers):
+    def __init__(self, LoweredGrammar ir, *, bint count_registers):
         self.ir = ir
         self.count_registers = count_registers
 

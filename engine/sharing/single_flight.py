@@ -27,7 +27,7 @@ class Flight:
         self.lock.acquire()
 
 
-class Flights:
+class SingleFlight:
     """What is under way."""
 
     def __init__(self) -> None:

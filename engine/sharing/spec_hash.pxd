@@ -19,7 +19,7 @@ from libc.stdint cimport uint8_t, uint64_t
 cdef struct SipC:
     uint64_t v0, v1, v2, v3
 
-cdef class SpecDigest:
+cdef class SpecHash:
     cdef object limits
     cdef uint64_t most
     cdef uint64_t key0, key1

@@ -2,7 +2,7 @@ from typing import Any
 
 from ..limits import Limits
 
-class SpecDigest:
+class SpecHash:
     def __init__(self, limits: Limits) -> None: ...
     def of(self, kind: str, spec: Any) -> bytes:
         """The digest of a spec and of what it is a spec of, 16 bytes.

@@ -1,4 +1,4 @@
-"""SpecDigest: see the header file."""
+"""SpecHash: see the header file."""
 
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.dict cimport PyDict_Next
@@ -64,7 +64,7 @@ cdef inline void absorb(SipC* s, uint64_t word) noexcept nogil:
     s.v0 ^= word
 
 
-cdef class SpecDigest:
+cdef class SpecHash:
     """Digests of specs under one random key."""
 
     def __init__(self, limits):

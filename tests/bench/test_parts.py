@@ -74,7 +74,7 @@ def test_churn_has_a_curve_with_the_caches_beside_it(ours):
     assert points[-1].grammars == 300
     assert 0 < points[-1].stats["grammars"] <= Limits().kept_grammars
     assert points[-1].refused == 0
-    assert "triple_bytes" in memory.churn_table(points)
+    assert "token_mask_bytes" in memory.churn_table(points)
 
 
 @pytest.mark.parametrize("axis", [axis for axis in growth.AXES if axis != "vocabulary"])

@@ -3,7 +3,7 @@
     python -m tests.campaigns.memory [--grammars 10000] [--memory-mb 832] [--seed 0]
 
 Tool sets in every format, schemas that people wrote (MaskBench, where its folder is there), regular
-expressions and counted arrays; of each a short walk with masks, so that rows, masks and triples
+expressions and counted arrays; of each a short walk with masks, so that rows, masks and token masks
 grow. Prints what is counted and what is resident, and leaves with 1 if the process took more than
 ``MOST_RATIO`` times what the compiler counts, or what it may keep, or did not fall once everything
 was dropped.
@@ -70,7 +70,7 @@ def resident_bytes() -> int:
 
 def counted_bytes(compiler: Compiler) -> int:
     stats = compiler.stats()
-    return stats["grammar_bytes"] + stats["triple_bytes"] + stats["automaton_bytes"]
+    return stats["grammar_bytes"] + stats["token_mask_bytes"] + stats["automaton_bytes"]
 
 
 # -- specs -----------------------------------------------------------------------------------------

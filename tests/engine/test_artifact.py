@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import engine
+from engine.masks.token_mask import TokenMaskCache
 from engine.sharing import mask_codec as artifact
-from engine.masks.token_mask import TripleTable
 from tests.engine.harness import masks_along, new_mask
 from tests.engine.memory_log import MemoryLog, loaded
 from tests.vocabularies import small_vocabulary
@@ -144,11 +144,11 @@ def taken(kept: dict[bytes, bytes]) -> engine.Compiler:
 def test_masks_without_counts_break_no_rule_that_counts(counted: dict[bytes, bytes]) -> None:
     changed, cleared = {}, 0
     for key, value in counted.items():
-        found = triples(value)
-        for triple in found:
-            cleared += bool(triple.counts)
-            triple.counts = []
-        changed[key] = value[: HEAD.size] + b"".join(triple.value() for triple in found)
+        found = token_masks(value)
+        for token_mask in found:
+            cleared += bool(token_mask.counts)
+            token_mask.counts = []
+        changed[key] = value[: HEAD.size] + b"".join(token_mask.value() for token_mask in found)
     assert cleared
     walk_counted(taken(changed))
 
@@ -175,8 +175,8 @@ def test_another_vocabularys_values_are_refused() -> None:
 LISTED, ALL_BUT, WORDS, SAME = range(4)
 
 
-class Triple:
-    """A triple as it is told in triplebytes' header; ``body`` is its bytes."""
+class TokenMask:
+    """A token mask as it is told in mask_bytes' header; ``body`` is its bytes."""
 
     def __init__(self, left: "Left", words: int) -> None:
         self.state, self.node, self.took_ns = left.number(), left.number(), left.number()
@@ -288,21 +288,21 @@ def list_of(values: list[int]) -> bytes:
 
 
 def places(value: bytes) -> set[tuple[int, int]]:
-    return {(triple.state, triple.node) for triple in triples(value)}
+    return {(token_mask.state, token_mask.node) for token_mask in token_masks(value)}
 
 
-def triples(value: bytes) -> list[Triple]:
+def token_masks(value: bytes) -> list[TokenMask]:
     _, _, words, _, count = HEAD.unpack_from(value)
     left = Left(value[HEAD.size :])
-    out = [Triple(left, words) for _ in range(count)]
+    out = [TokenMask(left, words) for _ in range(count)]
     assert left.at == len(left.data)
     return out
 
 
 def fits(value: bytes, vocabulary: engine.Vocabulary) -> bool:
-    table = TripleTable(1 << 24)
+    table = TokenMaskCache(1 << 24)
     took_ns = artifact.load(table, b"sixteen bytes of", value, vocabulary)
-    assert (took_ns >= 0) == (table.stats()["triples"] > 0)
+    assert (took_ns >= 0) == (table.stats()["token_masks"] > 0)
     return took_ns >= 0
 
 
@@ -317,78 +317,78 @@ def damages(value: bytes, vocabulary: engine.Vocabulary) -> Iterator[tuple[str, 
     yield "another version", value[:4] + struct.pack("<I", engine.ARTIFACT_VERSION + 1) + value[8:]
     yield "another width", value[:8] + struct.pack("<I", vocabulary.words + 1) + value[12:]
     yield "another trie", value[:12] + struct.pack("<I", vocabulary.trie_nodes + 1) + value[16:]
-    yield "more triples", value[:16] + b"\xff" * 4 + value[20:]
-    for place in range(len(triples(value))):
+    yield "more token_masks", value[:16] + b"\xff" * 4 + value[20:]
+    for place in range(len(token_masks(value))):
         for name, change in CHANGES.items():
-            found = triples(value)
+            found = token_masks(value)
             if change(found[place], vocabulary):
-                yield name, head + b"".join(triple.value() for triple in found)
+                yield name, head + b"".join(token_mask.value() for token_mask in found)
 
 
-def _far_token(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
-    triple.accepted.append(vocabulary.size)
-    triple.needs += [0] * bool(triple.needs)
-    return triple.kind in (LISTED, ALL_BUT)
+def _far_token(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
+    token_mask.accepted.append(vocabulary.size)
+    token_mask.needs += [0] * bool(token_mask.needs)
+    return token_mask.kind in (LISTED, ALL_BUT)
 
 
-def _stop_token(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
-    triple.accepted.append(vocabulary.stop_token_ids[0])
-    triple.needs += [0] * bool(triple.needs)
-    return triple.kind == LISTED
+def _stop_token(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
+    token_mask.accepted.append(vocabulary.stop_token_ids[0])
+    token_mask.needs += [0] * bool(token_mask.needs)
+    return token_mask.kind == LISTED
 
 
-def _stop_bit(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
+def _stop_bit(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
     stop = vocabulary.stop_token_ids[0]
-    words = bytearray(triple.words)
+    words = bytearray(token_mask.words)
     if words:
         words[stop >> 3] |= 1 << (stop & 7)
-    triple.words = bytes(words)
+    token_mask.words = bytes(words)
     return bool(words)
 
 
-def _far_node(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
-    triple.node = vocabulary.trie_nodes
+def _far_node(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
+    token_mask.node = vocabulary.trie_nodes
     return True
 
 
-def _far_exit(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
-    triple.exits += [vocabulary.trie_nodes, vocabulary.trie_nodes + 1]
-    return triple.kind != SAME
+def _far_exit(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
+    token_mask.exits += [vocabulary.trie_nodes, vocabulary.trie_nodes + 1]
+    return token_mask.kind != SAME
 
 
-def _lone_count(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
-    triple.counts += [1]
-    return triple.kind != SAME and 2 * len(triple.counts) != len(triple.exits)
+def _lone_count(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
+    token_mask.counts += [1]
+    return token_mask.kind != SAME and 2 * len(token_mask.counts) != len(token_mask.exits)
 
 
-def _far_trigger(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
-    triple.triggers += [vocabulary.trie_nodes]
-    return triple.kind != SAME
+def _far_trigger(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
+    token_mask.triggers += [vocabulary.trie_nodes]
+    return token_mask.kind != SAME
 
 
-def _great_need(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
-    if len(triple.needs) > 1:
-        triple.needs[-1] = triple.needs[0]
-    return len(triple.needs) > 1
+def _great_need(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
+    if len(token_mask.needs) > 1:
+        token_mask.needs[-1] = token_mask.needs[0]
+    return len(token_mask.needs) > 1
 
 
-def _negative_token(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
-    triple.accepted.insert(0, -1)
-    triple.needs += [0] * bool(triple.needs)
-    return triple.kind in (LISTED, ALL_BUT)
+def _negative_token(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
+    token_mask.accepted.insert(0, -1)
+    token_mask.needs += [0] * bool(token_mask.needs)
+    return token_mask.kind in (LISTED, ALL_BUT)
 
 
-def _unknown_kind(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
-    triple.kind = 4
+def _unknown_kind(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
+    token_mask.kind = 4
     return True
 
 
-def _same_as_none(triple: Triple, vocabulary: engine.Vocabulary) -> bool:
-    triple.kind, triple.same = SAME, 1 << 20
+def _same_as_none(token_mask: TokenMask, vocabulary: engine.Vocabulary) -> bool:
+    token_mask.kind, token_mask.same = SAME, 1 << 20
     return True
 
 
-CHANGES: dict[str, Callable[[Triple, engine.Vocabulary], bool]] = {
+CHANGES: dict[str, Callable[[TokenMask, engine.Vocabulary], bool]] = {
     "a stop token": _stop_token,
     "a stop token's bit": _stop_bit,
     "a far token": _far_token,

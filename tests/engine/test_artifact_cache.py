@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import engine
-from engine.sharing import mask_codec as artifact
 from engine.sharing import artifact_cache
+from engine.sharing import mask_codec as artifact
 from tests.engine.harness import masks_along, wait_for
 from tests.engine.memory_log import PATIENCE_SECONDS, MemoryLog, OffTheRequestPath, Redis
 from tests.vocabularies import small_vocabulary
@@ -50,7 +50,7 @@ def test_a_replica_uses_what_another_made_before_it_started() -> None:
     wait_for(lambda: shared(second, "masks_loaded") > 0)
     wait_for(lambda: shared(second, "following") == 1)
     assert masks_along(second.compile_json_schema(SCHEMA), TEXTS) == cold
-    made = [compiler.stats()["triple_made"] for compiler in (first, second)]
+    made = [compiler.stats()["token_mask_made"] for compiler in (first, second)]
     assert made[1] < made[0]
     second.close(PATIENCE_SECONDS)
 
@@ -63,9 +63,9 @@ def test_announced_entries_serve_grammars_that_are_compiled_already() -> None:
     cold = masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     first.flush()
     wait_for(lambda: shared(second, "masks_loaded") > 0)
-    hits = second.stats()["triple_hits"]
+    hits = second.stats()["token_mask_hits"]
     assert masks_along(waiting, TEXTS) == cold
-    assert second.stats()["triple_hits"] > hits
+    assert second.stats()["token_mask_hits"] > hits
     first.close(PATIENCE_SECONDS)
     second.close(PATIENCE_SECONDS)
 
@@ -186,12 +186,12 @@ def test_masks_that_two_replicas_make_apart_are_joined() -> None:
     second.close(PATIENCE_SECONDS)
     third = replica(redis)
     wait_for(lambda: shared(third, "following") == 1 and shared(third, "masks_loaded") > 0)
-    before = third.stats()["triple_made"]
+    before = third.stats()["token_mask_made"]
     masks_along(third.compile_json_schema(SCHEMA), texts)
     cold = engine.Compiler(small_vocabulary())
-    warmed = cold.stats()["triple_made"]
+    warmed = cold.stats()["token_mask_made"]
     masks_along(cold.compile_json_schema(SCHEMA), texts)
-    assert third.stats()["triple_made"] - before < cold.stats()["triple_made"] - warmed
+    assert third.stats()["token_mask_made"] - before < cold.stats()["token_mask_made"] - warmed
     third.close(PATIENCE_SECONDS)
 
 
@@ -213,7 +213,7 @@ def test_loading_ends_with_half_the_table() -> None:
     first = replica(redis)
     masks_along(first.compile_json_schema(SCHEMA), TEXTS)
     first.close(PATIENCE_SECONDS)
-    small = replica(redis, limits=engine.Limits(triple_bytes=1))
+    small = replica(redis, limits=engine.Limits(token_mask_bytes=1))
     wait_for(lambda: shared(small, "following") == 1)
     small.close(PATIENCE_SECONDS)
     assert shared(small, "masks_loaded") == 0

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import engine
-from engine.sharing import single_flight as flights
-from engine.sharing.single_flight import Flights
 from engine.frontends import ir_fragment as fragment
 from engine.frontends.regex import front_end as regex
+from engine.sharing import single_flight as flights
+from engine.sharing.single_flight import SingleFlight
 from tests.engine.harness import THREADS, in_threads
 from tests.vocabularies import small_vocabulary
 
@@ -29,7 +29,7 @@ def nothing_is_kept() -> Iterator[None]:
 
 
 def test_one_makes_it_and_the_others_wait() -> None:
-    under_way, made, waiting = Flights(), [], threading.Semaphore(0)
+    under_way, made, waiting = SingleFlight(), [], threading.Semaphore(0)
 
     def work(number: int) -> bool:
         waiting.release()
@@ -48,14 +48,14 @@ def test_one_makes_it_and_the_others_wait() -> None:
 
 
 def test_different_things_are_made_side_by_side() -> None:
-    under_way = Flights()
+    under_way = SingleFlight()
     one, other = under_way.begin("one"), under_way.begin("other")
     assert one is not None and other is not None
 
 
 def test_a_maker_that_is_gone_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flights, "MOST_WAIT_SECONDS", 0.01)
-    under_way = Flights()
+    under_way = SingleFlight()
     gone = under_way.begin("it")
     assert under_way.begin("it") is None
     next_one = under_way.begin("it")

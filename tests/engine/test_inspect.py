@@ -89,7 +89,7 @@ def test_everything_shown_refers_to_something_shown(case: Case) -> None:
         assert all(item.state in states for item in (*row.kernel, *row.predicted))
     for kept in found.masks:
         assert kept.row in rows
-        assert all(number in range(len(found.triples)) for number in kept.triples)
+        assert all(number in range(len(found.token_masks)) for number in kept.token_masks)
     stats = compiled.stats()
     assert (len(found.rows), len(states)) == (stats["rows"], stats["states"])
     text = found.text()
@@ -205,13 +205,13 @@ def test_masks_say_what_they_are_made_of() -> None:
     matcher.fill_bitmask(new_mask(compiled.vocabulary))
     found = engine.inspect(matcher)
     (kept,) = found.masks
-    (triple,) = found.triples
-    assert found.rules[found.states[triple.state].rule].name == "string body"
-    assert triple.is_shared
-    assert kept.triples == (0,)
-    assert kept.allowed <= triple.accepted + sum(kept.outside) + kept.single
-    assert 0 < sum(kept.outside) <= triple.uncertain
-    assert f"{kept.allowed} tokens = triple 0" in found.text()
+    (token_mask,) = found.token_masks
+    assert found.rules[found.states[token_mask.state].rule].name == "string body"
+    assert token_mask.is_shared
+    assert kept.token_masks == (0,)
+    assert kept.allowed <= token_mask.accepted + sum(kept.outside) + kept.single
+    assert 0 < sum(kept.outside) <= token_mask.uncertain
+    assert f"{kept.allowed} tokens = token_mask 0" in found.text()
 
 
 def test_special_tokens_are_moves() -> None:

@@ -161,7 +161,9 @@ class Dropping:
     """A compiler whose caches hold next to nothing."""
 
     def __init__(self, vocabulary: engine.Vocabulary, **options: Any) -> None:
-        limits = engine.Limits(generation_bytes=1, mask_bytes=1, triple_bytes=1, automaton_bytes=1)
+        limits = engine.Limits(
+            generation_bytes=1, mask_bytes=1, token_mask_bytes=1, automaton_bytes=1
+        )
         self.compiler = engine.Compiler(vocabulary, limits=limits, **options)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.errors import LimitExceeded, SpecError
 from engine.limits import Limits
-from engine.sharing.spec_hash import SpecDigest
+from engine.sharing.spec_hash import SpecHash
 
 #: values that are easily taken for one another
 LEAVES = [
@@ -55,7 +55,7 @@ def nested(levels: int) -> Any:
 def test_two_digests_are_equal_exactly_where_marshal_finds_the_values_equal(
     values: list[Any],
 ) -> None:
-    digest = SpecDigest(Limits())
+    digest = SpecHash(Limits())
     by_digest = {(digest.of("x", value), identity(value)) for value in values}
     assert (
         len({one for one, _ in by_digest}) == len(by_digest) == len({two for _, two in by_digest})
@@ -64,12 +64,12 @@ def test_two_digests_are_equal_exactly_where_marshal_finds_the_values_equal(
 
 @given(VALUES)
 def test_a_copy_has_the_digest_of_the_original(value: Any) -> None:
-    digest = SpecDigest(Limits())
+    digest = SpecHash(Limits())
     assert digest.of("x", copy.deepcopy(value)) == digest.of("x", value)
 
 
 def test_all_leaves_alone_and_in_each_container_differ() -> None:
-    digest = SpecDigest(Limits())
+    digest = SpecHash(Limits())
     values = [
         v for leaf in LEAVES for v in (leaf, [leaf], (leaf,), {"k": leaf}, [leaf, 7], [[leaf]])
     ]
@@ -91,14 +91,14 @@ def test_all_leaves_alone_and_in_each_container_differ() -> None:
     ],
 )
 def test_values_that_look_alike_differ(one: Any, other: Any) -> None:
-    digest = SpecDigest(Limits())
+    digest = SpecHash(Limits())
     assert digest.of("x", one) != digest.of("x", other)
 
 
 def test_the_kind_of_spec_and_the_instance_are_part_of_the_digest() -> None:
-    digest = SpecDigest(Limits())
+    digest = SpecHash(Limits())
     found = {digest.of("a", "b"), digest.of("ab", ""), digest.of("b", "b")}
-    assert len(found | {SpecDigest(Limits()).of("a", "b")}) == 4
+    assert len(found | {SpecHash(Limits()).of("a", "b")}) == 4
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_the_kind_of_spec_and_the_instance_are_part_of_the_digest() -> None:
     ],
 )
 def test_other_types_have_digests_too(value: Any, same: Any) -> None:
-    digest = SpecDigest(Limits())
+    digest = SpecHash(Limits())
     try:
         json.dumps(value)
     except TypeError:
@@ -128,11 +128,11 @@ def circle() -> Any:
 @pytest.mark.parametrize("value", [object(), [object()], {"a": [lambda: 0]}, circle()])
 def test_what_is_no_json_value_is_refused(value: Any) -> None:
     with pytest.raises(SpecError, match="not a JSON value"):
-        SpecDigest(Limits()).of("x", value)
+        SpecHash(Limits()).of("x", value)
 
 
 def test_a_value_is_followed_as_deep_as_it_goes() -> None:
-    digest = SpecDigest(Limits())
+    digest = SpecHash(Limits())
     assert len({digest.of("x", nested(levels)) for levels in (498, 499, 500, 501, 502, 1_500)}) == 6
     with pytest.raises(LimitExceeded) as caught:
         digest.of("x", nested(100_000))
@@ -144,17 +144,17 @@ def test_a_value_is_followed_as_deep_as_it_goes() -> None:
     ["x" * 200, ["x"] * 40, {"a": "x" * 200}, [1] * 50, [[]] * 50, Text("x" * 200), 10**200],
 )
 def test_a_value_past_the_limit_on_its_size_is_refused_with_both_numbers(value: Any) -> None:
-    SpecDigest(Limits(spec_bytes=500)).of("x", value)
+    SpecHash(Limits(spec_bytes=500)).of("x", value)
     with pytest.raises(LimitExceeded) as caught:
-        SpecDigest(Limits(spec_bytes=150)).of("x", value)
+        SpecHash(Limits(spec_bytes=150)).of("x", value)
     assert (caught.value.limit, caught.value.maximum) == ("spec_bytes", 150)
     assert caught.value.got > 150
 
 
 def test_the_limit_on_size_holds_exactly() -> None:
-    SpecDigest(Limits(spec_bytes=110)).of("x", "y" * 101)
+    SpecHash(Limits(spec_bytes=110)).of("x", "y" * 101)
     with pytest.raises(LimitExceeded) as caught:
-        SpecDigest(Limits(spec_bytes=109)).of("x", "y" * 101)
+        SpecHash(Limits(spec_bytes=109)).of("x", "y" * 101)
     assert caught.value.got == 110
 
 
@@ -163,4 +163,4 @@ def test_a_value_that_shares_its_parts_is_refused_before_it_is_written_out() -> 
     for _ in range(100):
         value = [value, value]
     with pytest.raises(LimitExceeded, match="spec_bytes"):
-        SpecDigest(Limits(spec_bytes=10_000)).of("x", value)
+        SpecHash(Limits(spec_bytes=10_000)).of("x", value)

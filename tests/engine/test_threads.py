@@ -133,7 +133,7 @@ def test_everything_at_once_changes_no_answer(part: int) -> None:
     limits = engine.Limits(
         generation_bytes=50_000,
         mask_bytes=5_000,
-        triple_bytes=20_000,
+        token_mask_bytes=20_000,
         automaton_bytes=20_000,
         kept_grammars=6,
     )

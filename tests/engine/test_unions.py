@@ -1,4 +1,4 @@
-"""Items that would each walk the token trie for a triple are taken together, in one walk."""
+"""Items that would each walk the token trie for a token mask are taken together, in one walk."""
 
 import json
 from typing import Any
@@ -30,7 +30,7 @@ def nodes_for_masks(compiled: engine.Compiled, text: bytes) -> int:
 
 @pytest.mark.parametrize("letters", ["abc", "abcd", "abcdef"])
 def test_keys_of_many_kinds_walk_the_trie_once(letters: str) -> None:
-    """REGRESSION: 2^n kinds of keys made 2^n triples, at six letters 200 ms for a mask."""
+    """REGRESSION: 2^n kinds of keys made 2^n token masks, at six letters 200 ms for a mask."""
     compiler = engine.Compiler(real_vocabulary("llama3"))
     compiled = compiler.compile_json_schema(keys_of(letters, {"type": "string"}))
     # the masks before `{`, `"` and the key: together hardly more than the whole trie
@@ -45,7 +45,7 @@ def test_a_union_is_made_once() -> None:
     assert again < first / 4
 
 
-def test_two_items_keep_their_own_triples() -> None:
+def test_two_items_keep_their_own_token_masks() -> None:
     """Other grammars use them: keys of one pattern, and the others."""
     compiler = engine.Compiler(real_vocabulary("llama3"))
     schema = {"type": "object", "patternProperties": {"a": {"type": "string"}}}
@@ -54,7 +54,7 @@ def test_two_items_keep_their_own_triples() -> None:
     assert nodes_for_masks(compiler.compile_json_schema(other), b'{"') == 0
 
 
-def test_where_sets_explode_each_item_has_its_own_triple() -> None:
+def test_where_sets_explode_each_item_has_its_own_token_mask() -> None:
     """The masks are the same; determinising these together takes more than UNION_SETS."""
     apart = [f"^[^a]*a.{{{n}}}b.*$" for n in (5, 6, 7)]
     schema = {"anyOf": [{"type": "string", "pattern": each} for each in apart]}
@@ -76,8 +76,8 @@ def allowed_behind(compiled: engine.Compiled, text: str) -> set[int]:
     return set(bits(mask).tolist())
 
 
-def test_masks_are_those_of_a_compiler_that_knows_all_triples() -> None:
-    """Items whose triples are there are taken one by one, to the same masks."""
+def test_masks_are_those_of_a_compiler_that_knows_all_token_masks() -> None:
+    """Items whose token masks are there are taken one by one, to the same masks."""
     compiler = engine.Compiler(small_vocabulary())
     patterns = ["^[^a]*a$", "^(b|[^a-f]{2})*$", "(c|\u00e9)", "^[^0-9]*$"]
     each = [{"type": "string", "pattern": pattern} for pattern in patterns]

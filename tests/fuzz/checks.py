@@ -26,15 +26,17 @@ COSTLY_ITEMS = 400
 #: tokens that the recogniser is asked for at one place
 ASKED = 16
 
-#: bytes of triples that are kept: next to none, so that they are evicted all the time
-TRIPLES = 1 << 14
+#: bytes of token masks that are kept: next to none, so that they are evicted all the time
+TOKEN_MASKS = 1 << 14
 VARIANTS: dict[str, dict[str, Any]] = {
     "nothing shared": {"features": engine.Features(cross_grammar=False, mask_memo=False)},
     "no tail references": {
         "features": engine.Features(tail_references=False),
-        "limits": engine.Limits(triple_bytes=TRIPLES),
+        "limits": engine.Limits(token_mask_bytes=TOKEN_MASKS),
     },
-    "generations dropped": {"limits": engine.Limits(generation_bytes=1, triple_bytes=TRIPLES)},
+    "generations dropped": {
+        "limits": engine.Limits(generation_bytes=1, token_mask_bytes=TOKEN_MASKS)
+    },
 }
 
 
@@ -220,7 +222,7 @@ def replayed(compiled: engine.Compiled, path: Path) -> Iterator[bytes]:
 def check_variants(
     vocabulary: engine.Vocabulary, case: Case, walks: list[tuple[Path, list[bytes]]], name: str
 ) -> None:
-    """The same walks with a compiler of another kind, whose triples are evicted all the time."""
+    """The same walks with a compiler of another kind, whose token masks are evicted all the time."""
     compiled = compile_case(engine.Compiler(vocabulary, **VARIANTS[name]), case)
     for path, masks in walks:
         if list(replayed(compiled, path)) != masks:

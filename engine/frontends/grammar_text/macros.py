@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, Protocol
 
 from ...errors import SpecError
 from ...grammar.ir import Grammar, Node
+from ..json_schema.excludes import RAW
 from ..regex.char_automaton import Bound, CharAutomaton
 from ..regex.char_products import intersection
 from ..regex.char_subsets import from_tree
-from ..json_schema.excludes import RAW
 from ..regex.front_end import emit_whole
 from ..regex.regex_syntax import parse
 from ..regex.regex_tree import END, START, cat

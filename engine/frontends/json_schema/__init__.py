@@ -4,13 +4,13 @@ document     whether it is JSON at all, and not too deep
 dialects     which keywords the document's draft knows
 keywords     which keywords exist, what they constrain, and the forms of their values
 references   $ref, URIs and anchors inside the document
-shapes       what a schema says, by type, and the exact meeting of two of them
+shapes       what a schema says, by type, and the exact intersection of two of them
 facets       a schema's own keywords -> a shape
 contents     what schemas have in common at first sight, unread
 evaluate     whether a value fits, and whether two shapes exclude one another
 complements  what does not fit a shape
 absorption   alternatives that add nothing beside another one
-meetings     alternatives that meet, or are taken from one another
+intersections     alternatives that meet, or are taken from one another
 composition  allOf, anyOf, oneOf, not, if, dependent... and unevaluated... worked into alternatives
 opposites    what is left without a schema that is made of others
 reader       schemas -> alternatives, remembered; references and enum

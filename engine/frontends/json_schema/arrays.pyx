@@ -2,13 +2,11 @@
 
 from libc.stdint cimport uint32_t
 
-from .items cimport (
-    build_counted_array, differ_anyway, differing, has_short_list, has_values_enough,
-)
+from ...native.pool cimport vector
+from .items cimport build_counted_array, differ_anyway, differing, has_short_list, has_values_enough
 from .places cimport Places
 from .schema_types cimport Arrays
 from .text cimport Text
-from ...native.pool cimport vector
 
 
 cdef uint32_t build_array(Places places, Arrays arrays) except? 0xFFFFFFFF:

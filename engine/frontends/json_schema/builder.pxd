@@ -18,11 +18,11 @@ Not here     what schemas mean (reader, shapes), how values are written (objects
 
 from libc.stdint cimport uint32_t
 
+from ...native.hashing cimport U64MapC
+from ...native.pool cimport vector
 from .keywords cimport KeywordsC
 from .places cimport Places
 from .schema_types cimport Arrays, Located, Objects, Shape
-from ...native.hashing cimport U64MapC
-from ...native.pool cimport vector
 
 
 cdef class Builder(Places):

@@ -2,9 +2,13 @@
 
 from libc.stdint cimport uint32_t, uint64_t
 
+from ...budget cimport spend
+from ...grammar.ir cimport Grammar
+from ...native.hashing cimport map_get, map_put
+from ...native.pool cimport vector
 from .arrays cimport build_array
-from .document cimport check_document
 from .contents cimport has_surrogate
+from .document cimport check_document
 from .keywords cimport ENUM, TYPE, KeywordsC, bit, has, one_type, scan
 from .numbers cimport any_integer, any_number, build_integer, build_number
 from .objects cimport build_object
@@ -13,18 +17,15 @@ from .productive cimport is_productive
 from .reader cimport new_reader
 from .references cimport new_references
 from .schema_types cimport (
-    ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING,
-    Arrays, Located, Numbers, Objects, Shape, located, meet_numbers, named, new_numbers, root_place,
+    ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Located,
+    Numbers, Objects, Shape, located, meet_numbers, named, new_numbers, root_place,
 )
 from .strings cimport build_string
 from .text cimport (
-    ANY_ARRAY, ANY_OBJECT, ANY_VALUE, BLANKS, DEEP, EXACT_LEVELS, NO_NODE, SHARED_RULES, Text, text_of,
+    ANY_ARRAY, ANY_OBJECT, ANY_VALUE, BLANKS, DEEP, EXACT_LEVELS, NO_NODE, SHARED_RULES, Text,
+    text_of,
 )
 from .values cimport add_values, once
-from ...budget cimport spend
-from ...native.hashing cimport map_get, map_put
-from ...grammar.ir cimport Grammar
-from ...native.pool cimport vector
 
 from ...errors import SpecError, UnsupportedSchema
 from .layout import COMPACT, layout_of

@@ -5,8 +5,8 @@ from .contents cimport identity
 from .intersection cimport place_key
 from .reader cimport Reader
 from .schema_types cimport (
-    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, Located, Named, Numbers, Objects,
-    Shape, Strings,
+    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, Located, Named, Numbers,
+    Objects, Shape, Strings,
 )
 
 from fractions import Fraction

@@ -15,7 +15,7 @@ Invariants   I1 exact: a value fits the complement if and only if it does not fi
                 no complement here (some formats; uniqueItems) is a refusal of its type. Of other
                 formats the complement is that of a wider language: narrower, never wrong.
              I2 one place, one ``Located``: derived places are remembered by what they are made of.
-Not here     complements of several alternatives, and what they meet (meetings); of schemas (opposites).
+Not here     complements of several alternatives, and what they meet (intersections); of schemas (opposites).
 """
 
 from .evaluate cimport Evaluator

@@ -4,8 +4,8 @@ from .evaluate cimport Evaluator
 from .schema_types cimport (
     ALL, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT,
     PLAIN_NUMBERS, STRING, THIS_VALUE, Arrays, Count, Derived, Keyed, Located, Named, Numbers,
-    Objects, Refusal, Shape, Strings, keyed_objects, listed, located, named, new_arrays,
-    new_count, new_keyed, new_numbers, new_objects, new_shape, new_strings, refusal, root_place,
+    Objects, Refusal, Shape, Strings, keyed_objects, listed, located, named, new_arrays, new_count,
+    new_keyed, new_numbers, new_objects, new_shape, new_strings, refusal, root_place,
 )
 
 from . import formats

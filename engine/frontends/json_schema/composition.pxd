@@ -9,16 +9,16 @@ Under ``unevaluatedProperties`` or ``unevaluatedItems`` alternatives know what w
 Branches that hold everywhere (allOf, $ref) are read within what is known already: a ``oneOf`` inside
 may have branches that exclude one another only there.
 
-Invariants   exact, as the meetings are.
+Invariants   exact, as the intersections are.
 Not here     which schemas these are (reader), what does not fit them (opposites).
 """
 
+from .intersection cimport Intersection
 from .keywords cimport KeywordsC
-from .intersection cimport Meetings
 from .schema_types cimport Evaluated, Located, Shape
 
 
-cdef class Composition(Meetings):
+cdef class Composition(Intersection):
     cdef Py_ssize_t tracking        # whether alternatives know what was evaluated
     cdef bint knows_const           # whether the dialect does
 

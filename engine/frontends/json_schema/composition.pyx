@@ -2,11 +2,11 @@
 
 from .complements cimport NOTHING_FITS
 from .contents cimport has_surrogate
+from .intersection cimport Intersection, united
 from .keywords cimport (
-    ALL_OF, ANY_OF, DEPENDENCIES, DEPENDENT_REQUIRED, DEPENDENT_SCHEMAS, ELSE_, IF_, NOT, ONE_OF, THEN_,
-    UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, has, names_of,
+    ALL_OF, ANY_OF, DEPENDENCIES, DEPENDENT_REQUIRED, DEPENDENT_SCHEMAS, ELSE_, IF_, NOT, ONE_OF,
+    THEN_, UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, has, names_of,
 )
-from .intersection cimport Meetings, united
 from .schema_types cimport (
     ALL, ANYTHING, ARRAY, OBJECT, Evaluated, Keyed, Located, Objects, Shape, keyed_objects, listed,
     located, meet, new_arrays, new_evaluated, new_keyed, new_objects, new_shape, place_at,
@@ -19,7 +19,7 @@ from ...errors import SpecError
 cdef long SAFE = 1 << 53
 
 
-cdef class Composition(Meetings):
+cdef class Composition(Intersection):
     cdef tuple within(self, Located where, tuple shapes):
         """What a schema leaves of shapes."""
         raise NotImplementedError
@@ -52,7 +52,7 @@ cdef class Composition(Meetings):
         if isinstance(schema, dict) and len(<dict>schema) == 1 and "not" in <dict>schema:
             # what is evaluated below a not is nobody's
             twice = located((<dict>schema)["not"], branch, "not", None)
-            return self.meetings(shapes, self.shapes_at((twice,)), where, "not")
+            return self.intersections(shapes, self.shapes_at((twice,)), where, "not")
         return self.without(branch, shapes)
 
     # -- anyOf and oneOf --------------------------------------------------------------------------
@@ -66,7 +66,7 @@ cdef class Composition(Meetings):
                 constants.append(branch.schema["const"])
                 continue
             branches.append(branch)
-            groups.append(self.meetings(shapes, self.read(branch), where, keyword))
+            groups.append(self.intersections(shapes, self.read(branch), where, keyword))
             for each in <tuple>groups[-1]:
                 if (<Shape>each).values is None:
                     met[<size_t><void*>each] = None
@@ -124,14 +124,14 @@ cdef class Composition(Meetings):
         cdef tuple yes, no
         if not (has(found, THEN_) or has(found, ELSE_) or self.tracking):
             return shapes
-        yes = self.meetings(shapes, self.read(branch), where, "if")
+        yes = self.intersections(shapes, self.read(branch), where, "if")
         no = self.without(branch, shapes)
         if has(found, THEN_):
             branch = located(<object>found.value[THEN_], where, "then", None)
-            yes = self.meetings(yes, self.read(branch), where, "then")
+            yes = self.intersections(yes, self.read(branch), where, "then")
         if has(found, ELSE_):
             branch = located(<object>found.value[ELSE_], where, "else", None)
-            no = self.meetings(no, self.read(branch), where, "else")
+            no = self.intersections(no, self.read(branch), where, "else")
         return united([*yes, *no])
 
     cdef tuple depending(self, str name, value, str keyword, Located where, tuple shapes):
@@ -140,10 +140,10 @@ cdef class Composition(Meetings):
         cdef tuple names = names_needed(name, value, keyword, branch)
         more = (present(names, where),)
         if not isinstance(value, list):
-            more = self.meetings(more, self.read(branch), branch, None)
+            more = self.intersections(more, self.read(branch), branch, None)
         elif len(names) == 1:
             return shapes
-        return self.not_void(self.meetings(shapes, united([absent(name, where), *more]), where, keyword))
+        return self.not_void(self.intersections(shapes, united([absent(name, where), *more]), where, keyword))
 
     # -- what is not evaluated ---------------------------------------------------------------------
     cdef tuple unevaluated(self, KeywordsC* found, Located where, tuple shapes):

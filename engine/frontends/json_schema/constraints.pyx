@@ -3,17 +3,16 @@
 from .evaluate cimport Evaluator
 from .keywords cimport (
     ADDITIONAL, ADDITIONAL_ITEMS, CONTAINS, EXCLUSIVE_MAXIMUM, EXCLUSIVE_MINIMUM, FORMAT, ITEMS,
-    MAX_CONTAINS, MAX_ITEMS, MAX_LENGTH, MAX_PROPERTIES, MAXIMUM, MIN_CONTAINS, MIN_ITEMS,
-    MIN_LENGTH, MIN_PROPERTIES, MINIMUM, MULTIPLE_OF, NULLABLE, PATTERN, PATTERN_PROPERTIES,
-    PREFIX_ITEMS, PROPERTIES, PROPERTY_NAMES, REQUIRED, TYPE, UNIQUE_ITEMS, KeywordsC, count,
-    decimal, escape, has, names_of, of_arrays, of_numbers, of_objects, of_strings, types_of,
-    value_of,
+    MAXIMUM, MAX_CONTAINS, MAX_ITEMS, MAX_LENGTH, MAX_PROPERTIES, MINIMUM, MIN_CONTAINS, MIN_ITEMS,
+    MIN_LENGTH, MIN_PROPERTIES, MULTIPLE_OF, NULLABLE, PATTERN, PATTERN_PROPERTIES, PREFIX_ITEMS,
+    PROPERTIES, PROPERTY_NAMES, REQUIRED, TYPE, UNIQUE_ITEMS, KeywordsC, count, decimal, escape,
+    has, names_of, of_arrays, of_numbers, of_objects, of_strings, types_of, value_of,
 )
 from .schema_types cimport (
     ALL, ANYTHING, ARRAY, FRACTION, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Evaluated, Keyed,
-    Located, Named, Numbers, Objects, Shape, Strings, both, keyed_objects, located, named, new_arrays,
-    new_count, new_evaluated, new_keyed, new_numbers, new_objects, new_shape, new_strings, place_at,
-    refusal,
+    Located, Named, Numbers, Objects, Shape, Strings, both, keyed_objects, located, named,
+    new_arrays, new_count, new_evaluated, new_keyed, new_numbers, new_objects, new_shape,
+    new_strings, place_at, refusal,
 )
 
 from ...errors import SpecError

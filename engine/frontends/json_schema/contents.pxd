@@ -4,7 +4,7 @@
     number      of a schema; equal for schemas with the same keywords and values. Annotations do not count.
     hull        the types and scalars that a schema allows at most
 
-Meetings ask this for many pairs of schemas. Most branches of a ``oneOf`` differ in the value of one
+Intersection ask this for many pairs of schemas. Most branches of a ``oneOf`` differ in the value of one
 member, and the other members often repeat one schema word by word.
 
 Invariants   I1 schemas of one number have the same meaning. Those that depend on where they stand (with

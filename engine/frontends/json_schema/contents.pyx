@@ -6,15 +6,16 @@ from cpython.ref cimport PyObject
 from ...budget cimport spend
 from ...grammar.ir cimport Grammar
 from .keywords cimport (
-    ADDITIONAL, ADDITIONAL_ITEMS, ALL_OF, ANY_OF, BASE, CONST, CONTAINS, DEPENDENCIES, DEPENDENT_SCHEMAS,
-    DYNAMIC_REFERENCE, ELSE_, ENUM, IF_, ITEMS, NOT, NULLABLE, ONE_OF, PATTERN_PROPERTIES, PREFIX_ITEMS,
-    PROPERTIES, PROPERTY_NAMES, RECURSIVE_REFERENCE, REFERENCE, SLOTS, THEN_, TYPE, UNEVALUATED_ITEMS,
-    UNEVALUATED_PROPERTIES, KeywordsC, bit, has, listing, one_type, scan,
+    ADDITIONAL, ADDITIONAL_ITEMS, ALL_OF, ANY_OF, BASE, CONST, CONTAINS, DEPENDENCIES,
+    DEPENDENT_SCHEMAS, DYNAMIC_REFERENCE, ELSE_, ENUM, IF_, ITEMS, NOT, NULLABLE, ONE_OF,
+    PATTERN_PROPERTIES, PREFIX_ITEMS, PROPERTIES, PROPERTY_NAMES, RECURSIVE_REFERENCE, REFERENCE,
+    SLOTS, THEN_, TYPE, UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, bit, has, listing,
+    one_type, scan,
 )
 from .references cimport References
 from .schema_types cimport (
-    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, STRING, THIS_VALUE, Derived,
-    Located, Objects,
+    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, STRING, THIS_VALUE,
+    Derived, Located, Objects,
 )
 
 cdef frozenset NONE_BARRED = frozenset()
@@ -78,7 +79,7 @@ cdef class Contents:
         spend(self.budget, (len(a.values or ()) + len(b.values or ())) >> 4)
         if a.values is not None and b.values is not None:
             return a.values.isdisjoint(b.values)
-        return not meeting(a, b).types
+        return not intersection(a, b).types
 
     cdef bint are_all_of(self, tuple place, tuple other) except -1:
         """Whether all values of a place are seen to fit another one: one that excludes other values."""
@@ -259,9 +260,9 @@ cdef class Contents:
             types |= NULL_TYPE
         made = new_hull(types, None, NONE_BARRED, found.seen & ~(bit(TYPE) | listing()) == 0)
         if has(&found, CONST):
-            made = meeting(made, self.hull_of_values([<object>found.value[CONST]]))
+            made = intersection(made, self.hull_of_values([<object>found.value[CONST]]))
         if has(&found, ENUM):
-            made = meeting(made, self.hull_of_values(<object>found.value[ENUM]))
+            made = intersection(made, self.hull_of_values(<object>found.value[ENUM]))
         return made
 
     cdef Hull hull_of_values(self, values):
@@ -303,7 +304,7 @@ cdef class Contents:
         if known != NULL:
             return <Hull>(<tuple><object>known)[1]
         for each in place:
-            made = meeting(made, self.hull(each.schema))
+            made = intersection(made, self.hull(each.schema))
         self._places[key] = place, made
         return made
 
@@ -344,7 +345,7 @@ cdef Hull EVERYTHING = new_hull(ALL, None, NONE_BARRED, False)
 cdef Hull NOTHING = new_hull(0, None, NONE_BARRED, True)
 
 
-cdef Hull meeting(Hull a, Hull b):
+cdef Hull intersection(Hull a, Hull b):
     """The hull of what lies in both; nothing does if it has no types."""
     cdef int types = a.types & b.types
     cdef Hull some, other

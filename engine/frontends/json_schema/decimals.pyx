@@ -5,7 +5,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from ...budget cimport WorkBudget, spend
 from ...native.pool cimport vector
 from ...native.word_table cimport WordTableC, table_number, table_size
-from ..regex.char_automaton cimport Bound, CharAutomaton, DraftC, append_state, draft_add, finish, trim
+from ..regex.char_automaton cimport (
+    Bound, CharAutomaton, CharStateC, add_range, append_state, finish, trim,
+)
 
 from decimal import Decimal
 from math import gcd, lcm
@@ -117,7 +119,7 @@ cdef class Form:
     cdef object automaton(self, Bound bound, WorkBudget budget):
         cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
         cdef WordTableC numbers
-        cdef DraftC draft
+        cdef CharStateC char_state
         cdef vector[uint32_t] state, after
         cdef size_t parts = self.compared.size() + self.divisors.size()
         cdef uint32_t s = 0, c, number
@@ -140,9 +142,9 @@ cdef class Form:
                     continue
                 c = 0x2E if digit < 0 else <uint32_t>(0x30 + digit)
                 number = table_number(&numbers, after.data(), after.size())
-                draft_add(&draft, c, c, number)
+                add_range(&char_state, c, c, number)
                 bound.compare(table_size(&numbers))
-            append_state(&draft, &made.states)
+            append_state(&char_state, &made.states)
             s += 1
         finish(&made.states)
         trim(&made.states)

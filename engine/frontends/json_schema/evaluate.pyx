@@ -7,9 +7,8 @@ from ..regex.regex_tree cimport Tree
 from .contents cimport has_surrogate, identity, type_of
 from .keywords cimport decimal_at
 from .schema_types cimport (
-    ARRAY, BOOLEAN, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed,
-    Located, Named, Numbers, Objects, Shape, Strings, is_crossed, meet_numbers, new_numbers,
-    new_objects,
+    ARRAY, BOOLEAN, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge, Keyed, Located, Named,
+    Numbers, Objects, Shape, Strings, is_crossed, meet_numbers, new_numbers, new_objects,
 )
 
 from decimal import Decimal

@@ -9,8 +9,8 @@ Cost   states and edges; more than ``MOST_STATES`` or ``MOST_EDGES`` are refused
 
 from libc.stdint cimport uint32_t
 
-from .text cimport Text
 from ...native.pool cimport vector
+from .text cimport Text
 
 cdef enum:
     MOST_STATES = 10_000

@@ -2,9 +2,9 @@
 
 from libc.stdint cimport uint32_t
 
-from .text cimport Text
 from ...budget cimport spend
 from ...native.pool cimport vector
+from .text cimport Text
 
 
 cdef Graph new_graph(Text text, start):

@@ -1,13 +1,13 @@
 """Alternatives that meet, or are taken from one another.
 
-    meetings     all pairs of alternatives of two sides (allOf, $ref, siblings)
+    intersections     all pairs of alternatives of two sides (allOf, $ref, siblings)
     subtract     what fits one side and not the other
 
 Invariants   I1 exact, as the complements are.
              I2 an alternative that is seen to be empty is dropped; not all are seen.
              A look for emptiness gives up after its share of the budget.
 Cost         alternatives multiply; ``limits.alternatives`` bounds those of a place, and a schema's
-             meetings take at most half of the budget, so that a refusal names the place.
+             intersections take at most half of the budget, so that a refusal names the place.
 Not here     which alternatives meet: what applicators mean (composition, opposites).
 """
 
@@ -17,8 +17,8 @@ from .complements cimport Complements
 from .schema_types cimport Located, Shape
 
 
-cdef class Meetings(Complements):
-    cdef Py_ssize_t work            # meetings so far of the whole schema, weighed
+cdef class Intersection(Complements):
+    cdef Py_ssize_t work            # intersections so far of the whole schema, weighed
     cdef Py_ssize_t looking         # levels of places that are looked into for whether they are empty
     cdef int64_t looks_left, look_end   # steps of all looks to come; where the present one gives up
     # by the identities of a place's schemas: the place, and how many levels were looked at (EMPTY: it is)
@@ -26,7 +26,7 @@ cdef class Meetings(Complements):
 
     cdef tuple read(self, Located where)
     cdef Located target(self, Located where)
-    cdef tuple meetings(self, tuple left, tuple right, Located where, str keyword)
+    cdef tuple intersections(self, tuple left, tuple right, Located where, str keyword)
     cdef int add_work(self, Py_ssize_t work, Located where, str keyword) except -1
     cdef tuple subtract(self, tuple shapes, tuple others, Located where, str keyword)
     cdef tuple parted(self, tuple shapes, Shape part)

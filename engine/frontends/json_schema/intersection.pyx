@@ -1,20 +1,20 @@
-"""Meetings of alternatives: see the header file."""
+"""Intersection of alternatives: see the header file."""
 
 from ...budget cimport spent
-from .subsumption cimport absorbed
 from .complements cimport Complements, is_false
 from .contents cimport Hull
 from .schema_types cimport (
     ANYTHING, ARRAY, NOT_THIS, OBJECT, Arrays, Count, Derived, Keyed, Located, Objects, Shape, both,
     listed, meet, objects_apart,
 )
+from .subsumption cimport absorbed
 
 from ...errors import UnsupportedSchema
 from .evaluate import CircularReference
 
 # pairs of alternatives that are looked at for each one that may be left
-cdef Py_ssize_t MEETINGS = 16
-# the part of the budget that a schema's meetings may take, one in so many
+cdef Py_ssize_t INTERSECTIONS = 16
+# the part of the budget that a schema's intersections may take, one in so many
 cdef Py_ssize_t WORK_SHARE = 2
 # levels of values that are looked into for places that nothing fits
 cdef Py_ssize_t LEVELS = 4
@@ -28,7 +28,7 @@ class LookTooCostly(UnsupportedSchema):
     """A look into a place gave up; nobody but the look hears of it."""
 
 
-cdef class Meetings(Complements):
+cdef class Intersection(Complements):
     cdef tuple read(self, Located where):
         """The alternatives of a schema."""
         raise NotImplementedError
@@ -37,11 +37,11 @@ cdef class Meetings(Complements):
         """Where a schema leads that is nothing but a reference."""
         raise NotImplementedError
 
-    cdef tuple meetings(self, tuple left, tuple right, Located where, str keyword):
+    cdef tuple intersections(self, tuple left, tuple right, Located where, str keyword):
         """Errors name ``where``, or its keyword."""
         cdef Shape a, b, met
         cdef list found = []
-        self.check_bound(len(left) * len(right) // MEETINGS, where, keyword)
+        self.check_bound(len(left) * len(right) // INTERSECTIONS, where, keyword)
         self.add_work(weight_of(left) * len(right) + weight_of(right) * len(left), where, keyword)
         self.place(where, keyword)
         for a in left:
@@ -73,7 +73,7 @@ cdef class Meetings(Complements):
                 self.place(where, keyword)
                 apart, others = self.parted(shapes, part)
                 if others:
-                    met = self.meetings(others, tuple(self.complement(part)), where, keyword)
+                    met = self.intersections(others, tuple(self.complement(part)), where, keyword)
                     shapes = absorbed(apart + self.not_void(met), self)
         return shapes
 

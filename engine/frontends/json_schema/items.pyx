@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from ...grammar.lowered cimport ROLE_DIFFERS
+from ...native.pool cimport vector
 from .cardinality cimport LOTS, Cardinality, RangeC, new_cardinality
 from .contents cimport identity
 from .evaluate cimport is_within
@@ -10,11 +11,10 @@ from .graphs cimport Graph, new_graph
 from .places cimport Places
 from .reader cimport Reader
 from .schema_types cimport (
-    ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Located, Numbers, Objects,
-    Shape, Strings, both,
+    ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Located, Numbers,
+    Objects, Shape, Strings, both,
 )
 from .values cimport add_values
-from ...native.pool cimport vector
 
 from ...errors import UnsupportedSchema
 

@@ -16,11 +16,11 @@ the whole text to tell. Where it matters, since a reader takes the last of them,
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from ...native.pool cimport vector
 from .cardinality cimport RangeC
 from .places cimport Places
 from .schema_types cimport Objects
 from .text cimport Text
-from ...native.pool cimport vector
 
 
 cdef struct MembersC:

@@ -10,7 +10,7 @@ the schema.
 So alternatives of a schema, which multiply as its keywords meet, are never taken away one by one,
 unless they are all that is known (enum and const beside applicators, unevaluated keywords).
 
-Invariants   I1 exact, as the meetings are.
+Invariants   I1 exact, as the intersections are.
              I2 remembered by the identities of the schema and of the shapes.
 Not here     what does not fit a shape (complements).
 """
@@ -20,7 +20,7 @@ from .keywords cimport KeywordsC
 from .schema_types cimport Located, Shape
 
 
-cdef class Opposites(Composition):
+cdef class Negation(Composition):
     # by the identity of schemas: those that are being taken apart
     cdef set _apart
     # by the identities of a schema and of shapes: these, and what is left of them

@@ -1,20 +1,18 @@
-"""Opposites of schemas: see the header file."""
+"""Negation of schemas: see the header file."""
 
 from libc.stdint cimport uint64_t
 
-from .subsumption cimport absorbed
-from .composition cimport (
-    Composition, absent, branches_of, dependencies_of, names_needed, present,
-)
-from .keywords cimport (
-    ALL_OF, ANY_OF, DYNAMIC_REFERENCE, ELSE_, IF_, NOT, ONE_OF, RECURSIVE_REFERENCE, REFERENCE, THEN_,
-    UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, bit, composed, has, listing,
-)
+from .composition cimport Composition, absent, branches_of, dependencies_of, names_needed, present
 from .intersection cimport united
+from .keywords cimport (
+    ALL_OF, ANY_OF, DYNAMIC_REFERENCE, ELSE_, IF_, NOT, ONE_OF, RECURSIVE_REFERENCE, REFERENCE,
+    THEN_, UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, bit, composed, has, listing,
+)
 from .schema_types cimport ANY_OF_THESE, NOT_THIS, Derived, Located, Shape, located
+from .subsumption cimport absorbed
 
 
-cdef class Opposites(Composition):
+cdef class Negation(Composition):
     cdef Shape own(self, KeywordsC* found, Located where):
         """What a schema's keywords say that are neither applicators nor list values."""
         raise NotImplementedError
@@ -61,7 +59,7 @@ cdef class Opposites(Composition):
     cdef tuple without_derived(self, Located where, tuple shapes):
         cdef Derived derived = where.schema
         if derived.kind == NOT_THIS:
-            return self.meetings(shapes, self.shapes_at(<tuple>derived.places[0]), where, None)
+            return self.intersections(shapes, self.shapes_at(<tuple>derived.places[0]), where, None)
         if derived.kind == ANY_OF_THESE:
             for place in derived.places:
                 shapes = self.without_place(<tuple>place, shapes)
@@ -102,7 +100,7 @@ cdef class Opposites(Composition):
             parts += self.against_dependency(name, value, keyword, where, shapes)
         if has(found, NOT):
             branch = located(<object>found.value[NOT], where, "not", None)
-            parts += self.meetings(shapes, self.read(branch), where, "not")
+            parts += self.intersections(shapes, self.read(branch), where, "not")
         made = absorbed(self.not_void(united(parts)), self)
         self.check_bound(len(made), where, None)
         return made
@@ -112,20 +110,20 @@ cdef class Opposites(Composition):
         cdef list found = [], groups = []
         cdef Located branch
         for branch in branches:
-            groups.append(self.meetings(shapes, self.read(branch), where, "oneOf"))
+            groups.append(self.intersections(shapes, self.read(branch), where, "oneOf"))
         if self.are_disjoint(groups):
             return found
         for i in range(len(groups)):
             for j in range(i):
                 if groups[i] and not self.are_disjoint([groups[j], groups[i]]):
-                    found += self.meetings(<tuple>groups[j], self.read(<Located>branches[i]), where, "oneOf")
+                    found += self.intersections(<tuple>groups[j], self.read(<Located>branches[i]), where, "oneOf")
         return found
 
     cdef list against_condition(self, KeywordsC* found, Located where, tuple shapes):
         cdef Located condition = located(<object>found.value[IF_], where, "if", None)
         cdef list parts = []
         if has(found, THEN_):
-            yes = self.meetings(shapes, self.read(condition), where, "if")
+            yes = self.intersections(shapes, self.read(condition), where, "if")
             parts += self.without(located(<object>found.value[THEN_], where, "then", None), yes)
         if has(found, ELSE_):
             no = self.without(condition, shapes)
@@ -135,11 +133,11 @@ cdef class Opposites(Composition):
     cdef list against_dependency(self, str name, value, str keyword, Located where, tuple shapes):
         cdef Located branch = located(value, where, keyword, name)
         cdef tuple names = names_needed(name, value, keyword, branch)
-        shapes = self.meetings(shapes, (present((name,), where),), where, keyword)
+        shapes = self.intersections(shapes, (present((name,), where),), where, keyword)
         if not isinstance(value, list):
             return list(self.without(branch, shapes))
         missing = tuple([absent(other, where) for other in names[1:]])
-        return list(self.meetings(shapes, missing, where, keyword))
+        return list(self.intersections(shapes, missing, where, keyword))
 
 
 cdef uint64_t indivisible() noexcept:

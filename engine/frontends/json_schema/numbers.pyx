@@ -2,8 +2,8 @@
 
 from libc.stdint cimport uint32_t
 
+from ..ir_fragment cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
 from ..regex.char_automaton cimport Bound
-from ..ir_fragment cimport Fragment, Fragments, Recipe, fragment_of
 from .decimals cimport decimals_between
 from .schema_types cimport Named, Numbers
 from .text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, Text
@@ -44,33 +44,33 @@ MOST_LISTED = 5_000
 
 #: words of bounded numbers kept in the process, 4 MB
 cdef Py_ssize_t KEPT_WORDS = 1 << 20
-cdef Fragments KEPT = Fragments(KEPT_WORDS)
+cdef FragmentCache KEPT = FragmentCache(KEPT_WORDS)
 
 
 cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
-    cdef Fragment fragment
-    cdef Within recipe
+    cdef IrFragment fragment
+    cdef Within fragment_builder
     cdef tuple key = (
         whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open,
         texts_of(numbers.multiples), texts_of(numbers.foreign), numbers.barred, numbers.is_plain,
         text.canonical, text.limits())
     made = text.kept.get(key)
     if made is None:
-        recipe = Within.__new__(Within)
-        recipe.limits, recipe.numbers, recipe.whole = text.grammar.limits, numbers, whole
-        recipe.canonical = text.canonical
-        fragment = KEPT.get(text.grammar, key, recipe)
+        fragment_builder = Within.__new__(Within)
+        fragment_builder.limits, fragment_builder.numbers, fragment_builder.whole = text.grammar.limits, numbers, whole
+        fragment_builder.canonical = text.canonical
+        fragment = KEPT.get(text.grammar, key, fragment_builder)
         made = text.kept[key] = fragment.put_into(text.grammar)
     return made
 
 
-cdef class Within(Recipe):
+cdef class Within(FragmentBuilder):
     """Of numbers within bounds."""
     cdef object limits
     cdef Numbers numbers
     cdef bint whole, canonical
 
-    cdef Fragment make(self):
+    cdef IrFragment make(self):
         grammar = Grammar(self.limits, self.budget)
         return fragment_of(grammar, within(grammar, self.numbers, self.whole, self.canonical))
 
@@ -538,8 +538,8 @@ cdef two_digits(g, low, high):
     return g.alt(g.seq(g.optional(g.bytes(b"0")), natural(g, low, last)), natural(g, LAST_DIGIT + 1, high))
 
 
-cdef Fragment unbounded(bint whole, bint canonical):
-    cdef Fragment fragment = KEPT.recall((whole, canonical))
+cdef IrFragment unbounded(bint whole, bint canonical):
+    cdef IrFragment fragment = KEPT.recall((whole, canonical))
     if fragment is None:
         g = Grammar()
         if canonical:

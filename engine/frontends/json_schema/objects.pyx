@@ -3,6 +3,7 @@
 from libc.stdint cimport uint32_t
 
 from ...grammar.lowered cimport ANY_ORDER, EXTRA_LAST, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, SPELLED
+from ...native.pool cimport vector
 from .cardinality cimport LOTS, RangeC
 from .members cimport (
     MembersC, count_others, counted_members, differing_key, must_differ, other_members,
@@ -10,7 +11,6 @@ from .members cimport (
 from .places cimport Places
 from .schema_types cimport Keyed, Objects
 from .text cimport Text, spelled
-from ...native.pool cimport vector
 
 from ...errors import UnsupportedSchema
 

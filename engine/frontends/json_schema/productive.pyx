@@ -2,9 +2,11 @@
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from ...grammar.lowered cimport ALT, BOUNDED, FAIL, GRAPH, OBJECT, REF, REPEAT, SEQ, NodeC, list_members, members_suffice
-from ...grammar.ir cimport Grammar
 from ...budget cimport spend
+from ...grammar.ir cimport Grammar
+from ...grammar.lowered cimport (
+    ALT, BOUNDED, FAIL, GRAPH, OBJECT, REF, REPEAT, SEQ, NodeC, list_members, members_suffice,
+)
 from ...native.pool cimport vector
 
 # words of a grammar that a pass looks at in about a microsecond

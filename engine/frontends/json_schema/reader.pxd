@@ -7,14 +7,14 @@ Invariants   I1 nothing is dropped: a keyword is an annotation, or it is in the 
              refused by name.
              I2 applicators and references lead from schema to schema at one place; one that leads back
              to itself is an error.
-Cost         linear in the schema, but for meetings of several alternatives at one place, which
-             multiply (meetings).
+Cost         linear in the schema, but for intersections of several alternatives at one place, which
+             multiply (intersections).
 """
 
-from ...native.hashing cimport U64MapC
 from ...grammar.ir cimport Grammar
+from ...native.hashing cimport U64MapC
 from .keywords cimport KeywordsC
-from .negation cimport Opposites
+from .negation cimport Negation
 from .references cimport References
 from .schema_types cimport Located
 
@@ -22,7 +22,7 @@ from .schema_types cimport Located
 cdef Reader new_reader(References references, Grammar grammar, bint refuse_unknown)
 
 
-cdef class Reader(Opposites):
+cdef class Reader(Negation):
     cdef References references
     cdef Py_ssize_t depth_limit
     cdef bint refuse_unknown        # formats

@@ -3,18 +3,18 @@
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from ...native.hashing cimport MISSING, map_get, map_put
+from .constraints cimport evaluated_by, own_shape
 from .contents cimport new_contents
 from .intersection cimport place_key, united
-from .negation cimport Opposites
-from .constraints cimport evaluated_by, own_shape
 from .keywords cimport (
     BASE, CONST, DYNAMIC_REFERENCE, ENUM, RECURSIVE_REFERENCE, REFERENCE, UNEVALUATED_ITEMS,
     UNEVALUATED_PROPERTIES, KeywordsC, bit, composed, has, is_reference, kind_of, listing, scan,
 )
+from .negation cimport Negation
 from .references cimport References
 from .schema_types cimport (
-    ALL, ANYTHING, ANYTHING_ONLY, NOT_THIS, PLAIN_NUMBERS, THIS_VALUE, Derived, Located, Numbers, Shape,
-    listed, new_numbers, new_shape, with_evaluated, without_evaluated,
+    ALL, ANYTHING, ANYTHING_ONLY, NOT_THIS, PLAIN_NUMBERS, THIS_VALUE, Derived, Located, Numbers,
+    Shape, listed, new_numbers, new_shape, with_evaluated, without_evaluated,
 )
 
 from ...errors import LimitExceeded, SpecError
@@ -38,7 +38,7 @@ cdef Reader new_reader(References references, Grammar grammar, bint refuse_unkno
     return made
 
 
-cdef class Reader(Opposites):
+cdef class Reader(Negation):
     cdef tuple shapes_at(self, tuple place):
         """The alternatives of a place.
 
@@ -72,7 +72,7 @@ cdef class Reader(Opposites):
             try:
                 shapes = ANYTHING_ONLY
                 for each in place:
-                    shapes = self.meetings(shapes, self.read(each), each, None)
+                    shapes = self.intersections(shapes, self.read(each), each, None)
             finally:
                 del self._open[key]
             self._places[key] = place, shapes
@@ -188,15 +188,15 @@ cdef class Reader(Opposites):
         cdef Located end = self.target(where)
         key = <size_t><void*>end.schema
         if self.tracking or not isinstance(end.schema, dict) or key in self._within or not are_open(shapes):
-            return self.meetings(shapes, self.read_target(end), where, None)
+            return self.intersections(shapes, self.read_target(end), where, None)
         self.scan_known(end, &found)
         if not found.seen & composed() or found.seen & (bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)):
-            return self.meetings(shapes, self.read_target(end), where, None)
+            return self.intersections(shapes, self.read_target(end), where, None)
         self.check_open(end)
         self._within.add(key)
         self._open[key] = None
         try:
-            shapes = self.meetings(
+            shapes = self.intersections(
                 shapes, (own_shape(&found, end, self, self.refuse_unknown),), where, None)
             return self.composition(&found, end, shapes)
         finally:
@@ -221,7 +221,7 @@ cdef class Reader(Opposites):
             if has(found, slot):
                 self.followed = True
                 target = self.references.resolve_dynamic(<object>found.value[<int>slot], where, keyword)
-                shapes = self.meetings(shapes, self.read(target), where, keyword)
+                shapes = self.intersections(shapes, self.read(target), where, keyword)
         return shapes
 
     cdef Located referred_by(self, KeywordsC* found, Located where):
@@ -283,7 +283,7 @@ cdef class Reader(Opposites):
         if not fitting:
             return ()
         if self.tracking:
-            return self.meetings(shapes, (listed(tuple(fitting)),), where, keyword)
+            return self.intersections(shapes, (listed(tuple(fitting)),), where, keyword)
         return (listed(tuple(fitting)),)
 
 

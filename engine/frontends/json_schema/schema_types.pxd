@@ -15,7 +15,7 @@ Pointers are for errors and names only: a ``Located`` knows the schema that it s
 pointer is written when somebody asks for it. So are the places of an object's properties: they are
 made where somebody asks for them, and most have a meaning that is seen without (``plain``).
 
-Invariants   I1 meet() is exact: a value fits the meeting if and only if it fits both.
+Invariants   I1 meet() is exact: a value fits the intersection if and only if it fits both.
              I2 a facet is kept only while its type is allowed.
              I3 a shape without any constraint is ANYTHING itself.
              I4 nothing is changed once it is made.

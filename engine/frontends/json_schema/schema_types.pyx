@@ -1,4 +1,4 @@
-"""Shapes and their meeting: see the header file.
+"""Shapes and their intersection: see the header file.
 
 None of these objects can be part of a circle, since a document can't: so they are nothing to the
 garbage collector, which would otherwise take most of the time that large schemas need.
@@ -328,7 +328,7 @@ cdef class Judge:
         raise NotImplementedError
 
 
-# -- meeting -------------------------------------------------------------------------------------
+# -- intersection -------------------------------------------------------------------------------------
 
 
 cdef Shape meet(Shape a, Shape b, Judge judge):

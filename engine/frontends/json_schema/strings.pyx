@@ -2,7 +2,7 @@
 
 from libc.stdint cimport uint32_t
 
-from ..ir_fragment cimport Fragment, Fragments, Recipe, fragment_of
+from ..ir_fragment cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
 from .evaluate cimport Evaluator
 from .schema_types cimport Named, Strings, least
 from .text cimport STRING_BODY, Text
@@ -17,7 +17,7 @@ from . import formats
 
 #: words of patterns and formats kept in the process, 32 MB
 cdef Py_ssize_t KEPT_WORDS = 8 << 20
-cdef Fragments KEPT = Fragments(KEPT_WORDS)
+cdef FragmentCache KEPT = FragmentCache(KEPT_WORDS)
 
 
 cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator, bint apart=False) except? 0xFFFFFFFF:
@@ -80,8 +80,8 @@ cdef uint32_t without_excludes(
 
 
 cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
-    cdef Fragment fragment
-    cdef Inside recipe
+    cdef IrFragment fragment
+    cdef Inside fragment_builder
     cdef tuple key = (
         strings.minimum,
         strings.maximum,
@@ -93,9 +93,10 @@ cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except?
     )
     made = text.kept.get(key)
     if made is None:
-        recipe = Inside.__new__(Inside)
-        recipe.limits, recipe.strings, recipe.evaluator = text.grammar.limits, strings, evaluator
-        fragment = KEPT.get(text.grammar, key, recipe)
+        fragment_builder = Inside.__new__(Inside)
+        fragment_builder.limits, fragment_builder.strings = text.grammar.limits, strings
+        fragment_builder.evaluator = evaluator
+        fragment = KEPT.get(text.grammar, key, fragment_builder)
         made = text.kept[key] = (
             any_of_length(text, strings.minimum, strings.maximum) if fragment.is_nothing()
             else fragment.put_into(text.grammar))
@@ -111,13 +112,13 @@ cdef tuple texts_of(tuple of):
     return tuple([each.text for each in of])
 
 
-cdef class Inside(Recipe):
+cdef class Inside(FragmentBuilder):
     """Of the inside of a string; nothing at all, where no more is asked for than a length."""
     cdef object limits
     cdef Strings strings
     cdef Evaluator evaluator
 
-    cdef Fragment make(self):
+    cdef IrFragment make(self):
         cdef Named each
         cdef list asked = []
         cdef bint is_barred = bool(self.strings.without or self.strings.barred)
@@ -126,7 +127,7 @@ cdef class Inside(Recipe):
         for each in self.strings.formats:
             add_tree(formats.PATTERNS[each.text], each, self.evaluator, asked)
         if not asked and not is_barred:
-            return Fragment.__new__(Fragment)
+            return IrFragment.__new__(IrFragment)
         grammar = Grammar(self.limits, self.budget)
         # automata that the evaluator has paid for would take fewer steps than elsewhere
         paid, self.evaluator._paid = self.evaluator._paid, None

@@ -3,12 +3,12 @@
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 
+from ...budget cimport spend
 from .complements cimport is_false
 from .schema_types cimport (
     ARRAY, NUMBER, OBJECT, STRING, Arrays, Judge, Located, Named, Numbers, Objects, Shape, Strings,
     weight_of,
 )
-from ...budget cimport spend
 
 #: alternatives that are compared with each other
 cdef Py_ssize_t MOST = 400

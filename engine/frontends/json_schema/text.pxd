@@ -14,7 +14,7 @@ from libc.stdint cimport uint32_t
 
 from ...grammar.ir cimport Grammar
 from ...native.pool cimport vector
-from ..ir_fragment cimport Fragment
+from ..ir_fragment cimport IrFragment
 
 cdef enum:
     # in place of a node: none
@@ -84,7 +84,7 @@ cdef class Text:
     # ``name`` as in ir.Grammar
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE
     cdef uint32_t rule_by(self, name, uint32_t node) except? NO_NODE
-    cdef int define_shared(self, int which, Fragment body) except -1
+    cdef int define_shared(self, int which, IrFragment body) except -1
 
     # what is kept
     cdef tuple limits(self)

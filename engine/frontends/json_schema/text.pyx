@@ -2,9 +2,9 @@
 
 from libc.stdint cimport uint32_t
 
-from ...grammar.lowered cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, REF
 from ...grammar.ir cimport Grammar
-from ..ir_fragment cimport Fragment
+from ...grammar.lowered cimport BYTES, CHARS, EMPTY, FAIL, JSON_CHARS, REF
+from ..ir_fragment cimport IrFragment
 from .contents cimport has_surrogate
 
 from json import dumps
@@ -73,7 +73,7 @@ cdef class Text:
     cdef uint32_t graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE:
-        """Edges are given as triples, finals ascending."""
+        """Edges are given as token masks, finals ascending."""
         return self.grammar.add_graph(states, edges, n_edges, finals, n_finals)
 
     # -- rules ------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ cdef class Text:
         cdef uint32_t rule = self.rule_of(node)
         return rule if rule != NO_NODE else self.new_rule(name, node)
 
-    cdef int define_shared(self, int which, Fragment body) except -1:
+    cdef int define_shared(self, int which, IrFragment body) except -1:
         cdef uint32_t rule = self.declare_shared(which)
         return self.define(rule, body.put_into(self.grammar))
 

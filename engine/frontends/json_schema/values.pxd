@@ -7,8 +7,8 @@ items of the schema must differ, without exponent: values are counted by their d
 
 from libc.stdint cimport uint32_t
 
-from .text cimport Text
 from ...native.pool cimport vector
+from .text cimport Text
 
 cdef list once(list texts)
 cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) except -1

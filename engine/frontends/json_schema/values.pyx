@@ -2,10 +2,10 @@
 
 from libc.stdint cimport uint32_t
 
+from ...native.pool cimport vector
 from .contents cimport identity
 from .document cimport has_key
 from .text cimport Text
-from ...native.pool cimport vector
 
 from decimal import Decimal
 

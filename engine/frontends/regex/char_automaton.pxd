@@ -19,9 +19,9 @@ Not here         automata of patterns (char_subsets, char_looks), intersections 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.utility cimport pair
 
+from ...automata.minimize cimport LetterEdgesC
 from ...budget cimport WorkBudget
 from ...native.pool cimport vector
-from ...automata.minimize cimport LetterEdgesC
 
 ctypedef pair[uint32_t, uint32_t] Range
 
@@ -40,7 +40,7 @@ cdef struct StatesC:
     vector[uint8_t] final
 
 
-cdef struct DraftC:
+cdef struct CharStateC:
     # the moves of one state: targets with ranges that lead there, in any order
     vector[pair[uint32_t, Range]] parts
     # scratch: its moves, and the first character and the number of each; by target, the last state that
@@ -54,10 +54,10 @@ cdef inline uint32_t state_count(StatesC* states) noexcept nogil:
     return <uint32_t>states.first.size() - 1 if states.first.size() else 0
 
 
-cdef inline void draft_add(DraftC* draft, uint32_t low, uint32_t high, uint32_t target) noexcept nogil:
+cdef inline void add_range(CharStateC* char_state, uint32_t low, uint32_t high, uint32_t target) noexcept nogil:
     cdef pair[uint32_t, Range] part
     part.first, part.second.first, part.second.second = target, low, high
-    draft.parts.push_back(part)
+    char_state.parts.push_back(part)
 
 
 cdef class Bound:
@@ -83,6 +83,6 @@ cdef class CharAutomaton:
 
 # whether every text is accepted from a state on, as far as the state alone shows it
 cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil
-cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil
+cdef void append_state(CharStateC* char_state, StatesC* out) noexcept nogil
 cdef void finish(StatesC* states) noexcept nogil
 cdef void trim(StatesC* states) noexcept nogil

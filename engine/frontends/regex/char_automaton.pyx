@@ -3,11 +3,11 @@
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport sort
 
-from ...budget cimport WorkBudget, spend
-from ...grammar.lowered cimport CHARS, JSON_CHARS
-from ...grammar.ir cimport Grammar
-from ...native.pool cimport vector
 from ...automata.minimize cimport LetterEdgeC, LetterEdgesC, refine
+from ...budget cimport WorkBudget, spend
+from ...grammar.ir cimport Grammar
+from ...grammar.lowered cimport CHARS, JSON_CHARS
+from ...native.pool cimport vector
 
 from ...errors import LimitExceeded
 
@@ -157,57 +157,57 @@ cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil:
 # -- moves of one state --------------------------------------------------------------------------
 
 
-cdef void append_state(DraftC* draft, StatesC* out) noexcept nogil:
+cdef void append_state(CharStateC* char_state, StatesC* out) noexcept nogil:
     """One move to each target, in the order of their characters; ranges that touch become one."""
     cdef Range place
     cdef MoveC move
     cdef size_t k
     cdef uint32_t low, high
-    if append_apart(draft, out):
+    if append_apart(char_state, out):
         return
-    draft.made.clear()
-    draft.order.clear()
-    sort(draft.parts.begin(), draft.parts.end())
-    for k in range(draft.parts.size()):
-        low, high = draft.parts[k].second.first, draft.parts[k].second.second
-        if draft.made.size() == 0 or draft.made.back().target != draft.parts[k].first:
-            move.off, move.n, move.target = <uint32_t>out.pool.size(), 0, draft.parts[k].first
-            place.first, place.second = low, <uint32_t>draft.made.size()
-            draft.made.push_back(move)
-            draft.order.push_back(place)
-        if draft.made.back().n and low <= out.pool.back() + 1:
+    char_state.made.clear()
+    char_state.order.clear()
+    sort(char_state.parts.begin(), char_state.parts.end())
+    for k in range(char_state.parts.size()):
+        low, high = char_state.parts[k].second.first, char_state.parts[k].second.second
+        if char_state.made.size() == 0 or char_state.made.back().target != char_state.parts[k].first:
+            move.off, move.n, move.target = <uint32_t>out.pool.size(), 0, char_state.parts[k].first
+            place.first, place.second = low, <uint32_t>char_state.made.size()
+            char_state.made.push_back(move)
+            char_state.order.push_back(place)
+        if char_state.made.back().n and low <= out.pool.back() + 1:
             out.pool[out.pool.size() - 1] = max(out.pool.back(), high)
         else:
             out.pool.push_back(low)
             out.pool.push_back(high)
-            draft.made[draft.made.size() - 1].n += 1
-    sort(draft.order.begin(), draft.order.end())
+            char_state.made[char_state.made.size() - 1].n += 1
+    sort(char_state.order.begin(), char_state.order.end())
     out.first.push_back(<uint32_t>out.moves.size())
-    for place in draft.order:
-        out.moves.push_back(draft.made[place.second])
-    draft.parts.clear()
+    for place in char_state.order:
+        out.moves.push_back(char_state.made[place.second])
+    char_state.parts.clear()
 
 
-cdef bint append_apart(DraftC* draft, StatesC* out) noexcept nogil:
+cdef bint append_apart(CharStateC* char_state, StatesC* out) noexcept nogil:
     """The same, for ranges that stand in order and have different targets; False: others."""
     cdef uint32_t state = <uint32_t>out.first.size(), target
     cdef MoveC move
     cdef size_t k
-    for k in range(draft.parts.size()):
-        target = draft.parts[k].first
-        if draft.seen.size() <= target:
-            draft.seen.resize(2 * <size_t>target + 1, NO_STATE)
-        if draft.seen[target] == state or (
-                k and draft.parts[k].second.first < draft.parts[k - 1].second.first):
+    for k in range(char_state.parts.size()):
+        target = char_state.parts[k].first
+        if char_state.seen.size() <= target:
+            char_state.seen.resize(2 * <size_t>target + 1, NO_STATE)
+        if char_state.seen[target] == state or (
+                k and char_state.parts[k].second.first < char_state.parts[k - 1].second.first):
             return False
-        draft.seen[target] = state
+        char_state.seen[target] = state
     out.first.push_back(<uint32_t>out.moves.size())
-    for k in range(draft.parts.size()):
-        move.off, move.n, move.target = <uint32_t>out.pool.size(), 1, draft.parts[k].first
-        out.pool.push_back(draft.parts[k].second.first)
-        out.pool.push_back(draft.parts[k].second.second)
+    for k in range(char_state.parts.size()):
+        move.off, move.n, move.target = <uint32_t>out.pool.size(), 1, char_state.parts[k].first
+        out.pool.push_back(char_state.parts[k].second.first)
+        out.pool.push_back(char_state.parts[k].second.second)
         out.moves.push_back(move)
-    draft.parts.clear()
+    char_state.parts.clear()
     return True
 
 
@@ -312,7 +312,7 @@ cdef void list_letters(StatesC* states, LetterEdgesC* out) noexcept nogil:
 
 
 cdef void joined_state(
-    StatesC* states, uint32_t s, vector[uint32_t]* part, DraftC* draft, StatesC* out
+    StatesC* states, uint32_t s, vector[uint32_t]* part, CharStateC* char_state, StatesC* out
 ) noexcept nogil:
     """Appends a state with its moves up to the parts of their targets."""
     cdef uint32_t k, r
@@ -320,19 +320,19 @@ cdef void joined_state(
     for k in range(states.first[s], states.first[s + 1]):
         move = &states.moves[k]
         for r in range(move.n):
-            draft_add(
-                draft, states.pool[move.off + 2 * r], states.pool[move.off + 2 * r + 1], part[0][move.target])
-    append_state(draft, out)
+            add_range(
+                char_state, states.pool[move.off + 2 * r], states.pool[move.off + 2 * r + 1], part[0][move.target])
+    append_state(char_state, out)
 
 
 cdef void merge_parts(StatesC* states, vector[uint32_t]* part, uint32_t count, StatesC* out) noexcept nogil:
     """Parts are numbered by their first members, so that those come in order."""
     cdef uint32_t s, made = 0
-    cdef DraftC draft
+    cdef CharStateC char_state
     out.final.assign(count, 0)
     for s in range(state_count(states)):
         if part[0][s] == made:
-            joined_state(states, s, part, &draft, out)
+            joined_state(states, s, part, &char_state, out)
             made += 1
         if states.final[s]:
             out.final[part[0][s]] = 1

@@ -10,7 +10,9 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from ...budget cimport spend
 from ...native.pool cimport vector
 from ...native.word_table cimport WordTableC, table_number, table_size
-from .char_automaton cimport NO_STATE, Bound, CharAutomaton, MoveC, StatesC, finish, state_count, trim
+from .char_automaton cimport (
+    NO_STATE, Bound, CharAutomaton, MoveC, StatesC, finish, state_count, trim,
+)
 
 # lengths tried to find one from which on all occur; people's patterns need fewer than 10
 cdef uint32_t STEADY = 64

@@ -7,10 +7,12 @@ from libcpp.utility cimport pair
 from ...native.pool cimport vector
 from ...native.word_table cimport WordTableC, table_number, table_size
 from .char_automaton cimport (
-    NO_STATE, Bound, CharAutomaton, DraftC, StatesC, append_state, draft_add, finish, is_all,
+    NO_STATE, Bound, CharAutomaton, CharStateC, StatesC, add_range, append_state, finish, is_all,
     state_count, trim,
 )
-from .char_nfa cimport AT_END, AT_START, FREE, LOOK, EmptyC, NfaC, NfaMoveC, Thompson, index, sweep, unique
+from .char_nfa cimport (
+    AT_END, AT_START, FREE, LOOK, EmptyC, NfaC, NfaMoveC, Thompson, index, sweep, unique,
+)
 
 from .regex_tree import ANYTHING, Alt, Cat, Look, Repeat, cat
 
@@ -142,21 +144,21 @@ cdef class Looker:
     # -- subsets ----------------------------------------------------------------------------------
     cdef int determinise(self, StatesC* out) except -1:
         cdef vector[uint32_t] context, members
-        cdef DraftC draft
+        cdef CharStateC char_state
         cdef uint32_t s = 0, low, high
         cdef size_t width = 1 + self.bases.size()
         while s < table_size(&self.subsets):
             low, high = self.subsets.off[s], self.subsets.off[s + 1]
             if self.subsets.words[low] == SETTLED:
                 out.final.push_back(True)
-                draft_add(&draft, 0, 0xD7FF, s)
-                draft_add(&draft, 0xE000, 0x10FFFF, s)
+                add_range(&char_state, 0, 0xD7FF, s)
+                add_range(&char_state, 0xE000, 0x10FFFF, s)
             else:
                 context.assign(self.subsets.words.begin() + low, self.subsets.words.begin() + low + width)
                 members.assign(self.subsets.words.begin() + low + width, self.subsets.words.begin() + high)
                 out.final.push_back(self.may_end(&members, &context))
-                self.step(&members, &context, &draft)
-            append_state(&draft, out)
+                self.step(&members, &context, &char_state)
+            append_state(&char_state, out)
             s += 1
         finish(out)
         return 0
@@ -189,7 +191,7 @@ cdef class Looker:
                 return True
         return False
 
-    cdef int step(self, vector[uint32_t]* members, vector[uint32_t]* context, DraftC* draft) except -1:
+    cdef int step(self, vector[uint32_t]* members, vector[uint32_t]* context, CharStateC* char_state) except -1:
         """Adds the moves of a subset."""
         cdef vector[NfaMoveC] moves
         cdef vector[uint32_t] sources, off, to, found, next_context
@@ -216,7 +218,7 @@ cdef class Looker:
                 continue
             number = self.enter(&found, &next_context)
             for j in range(pieces[k].size() // 2):
-                draft_add(draft, pieces[k][2 * j], pieces[k][2 * j + 1], number)
+                add_range(char_state, pieces[k][2 * j], pieces[k][2 * j + 1], number)
         return 0
 
     cdef void sources(self, vector[uint32_t]* members, vector[uint32_t]* context, vector[uint32_t]* found):

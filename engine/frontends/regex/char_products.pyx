@@ -11,11 +11,12 @@ Cost             a range of characters costs the automata that still read; ``lim
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ...native.pool cimport vector
 from ...automata.minimize cimport LetterEdgeC, LetterEdgesC
+from ...native.pool cimport vector
 from ...native.word_table cimport WordTableC, table_number, table_size
 from .char_automaton cimport (
-    NO_STATE, Bound, CharAutomaton, DraftC, append_state, draft_add, finish, is_all, state_count, trim,
+    NO_STATE, Bound, CharAutomaton, CharStateC, add_range, append_state, finish, is_all,
+    state_count, trim,
 )
 
 from ...grammar.ir import ANY_CHAR
@@ -28,14 +29,14 @@ cdef enum:
 def intersection(accepting, rejecting, Bound bound):
     cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
     cdef Product product = Product(accepting, rejecting, bound)
-    cdef DraftC draft
+    cdef CharStateC char_state
     cdef uint32_t s = 0
     if product.is_nothing:
         return made
     while s < table_size(&product.states):
         made.states.final.push_back(product.is_final(s))
-        product.expand(s, &draft)
-        append_state(&draft, &made.states)
+        product.expand(s, &char_state)
+        append_state(&char_state, &made.states)
         s += 1
     finish(&made.states)
     trim(&made.states)
@@ -44,13 +45,13 @@ def intersection(accepting, rejecting, Bound bound):
 
 def is_empty(accepting, rejecting, Bound bound):
     cdef Product product = Product(accepting, rejecting, bound)
-    cdef DraftC draft
+    cdef CharStateC char_state
     cdef uint32_t s = 0
     while not product.is_nothing and s < table_size(&product.states):
         if product.is_final(s):
             return False
-        product.expand(s, &draft)
-        draft.parts.clear()
+        product.expand(s, &char_state)
+        char_state.parts.clear()
         s += 1
     return True
 
@@ -151,7 +152,7 @@ cdef class Product:
                 return False
         return True
 
-    cdef int expand(self, uint32_t number, DraftC* draft) except -1:
+    cdef int expand(self, uint32_t number, CharStateC* char_state) except -1:
         """Adds the moves of a state, whose targets may be new ones."""
         cdef uint32_t at = 0, after, before, target
         self.start(number)
@@ -165,7 +166,7 @@ cdef class Product:
             if target == before:
                 self.bound.check(<uint64_t>before + 1)
                 self.bound.look(self.parts.size())
-            draft_add(draft, at, after - 1, target)
+            add_range(char_state, at, after - 1, target)
             at = after
         return 0
 

@@ -14,10 +14,12 @@ from libcpp.utility cimport pair
 from ...native.pool cimport vector
 from ...native.word_table cimport WordTableC, table_number, table_size
 from .char_automaton cimport (
-    Bound, CharAutomaton, DraftC, MoveC, StatesC, append_state, draft_add, finish, trim,
+    Bound, CharAutomaton, CharStateC, MoveC, StatesC, add_range, append_state, finish, trim,
 )
 from .char_looks cimport looked
-from .char_nfa cimport AT_END, AT_START, FREE, EmptyC, NfaC, NfaMoveC, Thompson, index, sweep, unique
+from .char_nfa cimport (
+    AT_END, AT_START, FREE, EmptyC, NfaC, NfaMoveC, Thompson, index, sweep, unique,
+)
 
 from .regex_tree import ANYTHING, cat
 
@@ -94,7 +96,7 @@ cdef class Subsets:
         again; so the subset of state k > 0 is number k - 1.
         """
         cdef vector[uint32_t] members, end
-        cdef DraftC draft
+        cdef CharStateC char_state
         cdef uint32_t s = 0
         members.push_back(start)
         self.close(&members, AT_START)
@@ -103,7 +105,7 @@ cdef class Subsets:
             self.close(&end, AT_END if s else AT_START | AT_END)
             self.bound.look(members.size() + end.size())
             out.final.push_back(self.nfa.stamp[self.final] == self.nfa.now)
-            self.expand(&members, &draft, out)
+            self.expand(&members, &char_state, out)
             if s == table_size(&self.subsets):
                 break
             members.assign(
@@ -113,7 +115,7 @@ cdef class Subsets:
         finish(out)
         return 0
 
-    cdef int expand(self, vector[uint32_t]* members, DraftC* draft, StatesC* out) except -1:
+    cdef int expand(self, vector[uint32_t]* members, CharStateC* char_state, StatesC* out) except -1:
         """Appends the state of a subset."""
         cdef vector[uint32_t] key
         cdef MoveC move
@@ -140,9 +142,9 @@ cdef class Subsets:
         for k in range(begun, <uint32_t>out.moves.size()):
             move = out.moves[k]
             for j in range(move.n):
-                draft_add(draft, out.pool[move.off + 2 * j], out.pool[move.off + 2 * j + 1], move.target)
+                add_range(char_state, out.pool[move.off + 2 * j], out.pool[move.off + 2 * j + 1], move.target)
         out.moves.resize(begun)
-        append_state(draft, out)
+        append_state(char_state, out)
         return 0
 
     cdef int gather(self, vector[uint32_t]* members) except -1:

@@ -2,8 +2,8 @@
 
 from libc.stdint cimport uint32_t
 
-from ...grammar.lowered cimport CHARS, JSON_CHARS
 from ...grammar.ir cimport Grammar
+from ...grammar.lowered cimport CHARS, JSON_CHARS
 from ...native.pool cimport vector
 from .regex_tree cimport Alt, Automaton, Cat, Chars, Repeat, Tree
 

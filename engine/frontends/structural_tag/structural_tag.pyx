@@ -19,12 +19,12 @@ Files      tag_language and tag_fields parse and check, tag_formats is what come
 
 from libc.stdint cimport uint32_t
 
-from ...grammar.lowered cimport REF, ROLE_BEGIN, ROLE_TAG, ROLE_TEXT
 from ...grammar.ir cimport Grammar
+from ...grammar.lowered cimport REF, ROLE_BEGIN, ROLE_TAG, ROLE_TEXT
 from ...native.pool cimport vector
 from .tag_formats cimport (
-    AnyText, ConstString, Dispatch, Ebnf, Format, JsonSchema, Or, OtherTokens, Regex, Repeat, Sequence, Tag,
-    TagsWithSeparator, Token, Triggered,
+    AnyText, ConstString, Dispatch, Ebnf, Format, JsonSchema, Or, OtherTokens, Regex, Repeat,
+    Sequence, Tag, TagsWithSeparator, Token, Triggered,
 )
 from .tag_free_text cimport FreeText, FreeTextBuilder, new_free_text
 from .tag_language cimport parse_structural_tag

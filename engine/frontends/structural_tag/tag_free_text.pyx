@@ -2,8 +2,8 @@
 
 from libc.stdint cimport uint32_t
 
-from ...grammar.lowered cimport NO_MAXIMUM, ROLE_END, ROLE_TEXT
 from ...grammar.ir cimport Grammar, push_pattern
+from ...grammar.lowered cimport NO_MAXIMUM, ROLE_END, ROLE_TEXT
 from ...native.pool cimport vector
 from ...vocabulary.token_set cimport TokenSet
 from .tag_formats cimport Tag

@@ -18,9 +18,9 @@ import json
 
 from .tag_fields cimport Fields, as_schema, as_text, as_texts
 from .tag_formats cimport (
-    AnyText, Format, JsonSchema, Tag, is_endless, is_text, new_any_text, new_const_string, new_dispatch,
-    new_ebnf, new_json_schema, new_or, new_other_tokens, new_regex, new_repeat, new_sequence, new_tag,
-    new_tags_with_separator, new_token, new_triggered,
+    AnyText, Format, JsonSchema, Tag, is_endless, is_text, new_any_text, new_const_string,
+    new_dispatch, new_ebnf, new_json_schema, new_or, new_other_tokens, new_regex, new_repeat,
+    new_sequence, new_tag, new_tags_with_separator, new_token, new_triggered,
 )
 from .tag_spelling cimport sizes_of
 from .tag_vocabulary cimport TagVocabulary

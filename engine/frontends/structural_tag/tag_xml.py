@@ -22,12 +22,12 @@ from typing import Any
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import Grammar, Node
+from ..json_schema.formats import MOST as MOST_OF_FORMATS
+from ..json_schema.formats import PATTERNS
 from ..regex.char_automaton import Bound, CharAutomaton, words
 from ..regex.char_lengths import bounded_node
 from ..regex.char_products import intersection
 from ..regex.char_subsets import from_tree
-from ..json_schema.formats import MOST as MOST_OF_FORMATS
-from ..json_schema.formats import PATTERNS
 from ..regex.regex_syntax import parse
 from ..regex.regex_tree import Chars, cat
 from .tag_formats import JsonSchema

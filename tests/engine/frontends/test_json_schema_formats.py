@@ -11,8 +11,8 @@ import pytest
 
 import engine
 from engine.errors import UnsupportedSchema
-from engine.frontends.regex.char_automaton import Bound, CharAutomaton
 from engine.frontends.json_schema.formats import EXACT, MOST, PATTERNS, SHORT, WIDE
+from engine.frontends.regex.char_automaton import Bound, CharAutomaton
 from engine.frontends.regex.front_end import search_automaton
 from engine.frontends.regex.regex_syntax import parse
 from engine.limits import Limits

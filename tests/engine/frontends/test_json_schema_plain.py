@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from engine.grammar import ir
 from engine.errors import LimitExceeded, SpecError
 from engine.frontends.json_schema import build_json_schema
+from engine.grammar import ir
 from engine.grammar.ir import Grammar
 from engine.limits import Limits
 from tests.engine.frontends.random_schemas import nested

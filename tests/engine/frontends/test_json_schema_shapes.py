@@ -5,7 +5,17 @@ from typing import Any
 import pytest
 
 from engine.frontends.json_schema import build_json_schema
-from engine.grammar.ir import ANY_CHAR, JSON_CHARS, OBJECT, REF, REPEAT, SEQ, Grammar, Node, children
+from engine.grammar.ir import (
+    ANY_CHAR,
+    JSON_CHARS,
+    OBJECT,
+    REF,
+    REPEAT,
+    SEQ,
+    Grammar,
+    Node,
+    children,
+)
 
 
 def made(schema: Any, grammar: Grammar | None = None, **options: Any) -> tuple[Grammar, Node]:
