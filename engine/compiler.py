@@ -1,8 +1,8 @@
 """The compiler: specs in, compiled grammars out, with everything that grammars share.
 
-One compiler per vocabulary and process. It owns the token masks of all its grammars (by rule digest),
-an LRU of compiled grammars and one of refusals (by spec digest, grammar_cache), and the artifact
-cache through which replicas share.
+One compiler per vocabulary and process. It owns the token masks of all its grammars (by rule
+digest), an LRU of compiled grammars and one of refusals (by spec hash, grammar_cache), and the
+artifact cache through which replicas share.
 
 Threads   `compile_*` may be called from many threads; of those that want the same spec at once one
           compiles it, and where that one is cancelled the next one does.
@@ -315,9 +315,9 @@ class Compiler:
         return self._cache is not None
 
     def stats(self) -> dict[str, int]:
-        """Counts of compiles, refusals and cache hits, grammars and refusals kept, ``token_mask_*``,
-        ``automaton_*``; and of the whole process ``pool_*``: bytes that vectors hold, and that are
-        mapped for them.
+        """Counts of compiles, refusals and cache hits, and of grammars and refusals kept;
+        ``token_mask_*``, ``automaton_*``; and of the whole process ``pool_*``: bytes that vectors
+        hold, and that are mapped for them.
         """
         out = self._grammars.stats()
         if self._cache is not None:

@@ -159,8 +159,9 @@ class Inspection:
             where = f" below node {token_mask.node}" if token_mask.node else ""
             shared = "shared" if token_mask.is_shared else "not shared"
             lines.append(
-                f"  {number}: {place}{where}: {token_mask.accepted} accepted, {token_mask.uncertain}"
-                f" uncertain ({token_mask.exits} exits, {token_mask.suffixes} suffixes),"
+                f"  {number}: {place}{where}: {token_mask.accepted} accepted,"
+                f" {token_mask.uncertain} uncertain"
+                f" ({token_mask.exits} exits, {token_mask.suffixes} suffixes),"
                 f" {token_mask.triggers} triggers, {shared}"
             )
         return "\n".join(lines) + "\n"

@@ -222,7 +222,7 @@ def replayed(compiled: engine.Compiled, path: Path) -> Iterator[bytes]:
 def check_variants(
     vocabulary: engine.Vocabulary, case: Case, walks: list[tuple[Path, list[bytes]]], name: str
 ) -> None:
-    """The same walks with a compiler of another kind, whose token masks are evicted all the time."""
+    """The same walks with a compiler of another kind, whose masks are evicted all the time."""
     compiled = compile_case(engine.Compiler(vocabulary, **VARIANTS[name]), case)
     for path, masks in walks:
         if list(replayed(compiled, path)) != masks:

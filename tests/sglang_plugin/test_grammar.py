@@ -11,7 +11,7 @@ pytest.importorskip("sglang", reason="the SGLang worker's own environment has SG
 
 from adapters.sglang_plugin.grammar import Shared, SwitchyardGrammar, walk_tree  # noqa: E402
 from adapters.sglang_plugin.mask_buffers import MaskBuffers  # noqa: E402
-from engine import Compiler, LimitExceeded, Matcher
+from engine import Compiler, LimitExceeded, Matcher  # noqa: E402
 from tests.engine.frontends.random_schemas import STOP, byte_vocabulary  # noqa: E402
 
 from .standins import no_kernel  # noqa: E402

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="the extra 'embedded' is not install
 transformers = pytest.importorskip("transformers", reason="the extra 'embedded' is not installed")
 
 from adapters.workers import Chunk, Generation, SamplingOptions  # noqa: E402
-from engine import Compiler, Matcher
+from engine import Compiler, Matcher  # noqa: E402
 
 from .helpers import Held, check_invariants, collect, ids_of, run, started, tag  # noqa: E402
 

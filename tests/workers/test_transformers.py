@@ -20,7 +20,7 @@ from adapters.workers import (  # noqa: E402
     TransformersWorker,
     WorkerError,
 )
-from engine import Compiler
+from engine import Compiler  # noqa: E402
 
 from .helpers import Held, check_invariants, collect, ids_of, run, started, tag  # noqa: E402
 from .tiny_model import CONTEXT, PADDED  # noqa: E402
