@@ -1,10 +1,10 @@
-"""What can be set from outside: environment variables that start with SWITCHYARD_.
+"""Settings of the gateway, read from environment variables with the prefix SWITCHYARD_.
 
-Representation   one frozen model; every field is one variable, and the field's description is its
+Representation   one frozen model; each field is one variable, and the field's description is its
                  documentation.
-Invariants       I1 a value that means nothing is refused at start, by the variable's name.
+Invariants       I1 an invalid value aborts startup with an error that names the variable.
                  I2 ``public()`` holds no secret: keys are counted, passwords in URLs are masked.
-Not here         what the values lead to (composition).
+Not here         using the values (composition).
 """
 
 import re
@@ -34,7 +34,7 @@ IN_PROCESS = ("noise", "transformers")
 
 MEBIBYTE = 1 << 20
 
-#: what ``strict: true`` takes: OpenAI's subset, or whatever the engine enforces
+#: schemas accepted with ``strict: true``: OpenAI's subset, or all that the engine enforces
 StrictProfile = Literal["openai", "extended"]
 
 
@@ -51,166 +51,175 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
     host: str = Field(default="127.0.0.1", description="address to listen on")
-    port: int = Field(default=8000, ge=0, le=65535, description="port to listen on; 0: a free one")
+    port: int = Field(
+        default=8000, ge=0, le=65535, description="port to listen on; 0: any free port"
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="least level logged"
+        default="info", description="lowest level that is logged"
     )
 
     model: str | None = Field(
-        default=None, description="folder or name of the model; none: the noise worker"
+        default=None, description="folder or name of the model; if unset, the noise worker runs"
     )
     model_name: str = Field(
-        default="", description="id that clients use; default: the last part of MODEL, or `noise`"
+        default="", description="model id for clients; default: the last part of MODEL, or `noise`"
     )
     tokenizer: str | None = Field(
-        default=None, description="folder or name of the tokenizer; default MODEL"
+        default=None, description="folder or name of the tokenizer; default: MODEL"
     )
     format: str = Field(
         default="auto", description="the model family's call syntax; `auto` reads the chat template"
     )
     reasoning: Literal["auto", "on", "off"] = Field(
         default="auto",
-        description="whether an answer may begin with reasoning; `auto`: not under noise",
+        description="whether answers may begin with reasoning; `auto`: not with the noise worker",
     )
     thinking_token_budget: int | None = Field(
         default=None,
         ge=0,
-        description="most tokens of reasoning in the answer to a request that sets no "
-        "`thinking_token_budget` of its own; none: no bound",
+        description="maximum reasoning tokens of an answer whose request sets no "
+        "`thinking_token_budget`; if unset, no limit",
     )
     include_schema_in_prompt: bool = Field(
         default=True,
-        description="whether the prompt tells the model the schema of `response_format`; "
-        "a request's own `include_schema_in_prompt` comes first",
+        description="whether the prompt shows the model the schema of `response_format`; "
+        "`include_schema_in_prompt` in a request overrides it",
     )
     workers: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="SGLang URLs, separated by commas, or `noise`, or `transformers`"
     )
     worker_api_key: SecretStr | None = Field(
-        default=None, description="key that the SGLang servers ask for"
+        default=None, description="API key of the SGLang servers"
     )
     grammar_backend: Literal["switchyard", "xgrammar", "llguidance"] = Field(
         default="switchyard",
-        description="what the SGLang servers constrain with; one that runs another is not ready",
+        description="grammar backend of the SGLang servers; a server with another one is not ready",
     )
     worker_health_seconds: float = Field(
-        default=5.0, gt=0, description="seconds between two health checks of the workers"
+        default=5.0, gt=0, description="seconds between health checks of a worker"
     )
     worker_first_token_seconds: float = Field(
         default=120.0,
         gt=0,
-        description="seconds until an SGLang server's first token, its queue included; then "
-        "another server is tried",
+        description="seconds to wait for an SGLang server's first token, including its queue, "
+        "before trying another server",
     )
     worker_token_seconds: float = Field(
         default=60.0,
         gt=0,
-        description="seconds between two tokens of an SGLang server; then the answer ends with an "
-        "error",
+        description="seconds to wait for each further token of an SGLang server before the answer "
+        "ends with an error",
     )
     noise_seed: int | None = Field(
-        default=None, description="makes the noise worker's unseeded answers repeatable"
+        default=None, description="seed of the noise worker for requests without a seed"
     )
 
     api_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
-        default=(), description="keys of clients, separated by commas; none: no key is asked for"
+        default=(), description="keys of clients, separated by commas; if unset, no key is required"
     )
     allow_anonymous: bool = Field(
         default=False,
-        description="`true`: run a real model without API_KEYS on an address that other hosts "
+        description="`true` allows a real model without API_KEYS on an address that other hosts "
         "can reach",
     )
     admin_keys: Annotated[tuple[SecretStr, ...], NoDecode] = Field(
         default=(),
-        description="keys of operators, separated by commas; none: what is theirs alone is closed",
+        description="keys of operators, separated by commas; if unset, admin endpoints return 403",
     )
     max_body_bytes: int = Field(
-        default=4 * MEBIBYTE, ge=1024, description="largest request body; beyond it: 413"
+        default=4 * MEBIBYTE,
+        ge=1024,
+        description="maximum bytes of a request body; larger bodies get 413",
     )
     max_json_values: int = Field(
         default=100_000,
         ge=1,
-        description="most values in a request body: strings, numbers, objects, arrays, ...",
+        description="maximum number of JSON values (strings, numbers, ...) in a request body",
     )
     max_header_bytes: int = Field(
-        default=32_768, ge=1024, description="largest request line with its headers; beyond it: 431"
+        default=32_768,
+        ge=1024,
+        description="maximum size of the request line and headers; larger ones get 431",
     )
     max_connections: int = Field(
-        default=2048, ge=1, description="open connections of clients; beyond it: 503"
+        default=2048, ge=1, description="maximum open client connections; further ones get 503"
     )
     header_seconds: float = Field(
-        default=10.0, gt=0, description="seconds in which a request's headers must arrive"
+        default=10.0, gt=0, description="seconds within which a request's headers must arrive"
     )
     body_seconds: float = Field(
-        default=60.0, gt=0, description="seconds in which a request's body must arrive"
+        default=60.0, gt=0, description="seconds within which a request's body must arrive"
     )
-    max_choices: int = Field(default=8, ge=1, le=128, description="largest `n` of a request")
-    max_tools: int = Field(default=1024, ge=1, description="most tools of a request")
+    max_choices: int = Field(default=8, ge=1, le=128, description="maximum `n` of a request")
+    max_tools: int = Field(default=1024, ge=1, description="maximum number of tools in a request")
     compile_threads: int = Field(
         default=2,
         ge=1,
         le=64,
-        description="schemas that are compiled at once; one client has one thread less, or the "
-        "only one",
+        description="threads that compile schemas; one client may use all but one of them (at "
+        "least one)",
     )
     compile_queue: int = Field(
-        default=512, ge=1, description="compiles that one client may have waiting; beyond it: 429"
+        default=512,
+        ge=1,
+        description="maximum compiles that one client may have waiting; further ones get 429",
     )
     max_completion_tokens: int = Field(
-        default=32_768, ge=1, description="largest output limit that a request may ask for"
+        default=32_768, ge=1, description="maximum output limit that a request may set"
     )
     default_completion_tokens: int = Field(
-        default=4096, ge=1, description="output limit of a request that names none"
+        default=4096, ge=1, description="output limit of a request that sets none"
     )
     stream_comment_seconds: float = Field(
         default=10.0,
         ge=0,
-        description="seconds without output after which a stream gets a comment line, so that "
-        "proxies keep it open; a response without a first token begins then; 0: never",
+        description="seconds without output after which the gateway sends a comment line, so that "
+        "proxies keep the stream open; this also starts a response that has no token yet; "
+        "0 disables",
     )
     request_timeout: float = Field(
-        default=600.0, gt=0, description="seconds that one answer may take"
+        default=600.0, gt=0, description="maximum duration of an answer in seconds"
     )
     shutdown_seconds: float = Field(
-        default=30.0, ge=0, description="seconds that running answers get on SIGTERM"
+        default=30.0, ge=0, description="grace period of running answers after SIGTERM, in seconds"
     )
     strict_profile: StrictProfile = Field(
         default="extended",
-        description="what `strict: true` takes: `openai`'s subset, or, `extended`, whatever the "
-        "engine enforces",
+        description="schemas accepted with `strict: true`: OpenAI's subset (`openai`) or all that "
+        "the engine enforces (`extended`)",
     )
 
     redis_url: SecretStr | None = Field(
         default=None,
-        description="where replicas share what they compiled, see [cache.md](cache.md); none: "
-        "each replica compiles for itself",
+        description="Redis of the shared cache, see [cache.md](cache.md); if unset, replicas share "
+        "nothing",
     )
     cache_key_file: Path | None = Field(
-        default=None, description="file with CACHE_KEY, for example a mounted secret"
+        default=None, description="file that contains CACHE_KEY, for example a mounted secret"
     )
     cache_key: SecretStr | None = Field(
         default=None,
         validate_default=True,
-        description="key of the MAC over what is shared, 16 bytes or more",
+        description="key of the MAC over cache entries, at least 16 bytes",
     )
     cache_trust: Literal["key", "network"] = Field(
         default="key",
-        description="`network`: use Redis without CACHE_KEY, where only accidents are expected",
+        description="`network` uses Redis without CACHE_KEY; trusts every client of that Redis",
     )
     compiler_memory_bytes: int = Field(
         default=832 * MEBIBYTE,
         ge=1,
-        description="what compiled grammars, and what they share, may take; the process takes up "
-        "to 1.3 times as much",
+        description="memory budget of compiled grammars and their masks; the process may use up to "
+        "1.3 times as much",
     )
     cache_ttl_seconds: int = Field(
-        default=7 * 86_400, ge=1, description="life of an entry in Redis that no replica uses"
+        default=7 * 86_400, ge=1, description="time to live of unused entries in Redis"
     )
     cache_prefetch_seconds: float = Field(
         default=1.0,
         ge=0,
-        description="seconds in which the most popular entries are loaded at start, in the "
-        "background; 0: none are",
+        description="maximum seconds of loading the most popular entries at startup, in the "
+        "background; 0 disables",
     )
     cache_loads_per_second: int = Field(
         default=500,
@@ -221,7 +230,7 @@ class Settings(BaseSettings):
     @field_validator("workers", "api_keys", "admin_keys", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:
-        """Commas separate; empty parts are nothing."""
+        """Split at commas and drop empty parts."""
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
@@ -239,13 +248,13 @@ class Settings(BaseSettings):
     )
     @classmethod
     def _empty_is_none(cls, value: Any) -> Any:
-        """Compose files spell "not set" as an empty string."""
+        """Treat an empty string as unset, which is how Compose files pass unset variables."""
         return None if value == "" else value
 
     @field_validator("allow_anonymous", "include_schema_in_prompt", mode="before")
     @classmethod
     def _empty_is_default(cls, value: Any, info: ValidationInfo) -> Any:
-        """As above."""
+        """Treat an empty string as the default, for the same reason."""
         return cls.model_fields[info.field_name or ""].default if value == "" else value
 
     @field_validator("format")
@@ -265,7 +274,7 @@ class Settings(BaseSettings):
     @field_validator("cache_key")
     @classmethod
     def _key_or_file(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        """From here on the key is where it would be if it had been given itself."""
+        """Replace CACHE_KEY by the key from CACHE_KEY_FILE, if that is set."""
         given = None if value is None else value.get_secret_value()
         found = key_of(given, info.data.get("cache_key_file"))
         return None if found is None else SecretStr(found)
@@ -273,7 +282,7 @@ class Settings(BaseSettings):
     @field_validator("grammar_backend", mode="before")
     @classmethod
     def _empty_is_ours(cls, value: Any) -> Any:
-        """As above."""
+        """Treat an empty string as the default, for the same reason."""
         return "switchyard" if value == "" else value
 
     @field_validator("workers")
@@ -281,7 +290,7 @@ class Settings(BaseSettings):
     def _known_workers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for worker in value:
             if worker in IN_PROCESS and len(value) > 1:
-                raise ValueError(f"{worker!r} runs in this process and stands alone")
+                raise ValueError(f"{worker!r} runs in this process and cannot be combined")
             if worker not in IN_PROCESS and urlsplit(worker).scheme not in ("http", "https"):
                 raise ValueError(
                     f"{worker!r} is neither an http(s) URL nor one of {', '.join(IN_PROCESS)}"
@@ -303,7 +312,7 @@ class Settings(BaseSettings):
             raise ValueError("DEFAULT_COMPLETION_TOKENS is larger than MAX_COMPLETION_TOKENS")
         if set(self.admin_keys) & set(self.api_keys):
             raise ValueError(
-                "a key stands in API_KEYS and in ADMIN_KEYS: clients would be operators"
+                "API_KEYS and ADMIN_KEYS share a key, which would give a client admin access"
             )
         if self.is_open and self.worker_kind != "noise" and not self.allow_anonymous:
             raise ValueError(
