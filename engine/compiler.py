@@ -8,7 +8,7 @@ Threads   `compile_*` may be called from many threads; of those that want the sa
           compiles it, and where that one is cancelled the next one does.
 Budgets   compiles of one request share a ``WorkBudget``; one without has its own. What is kept
           costs nothing, so that a budget without a step left finds what is kept and no more.
-Not here  front ends (frontends), digests (digests), bytes (artifact).
+Not here  front ends (frontends), digests (rule_digest), bytes (mask_codec).
 """
 
 import json

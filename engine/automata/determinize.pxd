@@ -35,7 +35,7 @@ cdef struct LazyC:
     NfaC nfa
     IndexC index
     WordTableC sets
-    vector[uint32_t] states   # by subset: its state, 0: none yet (automata)
+    vector[uint32_t] states   # by subset: its state, 0: none yet (rule_automata)
 
 cdef bint determinise(NfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil
 cdef void copy_nfa(NfaC* nfa, vector[DfaStateC]* out) noexcept nogil

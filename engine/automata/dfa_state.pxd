@@ -1,6 +1,6 @@
 """A state of a rule's automaton while the rule is being built: edges in vectors of its own.
 
-Targets are numbers within the rule until the state is moved into the arrays (automata).
+Targets are numbers within the rule until the state is moved into the arrays (rule_automata).
 """
 
 from libc.stdint cimport uint8_t, uint32_t
@@ -9,7 +9,7 @@ from ..native.pool cimport vector
 
 cdef enum:
     FINAL_STATE = 1
-    LOOP_STATE = 2          # an edge into it counts (automata)
+    LOOP_STATE = 2          # an edge into it counts (rule_automata)
     TRIGGER_STATE = 4       # behind a completed pattern: only the arm's rule follows
     UNBUILT_STATE = 8       # edges are made by Automata.visit
 

@@ -4,12 +4,12 @@ The automaton is that of any string body with the few differences that the texts
 body's states, which lie in the body's own rule, it has a state for each place in the spelling of a
 text. Such a state is *like* the body's state in the same place: it has only the edges that go on
 with a spelling; every other byte does what it does there, and leaves the spellings for good. So the
-masks are the body's but for the tokens that would complete a text (masks). States are made as they
+masks are the body's but for the tokens that would complete a text (row_masks). States are made as they
 are visited.
 
 Invariants   I1 like(target(q, b)) = target(like(q), b) for each edge b of q.
              I2 q differs from like(q) only where a text is complete: there the rule can't end.
-Not here     how texts are spelled (names).
+Not here     how texts are spelled (name_trie).
 """
 
 from libc.stdint cimport uint32_t

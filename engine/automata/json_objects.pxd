@@ -4,7 +4,7 @@
 
 A state is a place: what was read of the object's form, and i, the lowest listed member that may
 still come (in B to E the one whose value is due). From there come the members up to the next
-required one: so it takes the names of an interval of numbers, and how far they are spelled (names).
+required one: so it takes the names of an interval of numbers, and how far they are spelled (name_trie).
 In any order a state has the set of the members that were written instead of the lowest one.
 White space and values are references, and so is a member that isn't listed, key and all.
 
@@ -40,7 +40,7 @@ cdef struct ObjectC:
     uint32_t[LAYOUT_PARTS] layout     # rules of its parts, with LAID_OUT; NO_RULE: nothing
     uint32_t flags                # as in flat
     WordTableC places             # the first one is the start
-    vector[uint32_t] states       # by place: its state, 0: none yet (automata)
+    vector[uint32_t] states       # by place: its state, 0: none yet (rule_automata)
 
 cdef size_t object_bytes(const ObjectC* obj) noexcept nogil
 cdef void object_start(ObjectC* obj, LoweredGrammar ir, uint32_t node) noexcept nogil

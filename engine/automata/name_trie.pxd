@@ -52,7 +52,7 @@ cdef struct SpotsC:
     # names with the spots met so far
     NamesC names
     WordTableC spots
-    vector[uint32_t] states   # by spot: its state, 0: none yet (automata)
+    vector[uint32_t] states   # by spot: its state, 0: none yet (rule_automata)
 
 cdef struct ChoiceC:
     # of names: those numbered first..last whose bit in `taken` is not set (NULL: none is)

@@ -90,7 +90,7 @@ Invariants   I1 children have smaller ids than their parents, except through REF
                 FAIL nor EMPTY.
              I4 every rule is defined before the grammar leaves its front end (``check``).
              I5 a grammar that was flattened is sealed: nothing is added any more.
-Not here     meaning of schemas (frontends), automata (automata), identities (digests).
+Not here     meaning of schemas (frontends), automata (rule_automata), identities (rule_digest).
 
 Representation   nodes, operands and rules as in flat. `table` finds a node by its content: open
                  addressing, node + 1, 0 is free. What only adding needs is dropped by `seal`.

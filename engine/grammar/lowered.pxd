@@ -30,7 +30,7 @@ Facts            nullable[i]: node i has the empty word; productive[i]: it has a
 Invariants       I1 as in ir.pxd; nodes, pool and rules never change after load. Token sets may
                     be added while automata are built.
                  I2 loading a grammar again does to its nodes what was done before.
-Not here         automata (automata), identities (digests).
+Not here         automata (rule_automata), identities (rule_digest).
 """
 
 from libc.stdint cimport uint8_t, uint32_t

@@ -6,7 +6,7 @@ Counted text    its iterations are characters, and how many a token begins does 
                 text: its token masks are those of text without bounds, and the vocabulary knows the rest.
 Cost            of `accepted_words`: a copy of V/8 bytes and the tokens that fit or those that don't,
                 whichever are fewer; of `accepted_ids`: the token mask.
-Not here        what follows the item (masks), where tokens are cut (cuts).
+Not here        what follows the item (row_masks), where tokens are cut (split_points).
 """
 
 from libc.stdint cimport uint32_t

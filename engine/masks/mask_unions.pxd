@@ -13,7 +13,7 @@ Bounds           UNION_SETS in one walk: determinising may explode, and then eac
 Cost             one look-up for each node visited, and for each new edge between sets a step of
                  every member.
 Threads          under the arena's mutex.
-Not here         which items are taken together, the rows outside (masks).
+Not here         which items are taken together, the rows outside (row_masks).
 """
 
 from libc.stdint cimport uint32_t

@@ -31,7 +31,7 @@ Cost             merging: O(V/32) for a bitset, else O(ids); exits cost a step f
                  mostly rejected there.
 Bounds           `max_bytes`; past it everything is dropped at once, which only costs time.
 Threads          the table has a mutex of its own, never held while anything is built.
-Not here         making them (mask_builder), their bytes (mask_bytes, artifact), using them (masks).
+Not here         making them (mask_builder), their bytes (mask_bytes, mask_codec), using them (row_masks).
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t

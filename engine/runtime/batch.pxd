@@ -11,7 +11,7 @@ Cost             a look-up for each job beside its mask. Masks that are there ar
 Threads          what a matcher knows is read under the GIL. Masks that are there are copied under it,
                  where the mutex is free and they are not many; it is released before anything is
                  waited for or made. All but matchers under the mutex of the job's arena.
-Not here         what a mask is (masks).
+Not here         what a mask is (row_masks).
 """
 
 from libc.stdint cimport uint32_t

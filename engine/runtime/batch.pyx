@@ -98,7 +98,7 @@ def fill_bitmask_batch(matchers, bitmask, rows, *, threads=None):
 
 
 cdef int look_through(Matcher matcher, int* out) except -1:
-    """What the text rules out of a mask (distinct), each text by itself."""
+    """What the text rules out of a mask (unique_items), each text by itself."""
     cdef uint32_t instance = matcher.instance(), error
     with nogil:
         matcher.lock()

@@ -13,7 +13,7 @@ Threads          rows and masks are used under the arena's mutex. The GIL is nev
                  waiting for it, nor waited for while holding it: who gets the mutex at once may
                  keep the GIL for what is short, everyone else works without it.
                  One matcher is for one thread at a time.
-Not here         rows (rows), masks (masks), events (parser), many matchers at once (batch).
+Not here         rows (rows), masks (row_masks), events (parser), many matchers at once (batch).
 """
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t

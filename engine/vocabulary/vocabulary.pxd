@@ -11,7 +11,7 @@ Invariants       I1 special, stop and empty tokens are not in the trie (they mat
                  I2 immutable once built; shared by every grammar and thread.
                  I3 order[] ascends by bytes, equal tokens by id.
 Cost             0.09 s for 128,000 tokens, half of it sorting: once in a process.
-Not here         masks (masks), text (the gateway's tokenizer).
+Not here         masks (row_masks), text (the gateway's tokenizer).
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t

@@ -7,7 +7,7 @@ separators   what stands between items, and between a key and its value: a comma
              and ": ".
 
 No blanks stand before a comma: behind an item, these would lead to another one, which there need
-not be where items must differ (engine.distinct).
+not be where items must differ (engine.runtime.unique_items).
 
 Not here     which rules write them (json_schema.text).
 """
