@@ -102,11 +102,12 @@ test-sglang: $(VENV)/.dev build data ## the plug-in in a real SGLang server on t
 	    SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$worker -m pytest tests/sglang_plugin $(WITH_TORCH) $(ARGS)
 	SWITCHYARD_SGLANG=1 $(PY) -m pytest tests/sglang $(ARGS)
 
-check: $(VENV)/.dev ## formatters, linters and types; changes nothing
+check: $(VENV)/.dev ## formatters, linters, types and prose; changes nothing
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint engine
 	$(PY) -m mypy
+	$(PY) -m tools.check_prose
 
 format: $(VENV)/.dev ## put the sources in shape
 	$(PY) -m ruff check --fix .

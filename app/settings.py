@@ -22,14 +22,14 @@ from adapters.formats import FORMATS
 from cache import RedisAddress, key_of
 
 PREFIX = "SWITCHYARD_"
-#: variables with our prefix that others read: the SGLang plug-in, Compose, the project's tests,
-#: and links to a Kubernetes service whose name begins with "switchyard"
+#: variables with the prefix for other readers: the SGLang plug-in, Compose, the project's tests,
+#: and the links of a Kubernetes service whose name begins with "switchyard"
 _READ_BY_OTHERS = re.compile(
     r"SGLANG|SGLANG_\w+|PUBLISH|MODELS|MASKBENCH|JSTS|BFCL"
     r"|(\w+_)?SERVICE_HOST|(\w+_)?SERVICE_PORT(_\w+)?|(\w+_)?PORT_\d+_(TCP|UDP)(_\w+)?"
 )
 
-#: workers that live in the gateway's process
+#: workers that run in the gateway's process
 IN_PROCESS = ("noise", "transformers")
 
 MEBIBYTE = 1 << 20
@@ -336,7 +336,7 @@ class Settings(BaseSettings):
 
     @property
     def reasons(self) -> bool:
-        """Whether answers may begin with reasoning: noise has no thoughts, only long ones."""
+        """Whether answers may begin with reasoning; by default, not those of the noise worker."""
         return self.reasoning == "on" or (self.reasoning == "auto" and self.worker_kind != "noise")
 
     @property
@@ -352,7 +352,7 @@ class Settings(BaseSettings):
         return "noise" if source is None else Path(source).name or source
 
     def public(self) -> dict[str, Any]:
-        """Every setting as it may be printed."""
+        """Return all settings for printing, without secrets."""
         shown = self.model_dump(
             mode="json",
             exclude={"admin_keys", "api_keys", "cache_key", "redis_url", "worker_api_key"},
@@ -368,7 +368,7 @@ class Settings(BaseSettings):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address; names other than localhost do not count."""
+    """Return whether the address is a loopback address; the only known name is localhost."""
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -376,7 +376,7 @@ def is_loopback(host: str) -> bool:
 
 
 def unknown_variables(names: Iterable[str]) -> list[str]:
-    """One sentence for each variable with our prefix that nothing reads."""
+    """Return one sentence for each unknown variable with the prefix SWITCHYARD_."""
     known = [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
     found = []
     for name in sorted(names):
@@ -391,7 +391,7 @@ def unknown_variables(names: Iterable[str]) -> list[str]:
 
 
 def without_password(url: str) -> str:
-    """The URL with what stands before the @ masked, and without its query."""
+    """Return the URL with user and password masked, and without its query."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     netloc = f"***@{host}" if "@" in parts.netloc else host
