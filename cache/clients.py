@@ -1,13 +1,14 @@
-"""redis-py's clients of a Redis, however it is set up: one server, Sentinels, or a cluster.
+"""redis-py's clients for one server, Sentinels, or a cluster.
 
-Connections, time-outs and the search for a primary are redis-py's own. Added here: a bound of bytes
-and seconds for all replies to one request. redis-py reads as many bytes as a reply claims to have,
-and its time-out is per read, so that a server which sends a byte now and then would hold its caller
-for ever.
+redis-py makes connections, applies timeouts and finds primaries. This module limits the bytes and
+seconds of all replies to one request: redis-py reads as many bytes as a reply claims to have, and
+its timeout applies to each read, so a server that sends a byte now and then could block its caller
+forever.
 
 Invariants   I1 at most ``REPLY_BYTES`` are read between two requests of a connection.
-             I2 no such reading takes longer than ``REPLY_SECONDS`` and ``SOCKET_SECONDS``.
-Threads      as redis-py: any thread may use a client.
+             I2 reading the replies to a request takes at most ``REPLY_SECONDS`` plus
+                ``SOCKET_SECONDS``.
+Threads      any thread may use a client, as in redis-py.
 """
 
 import socket
@@ -19,20 +20,20 @@ from typing import Any, Final
 from .address import RedisAddress
 from .entries import AT_ONCE, MOST_VALUE_BYTES
 
-#: seconds to connect, and for one read or write. A blocking read waits less than that
+#: seconds to connect, and for one read or write. Blocking commands wait for less than that
 CONNECT_SECONDS: Final = 2.0
 SOCKET_SECONDS: Final = 5.0
-#: of all replies to a request: the values that are read at once, and the largest other reply
+#: limits for all replies to a request: the values of one batch, and the largest other reply
 REPLY_SECONDS: Final = 10.0
 REPLY_BYTES: Final = (AT_ONCE + 1) * MOST_VALUE_BYTES
 
-#: states of a server, or of one entry, in which the rest can be read and used
+#: errors of a server, or of one entry, that do not affect other reads
 _REFUSALS: Final = ("OutOfMemoryError", "ReadOnlyError")
 _REFUSAL_CODES: Final = ("WRONGTYPE", "MISCONF", "NOREPLICAS")
 
 
 class StoreUnusable(Exception):
-    """Redis can't be reached, refuses what it is asked, or answers nonsense.
+    """Redis cannot be reached, rejects a command, or sends an invalid reply.
 
     The message names the kind of failure, never an address or what the server sent.
     """
@@ -40,22 +41,22 @@ class StoreUnusable(Exception):
 
 @contextmanager
 def asking() -> Iterator[None]:
-    """Makes every failure StoreUnusable, also a reply of another shape, which raises anything."""
+    """Turn every failure into StoreUnusable, also the errors that invalid replies cause."""
     try:
         yield
     except StoreUnusable:
         raise
     except Exception as error:
-        # the type alone: a message may quote an address, or what the server sent
+        # the type only: a message may quote an address or data of the server
         raise StoreUnusable(f"Redis failed ({type(error).__name__})") from None
 
 
 def is_refused(reply: Any) -> bool:
-    """Whether a pipeline's reply says that one command was refused: by a full or read-only server,
-    or since somebody put a value of another type there.
+    """Return whether a pipeline's reply means that one command was rejected: the server is full or
+    read-only, or the key has a value of another type.
 
     Raises:
-        what the reply is, if it is any other error.
+        Exception: the reply, if it is any other error.
     """
     if not isinstance(reply, Exception):
         return False
@@ -65,11 +66,11 @@ def is_refused(reply: Any) -> bool:
 
 
 def connect(address: RedisAddress) -> Any:
-    """A ``Redis`` or ``RedisCluster``. A cluster's nodes are looked up now; all others connect when
-    they are first used. redis-py is imported here, so that it is needed where a Redis is set.
+    """Return a ``Redis`` or ``RedisCluster``. A cluster's nodes are looked up now; other clients
+    connect on first use. redis-py is imported here, because only users of Redis need it.
 
     Raises:
-        redis.RedisError: no node of the cluster answers.
+        redis.RedisError: no node of the cluster responds.
     """
     from redis import Redis
     from redis.sentinel import Sentinel
@@ -133,7 +134,7 @@ def _options(address: RedisAddress) -> dict[str, Any]:
     }
 
 
-# -- the bound of replies --------------------------------------------------------------------------
+# -- limits of replies -----------------------------------------------------------------------------
 
 
 def _connect_bounded(connection: Any) -> None:
@@ -142,12 +143,12 @@ def _connect_bounded(connection: Any) -> None:
 
 
 def _bound(connection: Any) -> None:
-    """Before redis-py reads the first reply."""
+    """Limit the replies of a new connection; must run before the first read."""
     connection._sock = _BoundedSocket(connection._sock)
 
 
 class _BoundedSocket:
-    """A socket whose reads after a request are bounded together. Sending begins a new request."""
+    """A socket with one limit for all reads after a request. Sending begins a new request."""
 
     def __init__(self, inner: socket.socket) -> None:
         self._inner = inner
@@ -173,7 +174,7 @@ class _BoundedSocket:
 
     def _spend(self, count: int) -> None:
         if self._inner.gettimeout() == 0:
-            return  # redis-py looks whether the connection lives: no reply is awaited
+            return  # redis-py only checks the connection and expects no reply
         self._left -= count
         if self._left < 0:
             raise OSError(f"a reply is larger than {REPLY_BYTES:,} bytes")

@@ -1,22 +1,22 @@
-"""A namespace as one file: for CI, and for sites that no network joins.
+"""The file format of exports: a namespace in one file, for CI and for sites without a network.
 
     4 bytes   magic "SWYD"
     1 byte    version of this layout
-    1 byte    0 = made without a secret (guards against accidents only), 1 = with one
+    1 byte    0 = made without a secret (detects accidental damage only), 1 = with one
     entries   12 bytes: length of the key, length of the value, uses; the key; the value
-    the end   12 bytes: 0, 0, the number of entries
-    32 bytes  HMAC-SHA256 over all before
+    end       12 bytes: 0, 0, the number of entries
+    32 bytes  HMAC-SHA256 over all bytes before
 
-All numbers are big-endian. Values lie here as the engine made them, without the seal that each has
-in Redis: a site seals what it takes with its own secret. The MAC keeps the file as one: nobody
-without the secret can add an entry, drop one or put one in another place.
+All numbers are big-endian. Values have no seal in the file: the importing site seals them with its
+own secret. The MAC covers the whole file, so without the secret entries cannot be added, dropped or
+moved.
 
-Invariants  I1 no entry of a file is handed out before all of it was checked (``check``), and then
-               only what was checked: ``read`` compares with the marks that ``check`` made, so that
-               a file which changes meanwhile is found out before what changed is used.
-            I2 no length is believed beyond the bounds: a reader holds ``AT_ONCE`` entries and
-               the marks, one behind so many entries.
-Cost        the MAC, 0.5-2 ms a megabyte, once to write and twice to read; a mark takes 32 bytes.
+Invariants  I1 the whole file is verified (``check``) before any entry is returned, and only
+               verified entries are returned: ``read`` compares with the marks of ``check``, so a
+               file that changes in between is detected before the change is used.
+            I2 lengths beyond the limits are rejected: a reader holds ``AT_ONCE`` entries, and one
+               mark per ``AT_ONCE`` entries.
+Cost        the MAC takes 0.5-2 ms per megabyte, once to write and twice to read; a mark 32 bytes.
 Not here    Redis (namespace, transfer).
 """
 
@@ -37,11 +37,11 @@ _MAC_BYTES: Final = 32
 
 
 class DumpRefused(Exception):
-    """A file that is no export, is damaged, or was made with another secret."""
+    """A file is not an export, is damaged, or was made with another secret."""
 
 
 def write(file: BinaryIO, entries: Iterable[Entry], seal: Seal) -> None:
-    """A whole export."""
+    """Write a whole export."""
     kind, mac = seal.stream()
     count = 0
 
@@ -59,21 +59,21 @@ def write(file: BinaryIO, entries: Iterable[Entry], seal: Seal) -> None:
 
 
 def check(file: BinaryIO, seal: Seal) -> list[bytes]:
-    """The marks of a file, for ``read``. Raises DumpRefused for any that ``write`` didn't make."""
+    """Verify a file and return its marks for ``read``. Raises DumpRefused."""
     return [mark for _, mark in _batches(file, seal)]
 
 
 def read(file: BinaryIO, seal: Seal, marks: Sequence[bytes]) -> Iterator[list[Entry]]:
-    """The entries of a file that was checked, ``AT_ONCE`` at a time. Raises DumpRefused."""
+    """Yield the entries of a verified file, ``AT_ONCE`` at a time. Raises DumpRefused."""
     known = iter(marks)
     for batch, mark in _batches(file, seal):
         if not hmac.compare_digest(mark, next(known, b"")):
-            raise DumpRefused("the file changed while it was read")
+            raise DumpRefused("the file changed during the import")
         yield batch
 
 
 def _batches(file: BinaryIO, seal: Seal) -> Iterator[tuple[list[Entry], bytes]]:
-    """Entries, and a mark that stands for all of the file so far; the last batch may be empty."""
+    """Yield entries, and a mark of the file up to there; the last batch may be empty."""
     reader = _Reader(file, seal)
     entries = iter(reader)
     while True:
@@ -86,7 +86,7 @@ def _batches(file: BinaryIO, seal: Seal) -> Iterator[tuple[list[Entry], bytes]]:
 
 
 class _Reader:
-    """One walk through a file."""
+    """Reads a file once."""
 
     def __init__(self, file: BinaryIO, seal: Seal) -> None:
         self._file = file
@@ -102,12 +102,12 @@ class _Reader:
         except DumpRefused:
             magic = b""
         if magic != _MAGIC:
-            raise DumpRefused("this is no export of a cache")
+            raise DumpRefused("this is not an export of a cache")
         if version != _VERSION:
-            raise DumpRefused(f"the file's layout is {version}, and {_VERSION} is known")
+            raise DumpRefused(f"the file has layout {version}, but only {_VERSION} is supported")
         if kind != self._kind:
             made, reads = ("with", "without") if kind else ("without", "with")
-            raise DumpRefused(f"the file was made {made} a cache key, and is read {reads} one")
+            raise DumpRefused(f"the file was made {made} a cache key, but is read {reads} one")
 
     def __iter__(self) -> Iterator[Entry]:
         while True:
@@ -119,7 +119,9 @@ class _Reader:
             self._check_lengths(key_bytes, value_bytes)
             key = self._take(key_bytes)
             if not is_entry(key):
-                raise DumpRefused(f"damaged: at byte {self._at - key_bytes:,} is no entry's key")
+                raise DumpRefused(
+                    f"damaged: byte {self._at - key_bytes:,} does not begin an entry's key"
+                )
             self._count += 1
             yield Entry(key, self._take(value_bytes), uses)
 
@@ -130,27 +132,27 @@ class _Reader:
         ):
             if length > most:
                 raise DumpRefused(
-                    f"damaged: before byte {self._at:,} a {what} has {length:,} bytes, and at most "
-                    f"{most:,} are taken"
+                    f"damaged: before byte {self._at:,}, a {what} has {length:,} bytes; at most "
+                    f"{most:,} are allowed"
                 )
         if self._count == MOST_ENTRIES:
             raise DumpRefused(f"the file has more than {MOST_ENTRIES:,} entries")
 
-    def _check_count(self, told: int) -> None:
-        if told != self._count:
-            raise DumpRefused(f"damaged: {told:,} entries are told, and {self._count:,} there")
+    def _check_count(self, expected: int) -> None:
+        if expected != self._count:
+            raise DumpRefused(f"damaged: expected {expected:,} entries, got {self._count:,}")
 
     def check_end(self) -> None:
-        """The MAC, and nothing behind it."""
+        """Check that the MAC follows, and then the end of the file."""
         expected = self._mac.digest()
         found = self._take(_MAC_BYTES)
         if not hmac.compare_digest(found, expected):
             raise DumpRefused("the file is damaged, or was made with another cache key")
         if self._file.read(1):
-            raise DumpRefused(f"damaged: there is more behind byte {self._at:,}")
+            raise DumpRefused(f"damaged: the file continues after byte {self._at:,}")
 
     def mark(self) -> bytes:
-        """Stands for all that was read so far."""
+        """Return a digest of all bytes up to here."""
         return self._mac.digest()
 
     def _take(self, count: int) -> bytes:

@@ -1,12 +1,13 @@
-"""All entries of one namespace of a Redis, for operators: what there is, and entry by entry.
+"""All entries of one namespace in Redis, for operators: statistics, and entry by entry.
 
-Representation   see redis_log; nothing is kept here.
-Invariants       I1 listing ends after the seconds that it was given and at ``MOST_ENTRIES``; a
-                    caller that gets only a part is told.
-                 I2 an entry is handed out only if it was sealed for its key.
-                 I3 whatever Redis does wrong is ``StoreUnusable``: an empty table would be a lie.
-Cost             SCAN walks the whole database, with everything that others keep in it.
-Not here         what replicas do (redis_log), files (dump, transfer).
+Representation   see redis_log; this module caches nothing.
+Invariants       I1 a listing stops after the given seconds and at ``MOST_ENTRIES``, and reports
+                    whether it is complete.
+                 I2 an entry is returned only if its seal is valid.
+                 I3 every failure of Redis raises ``StoreUnusable``, so that it cannot be mistaken
+                    for an empty namespace.
+Cost             SCAN walks the whole database, including other applications' keys.
+Not here         the operations of replicas (redis_log), files (dump, transfer).
 """
 
 import re
@@ -29,11 +30,11 @@ from .entries import (
 )
 from .seal import OVERHEAD, Seal
 
-#: keys that Redis looks at in one step: about a millisecond of its time
+#: keys per SCAN step: about a millisecond of Redis' time
 SCANNED_AT_ONCE: Final = 1_000
-#: groups of a survey: versions times vocabularies
+#: maximum groups of a survey: versions times vocabularies
 MOST_GROUPS: Final = 1_000
-#: facts of INFO that are shown, and letters of one
+#: fields of INFO in a survey, and maximum characters of one
 SERVER_FACTS: Final = (
     "redis_version",
     "used_memory",
@@ -45,7 +46,7 @@ MOST_LETTERS: Final = 100
 
 
 class ListingCut(StoreUnusable):
-    """Not all keys could be listed within the bounds."""
+    """A listing reached a limit before it was complete."""
 
 
 @dataclass(slots=True)
@@ -59,7 +60,7 @@ class Group:
     bytes: int = 0
     least_ttl: int | None = None
     most_ttl: int | None = None
-    #: names whose use is counted, and the uses of the most popular one, old ones counting less
+    #: names with a popularity, and the popularity of the first, as uses now
     used: int = 0
     most_uses: int = 0
 
@@ -72,16 +73,16 @@ class Group:
 
 @dataclass(slots=True)
 class Survey:
-    """What lies in a namespace; ``is_whole`` unless time or a bound ran out."""
+    """Statistics of a namespace; ``is_whole`` unless a limit was reached."""
 
     groups: list[Group] = field(default_factory=list)
     is_whole: bool = True
-    #: of the server as a whole; of a cluster, one node
+    #: fields of INFO; for a cluster, of one node
     server: dict[str, str] = field(default_factory=dict)
 
 
 class Namespace:
-    """See the file's header. ``prefix``: what stands before each key."""
+    """See the module's docstring. ``prefix``: the beginning of each key."""
 
     def __init__(self, client: Any, prefix: bytes, seal: Seal) -> None:
         self.seal = seal
@@ -95,7 +96,7 @@ class Namespace:
                 raise TypeError
 
     def keys(self, seconds: float) -> Iterator[bytes]:
-        """Every entry's key once. Raises StoreUnusable; ListingCut when time or a bound ran out."""
+        """Yield the key of each entry once. Raises StoreUnusable, and ListingCut at a limit."""
         pattern = re.sub(rb"([\\*?\[\]])", rb"\\\1", self._prefix) + b"*"
         seen: set[bytes] = set()
         until = monotonic() + seconds
@@ -112,8 +113,8 @@ class Namespace:
                     raise ListingCut(f"listing the keys took longer than {seconds:g} seconds")
 
     def _scan(self, pattern: bytes) -> Iterator[list[bytes]]:
-        """Keys of one server, or of all primaries of a cluster, some at a time. A walk of redis-py
-        returns only when it found something, so nothing would bound a walk that finds nothing.
+        """Yield lists of keys, of one server or of all primaries of a cluster. redis-py's iterator
+        returns only when it finds a key, so the caller could not stop a search without results.
         """
         is_cluster = hasattr(self._client, "get_primaries")
         for node in self._client.get_primaries() if is_cluster else [None]:
@@ -128,18 +129,18 @@ class Namespace:
                     break
 
     def read(self, keys: Sequence[bytes]) -> tuple[list[Entry], int]:
-        """Their entries, and how many of the keys hold what was not sealed by us for them. Missing
-        keys are neither.
+        """Return the entries of the keys, and the number of values without a valid seal. Missing
+        keys count as neither.
         """
         pipeline = self._client.pipeline(transaction=False)
         for key in keys:
             pipeline.getrange(self._prefix + key, 0, MOST_VALUE_BYTES + OVERHEAD - 1)
             pipeline.zscore(*place_of_use(self._prefix, key))
-        told = self._told(pipeline)
+        replies = self._replies(pipeline)
         held = [
             self._entry(key, sealed, score)
-            for key, sealed, score in zip(keys, told[::2], told[1::2], strict=True)
-            if sealed != b""  # what GETRANGE answers for a key that is not there
+            for key, sealed, score in zip(keys, replies[::2], replies[1::2], strict=True)
+            if sealed != b""  # GETRANGE returns this for a missing key
         ]
         entries = [entry for entry in held if entry is not None]
         return entries, len(held) - len(entries)
@@ -151,16 +152,16 @@ class Namespace:
         return None if value is None else Entry(key, value, uses_of(score))
 
     def note_uses(self, entries: Sequence[Entry]) -> None:
-        """Raise what is counted of uses to what the entries say."""
+        """Raise the popularity of the entries to their ``uses``."""
         pipeline = self._client.pipeline(transaction=False)
         for entry in entries:
             hot_key, name = place_of_use(self._prefix, entry.key)
             if entry.uses:
                 pipeline.zadd(hot_key, {name: entry.uses * weight()}, gt=True)
-        self._told(pipeline)
+        self._replies(pipeline)
 
     def survey(self, seconds: float) -> Survey:
-        """What lies here, looked at for so long at most. Raises StoreUnusable."""
+        """Return statistics, collected within ``seconds``. Raises StoreUnusable."""
         survey = Survey(server=self._server())
         groups: dict[tuple[bytes, ...], Group] = {}
         until = monotonic() + seconds
@@ -168,21 +169,24 @@ class Namespace:
             for keys in batches(self.keys(seconds), SCANNED_AT_ONCE):
                 self._measure(keys, groups)
                 if monotonic() > until:
-                    raise ListingCut("the survey took longer than it may")
+                    raise ListingCut("the survey took too long")
         except ListingCut:
             survey.is_whole = False
         survey.groups = [groups[key] for key in sorted(groups)]
         return survey
 
     def _measure(self, keys: Sequence[bytes], groups: dict[tuple[bytes, ...], Group]) -> None:
-        """One round trip, and one for each group that is new. Raises ListingCut."""
+        """Add the keys to their groups, with one round trip, and one per new group.
+
+        Raises ListingCut.
+        """
         pipeline = self._client.pipeline(transaction=False)
         for key in keys:
             pipeline.memory_usage(self._prefix + key)
             pipeline.ttl(self._prefix + key)
-        told = self._told(pipeline)
-        for key, size, ttl in zip(keys, told[::2], told[1::2], strict=True):
-            if isinstance(size, int) and isinstance(ttl, int) and ttl > -2:  # else it is gone
+        replies = self._replies(pipeline)
+        for key, size, ttl in zip(keys, replies[::2], replies[1::2], strict=True):
+            if isinstance(size, int) and isinstance(ttl, int) and ttl > -2:  # else the key is gone
                 self._group_of(key, groups).add(size, ttl)
 
     def _group_of(self, key: bytes, groups: dict[tuple[bytes, ...], Group]) -> Group:
@@ -196,26 +200,26 @@ class Namespace:
             hot_key = place_of_use(self._prefix, key)[0]
             pipeline.zcard(hot_key)
             pipeline.zrevrange(hot_key, 0, 0, withscores=True)
-            used, best = self._told(pipeline)
+            used, best = self._replies(pipeline)
             group.used = used if isinstance(used, int) else 0
             group.most_uses = uses_of(best[0][1]) if isinstance(best, list) and best else 0
         return groups[parts]
 
     def _server(self) -> dict[str, str]:
-        """What sizing the server needs; nothing where INFO is not permitted."""
+        """Return the fields of INFO that help to size the server; empty without permission."""
         self.check()
         try:
-            told = self._client.info()
-            # of a cluster, by node
-            facts = told if "redis_version" in told else next(iter(told.values()))
+            reply = self._client.info()
+            # a cluster's reply is a mapping from nodes
+            facts = reply if "redis_version" in reply else next(iter(reply.values()))
             return {name: str(facts[name])[:MOST_LETTERS] for name in SERVER_FACTS if name in facts}
         except Exception:
             return {}
 
-    def _told(self, pipeline: Any) -> list[Any]:
-        """In one round trip. A refused command's reply is an exception."""
+    def _replies(self, pipeline: Any) -> list[Any]:
+        """Execute in one round trip. The reply of a rejected command is an exception."""
         with asking():
-            told: list[Any] = pipeline.execute(raise_on_error=False)
-            for reply in told:
+            replies: list[Any] = pipeline.execute(raise_on_error=False)
+            for reply in replies:
                 is_refused(reply)
-        return told
+        return replies

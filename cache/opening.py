@@ -1,7 +1,7 @@
-"""Opens the log of one process as its settings describe it: gateways and workers share one.
+"""Opening the log from the settings of a gateway or worker.
 
-The key of the MACs is given as itself, or as the path of a file that an orchestrator mounts: a
-secret of Compose or Kubernetes. White space at the file's ends is not part of the key.
+The key of the MACs is given directly or in a file, for example a mounted secret of Compose or
+Kubernetes. Whitespace at the beginning and end of the file is not part of the key.
 """
 
 from pathlib import Path
@@ -11,14 +11,14 @@ from .address import RedisAddress
 from .redis_log import RedisLog
 from .seal import MIN_SECRET_BYTES, Seal
 
-#: what separates our entries from others' in one Redis
+#: prefix of all keys in Redis
 NAMESPACE: Final = "switchyard"
-#: bytes of a file that is still taken for a key and not for a mistake
+#: maximum bytes of a key file; a larger one is a mistake
 MOST_BYTES: Final = 4096
 
 
 def may_use_redis(key: bytes | None, trust: str) -> bool:
-    """Whether values from Redis may be believed: they are sealed, or nobody else can write them."""
+    """Return whether Redis is trusted: values are sealed, or only trusted clients can write."""
     return key is not None or trust == "network"
 
 
@@ -29,7 +29,7 @@ def open_store(
     ttl_s: int,
     trust: Literal["key", "network"] = "key",
 ) -> RedisLog | None:
-    """The log in Redis; None where no Redis is set, or it may not be used. Nothing is connected.
+    """Return the log in Redis, not yet connected; None if Redis is not set or not trusted.
 
     Raises:
         ValueError: an invalid URL, time to live or key.
@@ -41,16 +41,16 @@ def open_store(
 
 
 def key_of(key: str | None, file: Path | None) -> str | None:
-    """The key, however it was given; None if it was not.
+    """Return the key from either source; None if neither is given.
 
     Raises:
-        ValueError: both are given and differ, the file can't be read or holds no text, or the key
+        ValueError: both are given and differ, the file cannot be read or is not UTF-8, or the key
             is shorter than ``MIN_SECRET_BYTES`` or, in a file, longer than ``MOST_BYTES``. The
-            message quotes no key.
+            message never quotes a key.
     """
     held = None if file is None else _read(file)
     if held is not None and key is not None and held != key:
-        raise ValueError("the key and the file with the key are both given, and differ")
+        raise ValueError("the key and the key in the file differ")
     found = held if key is None else key
     if found is not None and len(found.encode()) < MIN_SECRET_BYTES:
         where = "" if held is None else f" in {file}"
@@ -67,8 +67,8 @@ def _read(file: Path) -> str:
     except OSError as error:
         raise ValueError(f"{file} can't be read: {error.strerror}") from None
     if len(data) > MOST_BYTES:
-        raise ValueError(f"{file} is larger than the {MOST_BYTES:,} bytes that a key may have")
+        raise ValueError(f"{file} is larger than {MOST_BYTES:,} bytes, the maximum of a key")
     try:
         return data.decode().strip()
     except UnicodeDecodeError:
-        raise ValueError(f"{file} holds no UTF-8 text") from None
+        raise ValueError(f"{file} is not UTF-8 text") from None

@@ -7,13 +7,14 @@ Representation   all names begin with "<namespace>:". An entry is a string, seal
                  that process ("by"). Stream and sorted sets are bounded in length, and live as long
                  as an entry after the last one was written.
 Invariants       I1 a value is handed out only if it was sealed for this namespace, key and secret.
-                 I2 announcements and popularity carry no seal: a false one costs a reading.
-                 I3 whatever Redis or the network does wrong is ``StoreUnusable``, whose text has
-                    no address and nothing that was sent.
-                 I4 a server that takes no writes, full or read-only, is still read and followed.
-Cost             one round trip a call, two to publish; more where there are more than ``AT_ONCE``.
-Threads          any, but ``position`` and ``follow`` belong to one. All may block for as long as
-                 clients.py allows: requests never call them.
+                 I2 announcements and popularity carry no seal: a false one costs a read.
+                 I3 every failure of Redis or the network raises ``StoreUnusable``, whose message
+                    contains no address and no data.
+                 I4 a server that rejects writes, because it is full or read-only, is still read
+                    and followed.
+Cost             one round trip per call, two to publish; more for more than ``AT_ONCE`` entries.
+Threads          any, but only one thread may use ``position`` and ``follow``. All calls may block
+                 for as long as clients.py allows, so requests never make them.
 Not here         which entries are shared, and when (engine.artifact_cache).
 """
 
@@ -32,15 +33,15 @@ from .seal import OVERHEAD, Seal
 
 Result = TypeVar("Result")
 
-#: messages that the stream keeps, about: a replica that was away for longer loads popular entries
+#: approximate length of the stream; a replica that falls behind further misses announcements
 LOG_MESSAGES: Final = 10_000
-#: messages of one reading, and keys of a message that are believed
+#: maximum messages per read, and keys per message
 MESSAGES_AT_ONCE: Final = 100
 MOST_KEYS: Final = 100
-#: calls of ``follow`` without a message, after which the position is compared with the end of the
+#: number of silent calls of ``follow`` after which the position is compared with the end of the
 #: stream: somebody may have written a large id, or deleted the stream
 MOST_SILENT: Final = 240
-#: names that a group keeps
+#: maximum names of a group
 MOST_NAMES: Final = 20_000
 
 _COUNTERS: Final = (
@@ -53,13 +54,13 @@ class RedisLog:
     """One replica's view of the log. Satisfies ``engine.ArtifactLog``.
 
     Args:
-        address: of the Redis; nothing is connected yet.
-        namespace: separates deployments that share one Redis; part of what the MAC covers.
-        seal: of the values.
-        ttl_s: seconds after which an entry that no replica used is gone.
+        address: the address of Redis; the first call connects.
+        namespace: separates deployments that share one Redis; the MAC covers it.
+        seal: seals and opens the values.
+        ttl_s: time to live of unused entries, in seconds.
 
-    Raises (every method that asks Redis):
-        StoreUnusable: Redis can't be reached, refuses, or answers nonsense.
+    Raises (every method that calls Redis):
+        StoreUnusable: Redis cannot be reached, rejects a command, or sends an invalid reply.
     """
 
     def __init__(self, address: RedisAddress, *, namespace: str, seal: Seal, ttl_s: int) -> None:
@@ -79,12 +80,12 @@ class RedisLog:
 
     # -- following ---------------------------------------------------------------------------------
     def position(self) -> None:
-        """Begin to follow at the end of the stream."""
+        """Start following at the end of the stream."""
         self._at = self._ask(lambda client: _last_id(client.xrevrange(self._log, count=1)))
 
     def follow(self, seconds: float) -> list[bytes]:
-        """The keys that other replicas announced since the last call; waits for one so long, at
-        most half of ``SOCKET_SECONDS``.
+        """Return the keys that other replicas announced since the last call. If there are none,
+        wait up to ``seconds``, at most half of ``SOCKET_SECONDS``.
         """
         block = max(1, int(1000 * min(seconds, SOCKET_SECONDS / 2)))
 
@@ -106,7 +107,7 @@ class RedisLog:
         return min(at, _last_id(client.xrevrange(self._log, count=1)), key=_order)
 
     def _announced(self, reply: Any) -> tuple[bytes, list[bytes]]:
-        """The last id of a reply, and the keys of others."""
+        """Return the last id of a reply, and the keys announced by other processes."""
         at, keys, me = self._at, [], self._me()
         for _, messages in reply or ():
             for number, fields in messages:
@@ -118,12 +119,12 @@ class RedisLog:
         return at, [key for key in keys if 0 < len(key) <= MOST_KEY_BYTES]
 
     def _me(self) -> bytes:
-        """The id of this process: a fork follows what its parent announces."""
+        """Return the id of this process. A fork has its own id, so it also follows its parent."""
         return f"{self._token}-{os.getpid()}".encode()
 
     # -- reading -----------------------------------------------------------------------------------
     def hottest(self, prefix: bytes, most: int) -> list[bytes]:
-        """Keys that begin with ``prefix``, which ends with "/": the most popular first."""
+        """Return keys that begin with ``prefix``, which ends with "/", the most popular first."""
         hot = place_of_use(self._prefix, prefix)[0]
 
         def read(client: Any) -> list[bytes]:
@@ -133,7 +134,7 @@ class RedisLog:
         return self._ask(read)
 
     def read(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The values in order, ``None`` for each missing one and each not sealed for its key."""
+        """Return the values in order, ``None`` for a missing one and for an invalid seal."""
         values: list[bytes | None] = []
         for batch in batches(keys, AT_ONCE):
             values += self._ask(partial(self._read, batch))
@@ -142,7 +143,7 @@ class RedisLog:
     def _read(self, keys: Sequence[bytes], client: Any) -> list[bytes | None]:
         pipeline = client.pipeline(transaction=False)
         for key in keys:
-            # a longer value is cut off, and its seal broken
+            # a longer value is truncated, so its seal is invalid
             pipeline.getrange(self._prefix + key, 0, MOST_VALUE_BYTES + OVERHEAD - 1)
         replies = pipeline.execute(raise_on_error=False)
         return [self._opened(key, reply) for key, reply in zip(keys, replies, strict=True)]
@@ -160,8 +161,8 @@ class RedisLog:
 
     # -- writing -----------------------------------------------------------------------------------
     def publish(self, entries: Sequence[tuple[bytes, bytes]]) -> int:
-        """Write the entries, and announce those that Redis took. Returns how many these are: none
-        if it is full or read-only.
+        """Write the entries and announce those that Redis accepted. Return their number: 0 if Redis
+        is full or read-only.
         """
         taken = 0
         for batch in batches(entries, AT_ONCE):
@@ -188,7 +189,7 @@ class RedisLog:
         if taken:
             self._announce(client, [key for key, _ in taken])
         elif fit:
-            # a primary that became a replica: its name may lead to another server now
+            # if the primary became a replica, its name may now resolve to another server
             self.close()
         for reply in replies:
             is_refused(reply)
@@ -209,14 +210,14 @@ class RedisLog:
         _check(pipeline)
 
     def used(self, keys: Sequence[bytes]) -> None:
-        """Count one use of each entry that is in the log, and renew its time to live."""
+        """Count one use of each existing entry, and renew its time to live."""
 
         def note(client: Any) -> None:
             pipeline = client.pipeline(transaction=False)
             now = weight()
             for key in keys:
                 hot, name = place_of_use(self._prefix, key)
-                # XX: only a name that is there already
+                # XX: existing names only
                 pipeline.zadd(hot, {name: now}, xx=True, incr=True)
                 pipeline.expire(hot, self._ttl_s)
                 pipeline.expire(self._prefix + key, self._ttl_s)
@@ -226,7 +227,7 @@ class RedisLog:
 
     # -- the client --------------------------------------------------------------------------------
     def _ask(self, call: Callable[[Any], Result]) -> Result:
-        """After a failure, the next call begins with new connections."""
+        """Call Redis. After a failure, the next call makes new connections."""
         try:
             with asking():
                 return call(self._connected())
@@ -242,11 +243,11 @@ class RedisLog:
             return self._client
 
     def namespace(self) -> Namespace:
-        """Everything in this log's namespace, for operators."""
+        """Return the log's namespace, for operators."""
         return self._ask(lambda client: Namespace(client, self._prefix, self._seal))
 
     def stats(self) -> dict[str, int]:
-        """Counters since start."""
+        """Return the counters since startup."""
         with self._guard:
             return dict(self._counts)
 
@@ -264,13 +265,13 @@ class RedisLog:
 
 
 def _check(pipeline: Any) -> None:
-    """Raises an error of the server, unless it refused a hint."""
+    """Raise the server's errors, except for rejected hints."""
     for reply in pipeline.execute(raise_on_error=False):
         is_refused(reply)
 
 
 def _last_id(reply: Any) -> bytes:
-    """Of XREVRANGE: the id of the newest message."""
+    """Return the id of the newest message in a reply of XREVRANGE."""
     number = reply[0][0] if reply else b"0-0"
     if not isinstance(number, bytes):
         raise TypeError

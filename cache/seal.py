@@ -1,18 +1,18 @@
-"""How a value lies in a store that others can write to: a header, a MAC, the value.
+"""Authenticated values for a store that others can write to: a header, a MAC, the value.
 
     4 bytes   magic "SWYC"
     1 byte    version of this layout
-    1 byte    0 = sealed without a secret (guards against accidents only), 1 = sealed with one
+    1 byte    0 = sealed without a secret (detects accidental damage only), 1 = sealed with one
     4 bytes   length of the value, big-endian
     32 bytes  HMAC-SHA256 over these ten bytes, the key's length (4 bytes), the key, and the value
     the value
 
-The key is under the MAC, so that a sealed value put under another key does not verify. A seal with
-a secret never takes what was sealed without one, and the other way round.
+The MAC covers the key, so a sealed value under another key does not verify. A seal with a secret
+rejects values that were sealed without one, and vice versa.
 
-Cost        0.5-2 ms a megabyte, the MAC; nothing is copied but the value itself.
+Cost        0.5-2 ms per megabyte for the MAC; only the value is copied.
 Threads     immutable; any thread.
-Not here    what the value means, its compression, its own version (the engine's artifacts).
+Not here    the content of values, their compression and version (the engine's artifacts).
 """
 
 import hmac
@@ -25,15 +25,15 @@ _MAGIC: Final = b"SWYC"
 _VERSION: Final = 1
 _MAC_BYTES: Final = 32
 
-#: bytes that sealing adds to a value
+#: bytes that a seal adds to a value
 OVERHEAD: Final = _HEADER.size + _MAC_BYTES
 
-#: bytes that a secret must have at least: below this, trying them all is no longer out of reach
+#: minimum bytes of a secret, so that it cannot be found by trying all
 MIN_SECRET_BYTES: Final = 16
 
 
 class Seal:
-    """Seals and opens values. With ``secret`` None it guards against accidents only."""
+    """Seals and opens values. With ``secret`` None it detects accidental damage only."""
 
     def __init__(self, secret: bytes | None) -> None:
         if secret is not None and len(secret) < MIN_SECRET_BYTES:
@@ -44,12 +44,12 @@ class Seal:
         self._mac = hmac.new(secret or b"accidents only", digestmod="sha256")
 
     def wrap(self, key: bytes, value: bytes) -> bytes:
-        """The sealed form of ``value`` under ``key``, ``OVERHEAD`` bytes longer."""
+        """Return ``value`` sealed for ``key``; it is ``OVERHEAD`` bytes longer."""
         header = self._header(len(value))
         return b"".join((header, self._sign(header, key, value), value))
 
     def unwrap(self, key: bytes, sealed: bytes) -> bytes | None:
-        """The value, or None if this is not what ``wrap`` makes for this key and secret."""
+        """Return the value, or None if ``wrap`` did not make it for this key and secret."""
         if len(sealed) < OVERHEAD:
             return None
         value = sealed[OVERHEAD:]
@@ -60,8 +60,8 @@ class Seal:
         return value if hmac.compare_digest(mac, self._sign(header, key, value)) else None
 
     def stream(self) -> tuple[int, "hmac.HMAC"]:
-        """For what is too long to be one value: the kind of this seal, and a MAC to be fed. What is
-        fed must begin with another magic than a value's, so that neither passes for the other.
+        """Return the kind of this seal, and a MAC to update, for data too long for one value. The
+        data must begin with another magic than values, so that neither verifies as the other.
         """
         return self._kind, self._mac.copy()
 

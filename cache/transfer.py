@@ -1,9 +1,9 @@
-"""Between a namespace in Redis and a file: export and import.
+"""Export of a namespace in Redis to a file, and import.
 
-Invariants  I1 what is exported was sealed for its key; the rest is left out and counted.
-            I2 nothing is written before all of the file was checked. Imported entries are published
-               as replicas publish: sealed with this side's secret, with a time to live, announced.
-Cost        memory for ``AT_ONCE`` entries. An import writes them one batch after the other.
+Invariants  I1 an export contains the entries with a valid seal, and counts the others.
+            I2 an import verifies the whole file before it writes. It publishes entries as replicas
+               do: sealed with the secret of this site, with a time to live, announced.
+Cost        memory for ``AT_ONCE`` entries. An import writes one batch after the other.
 Not here    the file (dump), the walk through Redis (namespace).
 """
 
@@ -20,7 +20,7 @@ from .seal import Seal
 
 @dataclass(slots=True)
 class Transferred:
-    """``left_out``: what was not sealed by us for its key."""
+    """Counters of a transfer. ``left_out``: entries without a valid seal."""
 
     entries: int = 0
     bytes: int = 0
@@ -28,7 +28,7 @@ class Transferred:
 
 
 def export_namespace(store: RedisLog, file: BinaryIO, *, seconds: float) -> Transferred:
-    """Writes all entries to a file. Raises StoreUnusable, also beyond ``seconds``, and OSError."""
+    """Write all entries to a file. Raises OSError, and StoreUnusable, also beyond ``seconds``."""
     done = Transferred()
     namespace = store.namespace()
 
@@ -47,15 +47,15 @@ def export_namespace(store: RedisLog, file: BinaryIO, *, seconds: float) -> Tran
 def import_namespace(
     store: RedisLog, file: BinaryIO, *, file_key: bytes | None = None
 ) -> Transferred:
-    """Puts all entries of a file.
+    """Import all entries of a file.
 
     Args:
-        file: can be read twice.
-        file_key: the secret that it was exported with, where that is not the store's own.
+        file: a seekable file, which is read twice.
+        file_key: the secret of the exporting site, if it differs from the store's.
 
     Raises:
         DumpRefused: nothing was written, unless the file changed meanwhile.
-        StoreUnusable: a part may have been written; doing it again does no harm.
+        StoreUnusable: a part may have been written; the import can be repeated.
     """
     namespace = store.namespace()
     seal = namespace.seal if file_key is None else Seal(file_key)
@@ -73,7 +73,7 @@ def import_namespace(
 
 
 def _put(store: RedisLog, batch: list[Entry]) -> None:
-    """As every replica publishes. Raises StoreUnusable unless each entry was taken."""
+    """Publish entries. Raises StoreUnusable unless Redis accepts all of them."""
     taken = store.publish([(entry.key, entry.value) for entry in batch])
     if taken < len(batch):
-        raise StoreUnusable(f"Redis took only {taken:,} of {len(batch):,} entries")
+        raise StoreUnusable(f"Redis accepted only {taken:,} of {len(batch):,} entries")

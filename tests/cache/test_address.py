@@ -81,7 +81,7 @@ REFUSED = {
     "redis://redis/0@": "encode /",
     "redis://redis?client_name=a@b": "encode /",
     "redis://redis/#@": "encode /",
-    "redis://a%40b": "no name and no address",
+    "redis://a%40b": "neither a name nor an address",
     "unix://": "path",
     "unix://run/redis.sock": "unix:///path",
     "unix:///run/redis.sock?db=x": "database",

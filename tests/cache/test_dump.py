@@ -53,7 +53,7 @@ def test_every_cut_is_found_and_so_is_what_comes_behind() -> None:
     for length in range(len(data)):
         with pytest.raises(DumpRefused):
             dump.check(io.BytesIO(data[:length]), SEAL)
-    with pytest.raises(DumpRefused, match=f"more behind byte {len(data):,}"):
+    with pytest.raises(DumpRefused, match=f"continues after byte {len(data):,}"):
         dump.check(io.BytesIO(data + b"x"), SEAL)
 
 
@@ -71,21 +71,21 @@ def made(*parts: bytes, count: int = 0) -> bytes:
 
 #: what is wrong -> the file, and what is said of it
 REFUSED: dict[str, tuple[bytes, str]] = {
-    "nothing": (b"", "no export"),
-    "something else": (b"{}" * 100, "no export"),
-    "a sealed value": (SEAL.wrap(b"masks/5/aa/1", b"1"), "no export"),
-    "a later layout": (b"SWYD\x02" + written()[5:], "layout is 2, and 1 is known"),
+    "nothing": (b"", "not an export"),
+    "something else": (b"{}" * 100, "not an export"),
+    "a sealed value": (SEAL.wrap(b"masks/5/aa/1", b"1"), "not an export"),
+    "a later layout": (b"SWYD\x02" + written()[5:], "layout 2, but only 1"),
     "no secret": (written(seal=UNSEALED), "made without a cache key"),
     "another secret": (written(seal=Seal(b"another secret of 16")), "another cache key"),
-    "a huge key": (made(head(513, 0)), "a key has 513 bytes, and at most 512"),
+    "a huge key": (made(head(513, 0)), "a key has 513 bytes; at most 512"),
     "a key of 4 GB": (made(head(0xFFFFFFFF, 0xFFFFFFFF)), "a key has 4,294,967,295 bytes"),
     "a huge value": (made(head(9, (1 << 20) + 1)), "a value has 1,048,577 bytes"),
     "a length beyond the end": (made(head(9, 1 << 20), b"masks/5/a"), "ends too early"),
-    "the map of keys": (made(head(3, 1), b"mapx", count=1), "no entry's key"),
-    "a list of used names": (made(head(10, 1), b"hot/masks/x1", count=1), "no entry's key"),
-    "a key with too few parts": (made(head(7, 1), b"masks/51", count=1), "no entry's key"),
-    "a key without a part": (made(head(8, 1), b"masks//a1", count=1), "no entry's key"),
-    "another number of entries": (made(head(9, 1), b"masks/5/a1", count=2), "2 entries are told"),
+    "the map of keys": (made(head(3, 1), b"mapx", count=1), "begin an entry's key"),
+    "a list of used names": (made(head(10, 1), b"hot/masks/x1", count=1), "begin an entry's key"),
+    "a key with too few parts": (made(head(7, 1), b"masks/51", count=1), "begin an entry's key"),
+    "a key without a part": (made(head(8, 1), b"masks//a1", count=1), "begin an entry's key"),
+    "another number of entries": (made(head(9, 1), b"masks/5/a1", count=2), "expected 2 entries"),
 }  # fmt: skip
 
 
