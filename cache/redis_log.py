@@ -39,7 +39,7 @@ LOG_MESSAGES: Final = 10_000
 MESSAGES_AT_ONCE: Final = 100
 MOST_KEYS: Final = 100
 #: number of silent calls of ``follow`` after which the position is compared with the end of the
-#: stream: somebody may have written a large id, or deleted the stream
+#: stream: a client may have written a large id, or deleted the stream
 MOST_SILENT: Final = 240
 #: maximum names of a group
 MOST_NAMES: Final = 20_000
