@@ -39,7 +39,7 @@ def register() -> None:
     """
     from ..shadowing import shadowing_error
 
-    error = shadowing_error("cache", "engine")
+    error = shadowing_error("adapters", "cache", "engine")
     if error is not None:
         raise ShadowedPackage(error)
     from . import versions

@@ -23,4 +23,4 @@ def _shadowing_error() -> str | None:
             "another installed package shadows Switchyard's package 'adapters': remove it, or "
             "install Switchyard into an environment of its own"
         )
-    return shadowing_error("cache", "engine")
+    return shadowing_error("adapters", "cache", "engine")

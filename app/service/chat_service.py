@@ -116,9 +116,8 @@ class ChatService:
         try:
             start = time.perf_counter()
             prepared = await self._prepare(request, client, size)
-            choices = self._multiplex(prepared)
-            await self._begin(choices, start)
-            async with aclosing(choices):
+            async with aclosing(self._multiplex(prepared)) as choices:
+                await self._begin(choices, start)
                 return Completion(await self._collect(prepared, choices), prepared.headers)
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
@@ -132,7 +131,13 @@ class ChatService:
             prepared = await self._prepare(request, client, size)
             choices = self._multiplex(prepared)
             begun = asyncio.create_task(self._begin(choices, start))
-            await _settle(begun, self._settings.stream_comment_seconds or None)
+            try:
+                await _settle(begun, self._settings.stream_comment_seconds or None)
+            except BaseException:
+                # nobody owns the choices yet, and they may have started before a cancellation
+                await cancel(begun)
+                await choices.aclose()
+                raise
         except Exception as error:
             raise self._faults.as_api_error(error, request_id) from error
         options = request.stream_options
@@ -329,13 +334,7 @@ class AnswerStream:
 
 
 async def _settle(task: "asyncio.Task[None]", seconds: float | None) -> None:
-    """Wait until the task is done, at most ``seconds``; raise what it raised. If the caller is
-    cancelled, cancel the task.
-    """
-    try:
-        await asyncio.wait([task], timeout=seconds)
-    except asyncio.CancelledError:
-        await cancel(task)
-        raise
+    """Wait until the task is done, at most ``seconds``; raise its exception."""
+    await asyncio.wait([task], timeout=seconds)
     if task.done():
         task.result()

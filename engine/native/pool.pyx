@@ -1,6 +1,6 @@
 """The pool of memory behind the engine's vectors, as Python sees it."""
 
-import threading
+import _thread
 
 
 def keep_ready(*, bint wait=False):
@@ -21,8 +21,9 @@ def run(work, bint wait):
         work()
         return True
     try:
-        threading.Thread(target=work, name="engine-memory", daemon=True).start()
-    except RuntimeError:
+        # not threading.Thread, whose start waits for the thread: one without memory never answers
+        _thread.start_new_thread(work, ())
+    except (RuntimeError, MemoryError):
         return False
     return True
 

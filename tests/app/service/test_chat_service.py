@@ -260,6 +260,28 @@ async def test_a_cancelled_answer_ends_the_workers_generations():
     assert service.worker.open == 0
 
 
+@pytest.mark.parametrize("streams", [False, True])
+@pytest.mark.parametrize("steps", range(16))
+async def test_a_request_cancelled_at_any_step_leaves_no_generation(streams: bool, steps: int):
+    """REGRESSION: a client that left just after the first chunk of every choice left them all
+    running.
+    """
+    service = Service([Chunk(tokens("a"), None, 5), None])
+    chat = service.chat
+    begin = chat.stream if streams else chat.complete
+    task = asyncio.create_task(begin(request(stream=streams, n=3), "req_1"))
+    while service.worker.open < 3:
+        await asyncio.sleep(0)
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    task.cancel()
+    await asyncio.wait([task])
+    if not task.cancelled():
+        assert streams
+        await task.result().aclose()
+    assert service.worker.open == 0
+
+
 @pytest.mark.parametrize("read", [0, 1])
 async def test_a_stream_that_is_dropped_ends_the_workers_generations(read: int):
     service = Service([Chunk(tokens("a"), None, 5), None])
