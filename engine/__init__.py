@@ -10,7 +10,7 @@ It is usable on its own.
 """
 
 from . import _modules as _modules
-from .budget import WorkBudget
+from .native.resources import WorkBudget
 from .compiler import Compiler
 from .errors import (
     Cancelled,
@@ -25,11 +25,10 @@ from .events import Event
 from .features import Features
 from .inspection import Inspection, inspect
 from .limits import Limits
-from .masks.bitmask import Bitmask
-from .masks.logits import apply_bitmask, apply_bitmask_at
-from .runtime.batch import fill_bitmask_batch
-from .runtime.compiled import Compiled
-from .runtime.matcher import Matcher, MatcherCounters, fill_bitmask_tree
+from .masks.row_masks import Bitmask, apply_bitmask, apply_bitmask_at
+from .runtime.matcher import (
+    Compiled, Matcher, MatcherCounters, fill_bitmask_batch, fill_bitmask_tree,
+)
 from .runtime.parser import Parser
 from .schema_tools import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax
 from .sharing.artifact_log import ArtifactLog

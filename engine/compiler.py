@@ -18,8 +18,8 @@ from contextlib import suppress
 from itertools import product
 from typing import Any
 
-from .automata.automaton_cache import AutomatonCache
-from .budget import WorkBudget
+from .automata.rule_automata import AutomatonCache
+from .native.resources import WorkBudget
 from .errors import LimitExceeded, SpecError
 from .features import Features
 from .frontends.choice import build_choice
@@ -28,19 +28,17 @@ from .frontends.json_schema import build_json_schema
 from .frontends.json_schema.formats import PATTERNS as FORMATS
 from .frontends.regex.front_end import build_regex
 from .frontends.structural_tag.structural_tag import build_structural_tag
-from .frontends.structural_tag.tag_vocabulary import TagVocabulary
+from .frontends.structural_tag.tag_formats import TagVocabulary
 from .grammar.ir import Grammar, Node
 from .grammar.stop_tokens import check_stops
 from .limits import Limits
 from .masks.token_mask import TokenMaskCache
-from .native import pool
-from .runtime.compiled import Compiled
-from .runtime.matcher import Matcher
+from .native import resources as memory
+from .runtime.matcher import Compiled, Matcher
 from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache
 from .sharing.artifact_kinds import Masks
 from .sharing.artifact_log import ArtifactLog
-from .sharing.grammar_cache import GrammarCache
-from .sharing.spec_hash import SpecHash
+from .sharing.grammar_cache import GrammarCache, SpecHash
 from .vocabulary.vocabulary import Vocabulary
 
 #: texts that pass through the rules that JSON grammars share: strings with and without a bound on
@@ -102,7 +100,7 @@ class Compiler:
         self._tags = TagVocabulary.of(vocabulary)
         self._grammars = GrammarCache(self.limits)
 
-        pool.keep_ready(wait=True)
+        memory.keep_ready(wait=True)
         if self._token_masks is not None:
             self._warm()
 
@@ -288,7 +286,7 @@ class Compiler:
     def clear(self) -> None:
         """Forget compiled grammars, and give memory back to the system. Matchers keep theirs."""
         self._grammars.forget()
-        pool.trim()
+        memory.trim()
 
     def note_use(self, compiled: Compiled) -> None:
         """Note that a grammar compiled before is used again: it is dropped last, and its growth is
@@ -330,7 +328,7 @@ class Compiler:
             out.update(
                 {f"automaton_{name}": count for name, count in self._automata.stats().items()}
             )
-        return {**out, **{f"pool_{name}": count for name, count in pool.stats().items()}}
+        return {**out, **{f"pool_{name}": count for name, count in memory.stats().items()}}
 
 
 def _plain(value: Any) -> tuple[Any, bytes]:

@@ -1,14 +1,502 @@
-"""Subset construction, trimming, minimisation: see the header file."""
+"""IR nodes -> edges of an ``NfaC``: see the header file."""
 
-from libc.stdint cimport UINT64_MAX, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport UINT64_MAX, uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
 
+from ..grammar.ir cimport (
+    ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, OBJECT,
+    OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TEXT, TEXTS, TOKENS, NodeC,
+)
+from ..grammar.lowered cimport NO_RULE, LoweredGrammar
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
 from ..native.pool cimport held_bytes, vector
-from ..native.word_table cimport WordTableC, table_bytes, table_number, table_size
-from .dfa_state cimport FINAL_STATE, LOOP_STATE, ByteEdgeC, DfaStateC, SymbolEdgeC
-from .minimize cimport LetterEdgeC, LetterEdgesC, refine
-from .nfa cimport BYTE_EDGE, EPSILON_EDGE, REF_EDGE, EdgeC, NfaC
+from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
+
+cdef void nfa_start(NfaC* nfa, uint32_t limit) noexcept nogil:
+    nfa.edges.clear()
+    nfa.size = 0
+    nfa.limit = limit
+    nfa.counted_low = nfa.counted_high = 0
+    nfa.overflow = False
+
+
+cdef uint32_t nfa_state(NfaC* nfa) noexcept nogil:
+    nfa.size += 1
+    return nfa.size - 1
+
+
+cdef void nfa_edge(
+    NfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
+) noexcept nogil:
+    cdef EdgeC edge
+    if nfa.edges.size() >= nfa.limit:
+        nfa.overflow = True
+        return
+    edge.source, edge.kind, edge.a, edge.b, edge.target = s, kind, a, b, t
+    nfa.edges.push_back(edge)
+
+
+cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil:
+    """The language of a node between states s and t."""
+    cdef NodeC* node = &ir.nodes[number]
+    cdef uint32_t k
+    if nfa.overflow or not ir.productive[number]:
+        return
+    if ir.rule_of_node[number] != NO_RULE and node.kind in (
+            REPEAT, CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, OBJECT, BOUNDED):
+        nfa_edge(nfa, s, REF_EDGE, ir.rule_of_node[number], 0, t)
+    elif node.kind == EMPTY:
+        nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)
+    elif node.kind == BYTES:
+        emit_bytes(nfa, ir, node, s, t)
+    elif node.kind == TEXT:
+        emit_text(nfa, ir, node, s, t)
+    elif node.kind == CHARS:
+        for k in range(node.n // 2):
+            emit_utf8(nfa, ir.pool[node.off + 2 * k], ir.pool[node.off + 2 * k + 1], s, t)
+    elif node.kind == JSON_CHARS:
+        emit_json_char(nfa, &ir.pool[node.off], node.n // 2, s, t)
+    elif node.kind == SEQ:
+        for k in range(node.n - 1):
+            number = nfa_state(nfa)
+            nfa_emit(nfa, ir, ir.pool[node.off + k], s, number)
+            s = number
+        nfa_emit(nfa, ir, ir.pool[node.off + node.n - 1], s, t)
+    elif node.kind == ALT:
+        for k in range(node.n):
+            nfa_emit(nfa, ir, ir.pool[node.off + k], s, t)
+    elif node.kind == REPEAT:
+        emit_repeat(nfa, ir, node, s, t)
+    elif node.kind == REF:
+        nfa_edge(nfa, s, REF_EDGE, node.a, 0, t)
+    elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
+        nfa_edge(nfa, s, TOKEN_EDGE, node.a, 0, t)
+    elif node.kind == GRAPH:
+        emit_graph(nfa, ir, node, s, t)
+    elif node.kind == BOUNDED:
+        emit_bounded(nfa, ir, node, s, t)
+
+
+cdef void emit_bytes(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+    cdef uint32_t k, to
+    for k in range(node.n):
+        to = t if k + 1 == node.n else nfa_state(nfa)
+        nfa_edge(nfa, s, BYTE_EDGE, ir.pool[node.off + k], ir.pool[node.off + k], to)
+        s = to
+
+
+cdef void emit_text(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+    """Decoded text in any spelling: every character is a class of one."""
+    cdef uint32_t k, to
+    cdef uint32_t pair[2]
+    for k in range(node.n):
+        to = t if k + 1 == node.n else nfa_state(nfa)
+        pair[0] = pair[1] = ir.pool[node.off + k]
+        emit_json_char(nfa, pair, 1, s, to)
+        s = to
+
+
+cdef void emit_repeat(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+    """Written out: the least copies, then a loop or optional copies."""
+    cdef uint32_t _k, to
+    for _k in range(node.b):
+        if nfa.overflow:
+            return
+        to = nfa_state(nfa)
+        nfa_emit(nfa, ir, node.a, s, to)
+        s = to
+    if node.c == NO_MAXIMUM:
+        to = nfa_state(nfa)
+        nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, to)
+        nfa_emit(nfa, ir, node.a, to, to)
+        nfa_edge(nfa, to, EPSILON_EDGE, 0, 0, t)
+        return
+    for _k in range(node.c - node.b):
+        if nfa.overflow:
+            return
+        nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)
+        to = nfa_state(nfa)
+        nfa_emit(nfa, ir, node.a, s, to)
+        s = to
+    nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)
+
+
+cdef void emit_graph(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+    """The graph's states become states; I1 holds because s and t only get empty moves."""
+    cdef uint32_t k, base = nfa.size
+    cdef uint32_t* edge
+    nfa.size += node.a
+    nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, base)
+    for k in range(node.n // 3):
+        edge = &ir.pool[node.off + 3 * k]
+        nfa_emit(nfa, ir, edge[1], base + edge[0], base + edge[2])
+    for k in range(node.c):
+        nfa_edge(nfa, base + ir.pool[node.b + k], EPSILON_EDGE, 0, 0, t)
+
+
+cdef void nfa_emit_counted(NfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil:
+    """A graph of characters between states 0 and 1; its states lie between characters."""
+    nfa.counted_low = nfa.size
+    nfa.counted_high = nfa.size + ir.nodes[number].a
+    emit_graph(nfa, ir, &ir.nodes[number], 0, 1)
+
+
+cdef void emit_bounded(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+    """Written out: a copy of the graph's states for each count; past the bounds counts are one."""
+    cdef NodeC* graph = &ir.nodes[node.a]
+    cdef uint32_t base = nfa.size, most = node.b if node.c == NO_MAXIMUM else node.c, n, k
+    cdef uint32_t* edge
+    if (most + <unsigned long long>1) * graph.a > nfa.limit:
+        nfa.overflow = True
+        return
+    nfa.size += (most + 1) * graph.a
+    nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, base)
+    for n in range(most + 1):
+        for k in range(graph.n // 3 if n < most or node.c == NO_MAXIMUM else 0):
+            edge = &ir.pool[graph.off + 3 * k]
+            nfa_emit(nfa, ir, edge[1], base + n * graph.a + edge[0], base + min(n + 1, most) * graph.a + edge[2])
+        for k in range(graph.c if n >= node.b else 0):
+            nfa_edge(nfa, base + n * graph.a + ir.pool[graph.b + k], EPSILON_EDGE, 0, 0, t)
+
+
+# -- spelling ----------------------------------------------------------------------------------------
+
+cdef uint32_t NO_BYTE = 0xFFFFFFFF
+
+
+cdef void emit_utf8(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
+    """One code point of low..high in UTF-8; split where the encoded length changes."""
+    cdef uint32_t bounds[4]
+    cdef uint32_t k, end
+    bounds[0], bounds[1], bounds[2], bounds[3] = 0x7F, 0x7FF, 0xFFFF, 0x10FFFF
+    for k in range(4):
+        if low > high:
+            return
+        if low <= bounds[k]:
+            end = min(high, bounds[k])
+            if k == 0:
+                nfa_edge(nfa, s, BYTE_EDGE, low, end, t)
+            else:
+                utf8_of_length(nfa, low, end, k, s, t)
+            low = end + 1
+
+
+cdef void utf8_of_length(
+    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
+) noexcept nogil:
+    """A lead byte and ``more`` continuation bytes."""
+    cdef uint32_t lead = 0xC0 if more == 1 else 0xE0 if more == 2 else 0xF0
+    digits(nfa, low, high, more, 6, lead, s, t)
+
+
+cdef void digits(
+    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t bits, uint32_t mark, uint32_t s, uint32_t t
+) noexcept nogil:
+    """Numbers low..high written in 1 + more digits of ``bits`` bits.
+
+    The first digit carries ``mark``, the rest 0x80.
+    """
+    cdef uint32_t shift = more * bits
+    cdef uint32_t first = low >> shift, last = high >> shift, rest = (1 << shift) - 1, middle
+    if more == 0:
+        nfa_edge(nfa, s, BYTE_EDGE, mark + low, mark + high, t)
+        return
+    if first == last:
+        middle = nfa_state(nfa)
+        nfa_edge(nfa, s, BYTE_EDGE, mark + first, mark + first, middle)
+        digits(nfa, low & rest, high & rest, more - 1, bits, 0x80, middle, t)
+        return
+    if low & rest:
+        digits(nfa, low, low | rest, more, bits, mark, s, t)
+        first += 1
+    if (high & rest) != rest:
+        digits(nfa, high & ~rest, high, more, bits, mark, s, t)
+        last -= 1
+    if first <= last and last != NO_BYTE:
+        middle = nfa_state(nfa)
+        nfa_edge(nfa, s, BYTE_EDGE, mark + first, mark + last, middle)
+        digits(nfa, 0, rest, more - 1, bits, 0x80, middle, t)
+
+
+cdef void hex_digit(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
+    """One hexadecimal digit low..high in either case."""
+    if low < 10:
+        nfa_edge(nfa, s, BYTE_EDGE, 0x30 + low, 0x30 + min(high, <uint32_t>9), t)
+    if high > 9:
+        low = max(low, <uint32_t>10) - 10
+        nfa_edge(nfa, s, BYTE_EDGE, 0x41 + low, 0x41 + high - 10, t)
+        nfa_edge(nfa, s, BYTE_EDGE, 0x61 + low, 0x61 + high - 10, t)
+
+
+cdef void hex_number(
+    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
+) noexcept nogil:
+    """Numbers low..high in 1 + more hexadecimal digits."""
+    cdef uint32_t shift = 4 * more
+    cdef uint32_t first = low >> shift, last = high >> shift, rest = (1 << shift) - 1, middle
+    if more == 0:
+        hex_digit(nfa, low, high, s, t)
+        return
+    if first == last:
+        middle = nfa_state(nfa)
+        hex_digit(nfa, first, first, s, middle)
+        hex_number(nfa, low & rest, high & rest, more - 1, middle, t)
+        return
+    if low & rest:
+        hex_number(nfa, low, low | rest, more, s, t)
+        first += 1
+    if (high & rest) != rest:
+        hex_number(nfa, high & ~rest, high, more, s, t)
+        last -= 1
+    if first <= last and last != NO_BYTE:
+        middle = nfa_state(nfa)
+        hex_digit(nfa, first, last, s, middle)
+        hex_number(nfa, 0, rest, more - 1, middle, t)
+
+
+cdef uint32_t literal(NfaC* nfa, uint32_t s, uint32_t byte) noexcept nogil:
+    cdef uint32_t t = nfa_state(nfa)
+    nfa_edge(nfa, s, BYTE_EDGE, byte, byte, t)
+    return t
+
+
+cdef uint32_t short_escape(uint32_t c) noexcept nogil:
+    """The byte behind the backslash, or NO_BYTE."""
+    if c == 0x22 or c == 0x5C or c == 0x2F:
+        return c
+    if c == 0x08:
+        return 0x62
+    if c == 0x0C:
+        return 0x66
+    if c == 0x0A:
+        return 0x6E
+    if c == 0x0D:
+        return 0x72
+    if c == 0x09:
+        return 0x74
+    return NO_BYTE
+
+
+cdef void raw_range(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
+    """The characters of low..high that may stand for themselves."""
+    cdef uint32_t gaps[3][2]
+    cdef uint32_t k
+    gaps[0][0], gaps[0][1] = 0x00, 0x1F
+    gaps[1][0], gaps[1][1] = 0x22, 0x22
+    gaps[2][0], gaps[2][1] = 0x5C, 0x5C
+    for k in range(3):
+        if low > high:
+            return
+        if low < gaps[k][0]:
+            emit_utf8(nfa, low, min(high, gaps[k][0] - 1), s, t)
+        if low <= gaps[k][1]:
+            low = gaps[k][1] + 1
+    if low <= high:
+        emit_utf8(nfa, low, high, s, t)
+
+
+cdef void astral(NfaC* nfa, uint32_t low, uint32_t high, uint32_t u, uint32_t t) noexcept nogil:
+    """Surrogate pairs for low..high, both above U+FFFF.
+
+    ``u`` is the state behind the first ``\\u``.
+    """
+    cdef uint32_t first = (low - 0x10000) >> 10, last = (high - 0x10000) >> 10
+    cdef uint32_t from_low = (low - 0x10000) & 0x3FF, to_high = (high - 0x10000) & 0x3FF
+    if first == last:
+        pair(nfa, first, first, from_low, to_high, u, t)
+        return
+    if from_low:
+        pair(nfa, first, first, from_low, 0x3FF, u, t)
+        first += 1
+    if to_high != 0x3FF:
+        pair(nfa, last, last, 0, to_high, u, t)
+        last -= 1
+    if first <= last and last != NO_BYTE:
+        pair(nfa, first, last, 0, 0x3FF, u, t)
+
+
+cdef void pair(
+    NfaC* nfa, uint32_t first, uint32_t last, uint32_t low, uint32_t high, uint32_t u, uint32_t t
+) noexcept nogil:
+    cdef uint32_t middle = nfa_state(nfa)
+    hex_number(nfa, 0xD800 + first, 0xD800 + last, 3, u, middle)
+    middle = literal(nfa, middle, 0x5C)
+    middle = literal(nfa, middle, 0x75)
+    hex_number(nfa, 0xDC00 + low, 0xDC00 + high, 3, middle, t)
+
+
+cdef void emit_json_char(
+    NfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t
+) noexcept nogil:
+    """One character out of n (low, high) ranges, in any spelling legal inside a JSON string."""
+    cdef uint32_t k, c, low, high
+    cdef uint32_t escape = literal(nfa, s, 0x5C)
+    cdef uint32_t u = literal(nfa, escape, 0x75)
+    for k in range(n):
+        low, high = ranges[2 * k], ranges[2 * k + 1]
+        raw_range(nfa, low, high, s, t)
+        for c in range(low, min(high, <uint32_t>0x5C) + 1):
+            if short_escape(c) != NO_BYTE:
+                nfa_edge(nfa, escape, BYTE_EDGE, short_escape(c), short_escape(c), t)
+        if low <= 0xFFFF:
+            hex_number(nfa, low, min(high, <uint32_t>0xFFFF), 3, u, t)
+        if high > 0xFFFF:
+            astral(nfa, max(low, <uint32_t>0x10000), high, u, t)
+
+
+# -- minimize ----------------------------------------------------------------------------------------
+
+cdef enum:
+    NONE = 0xFFFFFFFF
+
+
+cdef struct PartitionC:
+    vector[uint32_t] sizes      # by block
+    # by block, of this round: states that are looked at; the number of its largest group
+    vector[uint32_t] looked_at, largest
+    # by group of this round: its block, how many states it has, the block that it becomes
+    vector[uint32_t] origins, counts, made
+    vector[uint32_t] group_of   # by state
+
+
+cdef uint32_t refine(
+    const LetterEdgesC* graph, vector[uint32_t]* blocks, uint32_t count, uint64_t most, uint64_t* looks
+) noexcept nogil:
+    cdef uint32_t n = <uint32_t>blocks.size(), s, k, group
+    cdef PartitionC parts
+    cdef WordTableC signatures
+    cdef vector[uint32_t] key, todo, changed, off, sources
+    cdef vector[uint8_t] waits
+    list_sources(graph, n, &off, &sources)
+    parts.sizes.assign(count, 0)
+    parts.looked_at.assign(count, 0)
+    parts.largest.assign(count, NONE)
+    parts.group_of.resize(n)
+    waits.assign(n, 0)
+    for s in range(n):
+        parts.sizes[blocks[0][s]] += 1
+        todo.push_back(s)
+    while todo.size():
+        table_clear(&signatures)
+        parts.origins.clear()
+        parts.counts.clear()
+        for s in todo:
+            looks[0] += graph.off[s + 1] - graph.off[s]
+            if looks[0] > most:
+                return 0
+            list_signature(graph, blocks, s, &key)
+            group = table_number(&signatures, key.data(), key.size())
+            if group == parts.counts.size():
+                parts.origins.push_back(blocks[0][s])
+                parts.counts.push_back(0)
+            parts.group_of[s] = group
+            parts.counts[group] += 1
+            parts.looked_at[blocks[0][s]] += 1
+        split(&parts)
+        changed.clear()
+        for s in todo:
+            k = parts.made[parts.group_of[s]]
+            parts.looked_at[blocks[0][s]] = 0
+            if k != blocks[0][s]:
+                changed.push_back(s)
+                parts.sizes[blocks[0][s]] -= 1
+                parts.sizes[k] += 1
+                blocks[0][s] = k
+        todo.clear()
+        for s in changed:
+            for k in range(off[s], off[s + 1]):
+                if not waits[sources[k]]:
+                    waits[sources[k]] = 1
+                    todo.push_back(sources[k])
+        for s in todo:
+            waits[s] = 0
+    return renumber(blocks, <uint32_t>parts.sizes.size())
+
+
+cdef void split(PartitionC* parts) noexcept nogil:
+    """Numbers the groups of a round. Of a block that was looked at as a whole the largest group keeps the
+    number; else the states do that were not, from which all of the others differ: they lead to new blocks.
+    """
+    cdef uint32_t g, block, best
+    for g in range(<uint32_t>parts.counts.size()):
+        block = parts.origins[g]
+        if parts.looked_at[block] < parts.sizes[block]:
+            continue
+        best = parts.largest[block]
+        if best == NONE or parts.counts[g] > parts.counts[best]:
+            parts.largest[block] = g
+    parts.made.clear()
+    for g in range(<uint32_t>parts.counts.size()):
+        block = parts.origins[g]
+        if parts.largest[block] == g:
+            parts.made.push_back(block)
+            continue
+        parts.made.push_back(<uint32_t>parts.sizes.size())
+        parts.sizes.push_back(0)
+        parts.looked_at.push_back(0)
+        parts.largest.push_back(NONE)
+    for block in parts.origins:
+        parts.largest[block] = NONE
+
+
+cdef void list_signature(
+    const LetterEdgesC* graph, vector[uint32_t]* blocks, uint32_t s, vector[uint32_t]* out
+) noexcept nogil:
+    """What tells states apart: the block, and the edges up to blocks. Neighbouring ranges that lead to one
+    block are one range.
+    """
+    cdef const LetterEdgeC* edge = graph.edges.data() + graph.off[s]
+    cdef const LetterEdgeC* end = graph.edges.data() + graph.off[s + 1]
+    cdef uint32_t* made
+    cdef uint32_t block, last = NONE
+    cdef size_t size = 1
+    out.resize(1 + 3 * <size_t>(end - edge))
+    made = out.data()
+    made[0] = blocks[0][s]
+    while edge < end:
+        block = blocks[0][edge.target]
+        if block == last and made[size - 1] + 1 == edge.low:
+            made[size - 1] = edge.high
+        else:
+            made[size], made[size + 1], made[size + 2] = block, edge.low, edge.high
+            size += 3
+            last = block
+        edge += 1
+    out.resize(size)
+
+
+cdef void list_sources(
+    const LetterEdgesC* graph, uint32_t n, vector[uint32_t]* off, vector[uint32_t]* sources
+) noexcept nogil:
+    """By state s: sources[off[s]..off[s + 1] - 1] have an edge to it."""
+    cdef uint32_t s, k
+    off.assign(n + 2, 0)
+    for k in range(<uint32_t>graph.edges.size()):
+        off[0][graph.edges[k].target + 2] += 1
+    for s in range(n):
+        off[0][s + 2] += off[0][s + 1]
+    sources.resize(graph.edges.size())
+    for s in range(n):
+        for k in range(graph.off[s], graph.off[s + 1]):
+            # where the next state's begin is the end of this one's, at last
+            sources[0][off[0][graph.edges[k].target + 1]] = s
+            off[0][graph.edges[k].target + 1] += 1
+
+
+cdef uint32_t renumber(vector[uint32_t]* blocks, uint32_t count) noexcept nogil:
+    """By first members; how many there are."""
+    cdef vector[uint32_t] names
+    cdef uint32_t s, fresh = 0
+    names.assign(count, NONE)
+    for s in range(<uint32_t>blocks.size()):
+        if names[blocks[0][s]] == NONE:
+            names[blocks[0][s]] = fresh
+            fresh += 1
+        blocks[0][s] = names[blocks[0][s]]
+    return fresh
+
+
+# -- determinize -------------------------------------------------------------------------------------
 
 cdef uint32_t START = 0
 cdef uint32_t FINISH = 1
@@ -400,7 +888,7 @@ cdef void trim(vector[DfaStateC]* dfa) noexcept nogil:
     """Drops states that can't reach a final one, and edges into them; the start stays."""
     cdef uint32_t n = <uint32_t>dfa.size(), k, s
     cdef vector[uint32_t] off, sources, todo, names
-    list_sources(dfa, &off, &sources)
+    list_state_sources(dfa, &off, &sources)
     names.assign(n, DEAD)
     for s in range(n):
         if dfa[0][s].flags & FINAL_STATE:
@@ -519,7 +1007,7 @@ cdef uint32_t block_by_flags(vector[DfaStateC]* dfa, vector[uint32_t]* blocks) n
     return count
 
 
-cdef void list_sources(vector[DfaStateC]* dfa, vector[uint32_t]* off, vector[uint32_t]* sources) noexcept nogil:
+cdef void list_state_sources(vector[DfaStateC]* dfa, vector[uint32_t]* off, vector[uint32_t]* sources) noexcept nogil:
     """By state s: sources[off[s] .. off[s + 1] - 1] have an edge to it."""
     cdef uint32_t n = <uint32_t>dfa.size(), s, k
     cdef vector[uint32_t] targets, at

@@ -1,49 +1,80 @@
-"""Rule automata: one small automaton per rule, built when something first visits it.
+"""Built automata by rule digest, shared by all grammars of one compiler.
 
-Representation   states of all built rules lie in one array; state 0 is unused (0 = unknown).
-                 A state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
-                 token_edges, empty_edges likewise. `live` has a bit for every byte that some
-                 byte edge takes.
-                 An edge that leads to a LOOP state counts an iteration. A counted rule has one, its
-                 start, where an iteration has ended; where one may go on after it could have ended
-                 (the b of `(a+b+){0,9}`), it is counted as soon as it could. Counted free
-                 text, and bounded patterns, have one for every boundary between characters. In a
-                 FINAL state the rule ends once the count has reached the minimum. `onward` is the
-                 fewest iterations that must be counted yet if the text goes on here: in a bounded
-                 pattern what the way to the nearest end takes.
-                 A state that is `like` another has only the edges that differ (other_text).
-                 A state that is UNBUILT has no edges yet: `visit` makes them. Its rule was read by
-                 `lazies`, `objects` or `texts`, as its kind says.
-                 `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
-                 to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
-Invariants       I1 every state is reachable and can reach the end (counts permitting).
-                 I2 numbering within a rule built whole depends on the rule's content alone, so
-                    `state - first[rule]` names the same state in every grammar that holds an
-                    equal rule.
-                 I3 no byte edge leads into the start state of a plain rule's automaton from
-                    outside the rule.
-Cost             objects, keys that they don't list, and rules that only put others together or
-                 list literals, are made state by state, as they are visited: most of what they
-                 spell out is never met. All
-                 others are built whole: subset construction, then minimisation; one whose
-                 deterministic form grows past GROWTH times its edges stays nondeterministic, which
-                 rows handle.
-Threads          built under the arena's mutex.
-Not here         rows (rows), what the IR means (ir).
+Kept are rules that are built whole, refer to nothing and have no token edges: patterns, formats,
+numbers, string bodies, and the bodies of texts whose characters are counted.
+Their states mean the same in every grammar; the numbers of rules and of token sets would not.
+
+Invariants   I1 immutable once added; shared by shared_ptr, so dropping is always safe.
+             I2 an automaton depends on the rule's digest and on nothing else.
+Bounds       `max_bytes`; past it everything is dropped at once, which only costs time.
+Threads      a mutex of its own, never held while anything is built.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
+from libcpp.memory cimport shared_ptr
+from libcpp.mutex cimport mutex
 
 from ..grammar.lowered cimport LoweredGrammar
+from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
-from ..sharing.rule_digest cimport Digests
+from ..sharing.mask_codec cimport Digests
 from ..vocabulary.vocabulary cimport Vocabulary
-from .automaton_cache cimport AutomatonCache
-from .determinize cimport ClosureC, LazyC
-from .dfa_state cimport ByteEdgeC, DfaStateC, SymbolEdgeC
-from .json_objects cimport ObjectC
-from .name_trie cimport SpotsC
-from .nfa cimport NfaC
+from .determinize cimport ByteEdgeC, ClosureC, DfaStateC, LazyC, NfaC, SymbolEdgeC
+from .json_objects cimport ObjectC, SpotsC
+
+cdef struct AutomatonC:
+    uint64_t high, low        # the rule's digest
+    bint counts               # some of its states count: it is a BOUNDED_RULE's
+    vector[DfaStateC] dfa
+
+ctypedef shared_ptr[AutomatonC] AutomatonPtr
+
+cdef class AutomatonCache:
+    cdef mutex guard
+    cdef U64MapC index
+    cdef vector[AutomatonPtr] automata
+    cdef readonly size_t max_bytes
+    cdef size_t held
+    cdef readonly uint64_t hits, misses, evictions
+    cdef size_t bytes_held(self) noexcept nogil
+    cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil
+    cdef void add(self, AutomatonPtr automaton) noexcept nogil
+    cdef void clear(self) noexcept nogil
+
+
+# -- rule automata -----------------------------------------------------------------------------------
+# Rule automata: one small automaton per rule, built when something first visits it.
+#
+# Representation   states of all built rules lie in one array; state 0 is unused (0 = unknown).
+#                  A state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
+#                  token_edges, empty_edges likewise. `live` has a bit for every byte that some
+#                  byte edge takes.
+#                  An edge that leads to a LOOP state counts an iteration. A counted rule has one, its
+#                  start, where an iteration has ended; where one may go on after it could have ended
+#                  (the b of `(a+b+){0,9}`), it is counted as soon as it could. Counted free
+#                  text, and bounded patterns, have one for every boundary between characters. In a
+#                  FINAL state the rule ends once the count has reached the minimum. `onward` is the
+#                  fewest iterations that must be counted yet if the text goes on here: in a bounded
+#                  pattern what the way to the nearest end takes.
+#                  A state that is `like` another has only the edges that differ (other_text).
+#                  A state that is UNBUILT has no edges yet: `visit` makes them. Its rule was read by
+#                  `lazies`, `objects` or `texts`, as its kind says.
+#                  `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
+#                  to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
+# Invariants       I1 every state is reachable and can reach the end (counts permitting).
+#                  I2 numbering within a rule built whole depends on the rule's content alone, so
+#                     `state - first[rule]` names the same state in every grammar that holds an
+#                     equal rule.
+#                  I3 no byte edge leads into the start state of a plain rule's automaton from
+#                     outside the rule.
+# Cost             objects, keys that they don't list, and rules that only put others together or
+#                  list literals, are made state by state, as they are visited: most of what they
+#                  spell out is never met. All
+#                  others are built whole: subset construction, then minimisation; one whose
+#                  deterministic form grows past GROWTH times its edges stays nondeterministic, which
+#                  rows handle.
+# Threads          built under the arena's mutex.
+# Not here         rows (rows), what the IR means (ir).
 
 cdef enum:
     NO_ERROR = 0

@@ -5,7 +5,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from ..grammar.lowered cimport NO_RULE, ArmC, DispatchC, LoweredGrammar, letter_bytes
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
 from ..native.pool cimport vector
-from .dfa_state cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, SymbolEdgeC
+from .determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC, SymbolEdgeC
 from .rule_automata cimport Automata, StateC, set_live
 
 cdef uint32_t ROOT = 0

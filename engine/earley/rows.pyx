@@ -4,12 +4,13 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 
-from ..automata.dfa_state cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
+from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, SymbolEdgeC
 from ..automata.rule_automata cimport (
     BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROWS_EXCEEDED, ROW_ITEMS_EXCEEDED, Automata,
     StateC,
 )
-from ..grammar.lowered cimport CHARACTER_BYTES, NO_MAXIMUM, RuleC, iterations, tokens, tokens_left
+from ..grammar.ir cimport NO_MAXIMUM
+from ..grammar.lowered cimport CHARACTER_BYTES, RuleC, iterations, tokens, tokens_left
 from ..native.hashing cimport MISSING, hash_words, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
 

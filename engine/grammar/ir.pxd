@@ -96,16 +96,66 @@ Representation   nodes, operands and rules as in flat. `table` finds a node by i
                  addressing, node + 1, 0 is free. What only adding needs is dropped by `seal`.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 
-from ..budget cimport WorkBudget
 from ..native.pool cimport vector
-from ..vocabulary.token_set cimport TokenSet
-from .lowered cimport NodeC
+from ..native.resources cimport WorkBudget
+from ..vocabulary.vocabulary cimport TokenSet
+
+cpdef enum:
+    EMPTY = 0
+    FAIL = 1
+    BYTES = 2
+    TEXT = 3
+    CHARS = 4
+    JSON_CHARS = 5
+    SEQ = 6
+    ALT = 7
+    REPEAT = 8
+    REF = 9
+    TOKENS = 10
+    GRAPH = 11
+    DISPATCH = 12
+    CAPTURE = 13
+    OTHER_TEXT = 14
+    OBJECT = 15
+    BOUNDED = 16
+    TEXTS = 17
+    OTHER_TOKENS = 18
 
 cdef enum:
     NO_NODE = 0xFFFFFFFF
     NO_SET = 0xFFFFFFFF
+    NO_MAXIMUM = 0xFFFFFFFF
+
+cdef enum:
+    # of an OBJECT
+    MAY_BE_EMPTY = 1          # it needs no member
+    EXTRA_LAST = 2            # members that aren't listed stand behind all others
+    ANY_ORDER = 4             # listed members stand in any order
+    SPELLED = 8               # names are given as they are written
+    # white space is not ``space`` everywhere, but stands in the nodes of four parts: what follows { before the
+    # first member, a comma with all around it, a colon with all around it, and } with all before it
+    LAID_OUT = 16
+
+cdef enum:
+    LAYOUT_PARTS = 4
+
+cdef enum:
+    ROLE_NONE = 0
+    ROLE_TAG = 1
+    ROLE_BEGIN = 2
+    ROLE_END = 3
+    ROLE_TEXT = 4
+    # of a CAPTURE that is no region for the parser: its words must differ within their array
+    ROLE_DIFFERS = 5
+
+cdef struct NodeC:
+    uint32_t kind, a, b, c, off, n
+
+# Where the words of an OBJECT's first member stand in the pool.
+cdef inline uint32_t first_member(const NodeC* node) noexcept nogil:
+    return node.off + 2 + (LAYOUT_PARTS if node.b & LAID_OUT else 0)
 
 cdef class Grammar:
     cdef readonly object limits
@@ -170,3 +220,55 @@ cdef class Grammar:
 
 # a pattern's number of letters and its letters
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1
+
+
+# -- ir fragment -------------------------------------------------------------------------------------
+# A piece of a grammar that is kept, to be put into others: what a pattern, a format or a bounded
+# number becomes.
+#
+# Representation   the nodes below one root, children first, as in ``ir``; children are numbers within
+#                  the fragment, operands lie in its own pool.
+#                  A fragment may hold nothing at all, which means what its maker says.
+# Invariants       I1 no references to rules, no captures, no dispatch, no token sets.
+#                  I2 immutable; shared between grammars and threads.
+#                  I3 a grammar pays the same steps of its budget for one, made or kept.
+# Cost             putting it into a grammar: linear in its nodes and edges.
+#
+# ``FragmentCache`` is a bounded table of them by what they were made from, the least recently used going
+# first.
+
+cdef class IrFragment:
+    cdef vector[NodeC] nodes
+    cdef vector[uint32_t] pool
+    cdef Py_ssize_t key_words
+    cdef int64_t steps      # of a budget that making it took
+
+    cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1
+    cdef uint32_t put_into(self, Grammar grammar) except? 0xFFFFFFFF
+    cdef bint is_nothing(self) noexcept
+    cdef Py_ssize_t words(self)
+
+
+cdef class FragmentBuilder:
+    """What makes one fragment."""
+    cdef WorkBudget budget  # of the request that asks for it
+
+    cdef IrFragment make(self)
+    cdef IrFragment run(self)     # the same, with its steps
+
+
+cdef class FragmentCache:
+    cdef object known       # OrderedDict
+    cdef object guard
+    cdef object flights     # of what is being made
+    cdef Py_ssize_t held, most
+
+    # what is here, None if nothing is
+    cdef IrFragment recall(self, tuple key)
+    # what is here, or is made; two threads do not make the same
+    cdef IrFragment get(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder)
+    cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder)
+    cdef int keep(self, tuple key, IrFragment fragment) except -1
+
+
+cdef IrFragment fragment_of(Grammar grammar, uint32_t node)

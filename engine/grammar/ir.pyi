@@ -1,8 +1,10 @@
+""""""
+
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from ..budget import WorkBudget
 from ..limits import Limits
+from ..native.resources import WorkBudget
 
 EMPTY: int
 FAIL: int
@@ -98,3 +100,12 @@ class Grammar:
     def check(self) -> None: ...
 
 def children(node: NodeTuple) -> tuple[Node, ...]: ...
+
+
+# -- ir fragment -------------------------------------------------------------------------------------
+#
+
+class FragmentCache:
+    def forget(self) -> None: ...
+
+TABLES: list[FragmentCache]

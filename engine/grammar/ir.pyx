@@ -1,25 +1,19 @@
 """The IR: see the header file for its meaning."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
-
-from ..budget cimport spend
-from ..native.hashing cimport hash_words
-from ..native.pool cimport held_bytes, vector
-from ..vocabulary.token_set cimport TokenSet
-from . cimport lowered
-from .lowered cimport NO_MAXIMUM, NodeC, first_member
-
+from collections import OrderedDict
 from collections.abc import Sequence
 from sys import getsizeof
+from threading import Lock
 
 from ..errors import InternalError, LimitExceeded
 from ..limits import Limits
-
-(
-    EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, REF, TOKENS, GRAPH, DISPATCH,
-    CAPTURE, OTHER_TEXT, OBJECT, BOUNDED, TEXTS, OTHER_TOKENS,
-) = range(19)
+from ..native.hashing cimport hash_words
+from ..native.pool cimport held_bytes, vector
+from ..native.resources cimport spend, spent
+from ..sharing.single_flight import SingleFlight
+from ..vocabulary.vocabulary cimport TokenSet
 
 Node = int
 NodeTuple = tuple
@@ -46,8 +40,8 @@ cdef Py_ssize_t MOST_NAME_CHARS = 4 << 20
 # what the place of a schema takes in memory: an object of six words and a key
 cdef size_t NAME_BYTES = 120
 
-cdef dict ROLES = {"tag": lowered.ROLE_TAG, "begin": lowered.ROLE_BEGIN, "end": lowered.ROLE_END,
-                   "text": lowered.ROLE_TEXT, "differs": lowered.ROLE_DIFFERS}
+cdef dict ROLES = {"tag": ROLE_TAG, "begin": ROLE_BEGIN, "end": ROLE_END,
+                   "text": ROLE_TEXT, "differs": ROLE_DIFFERS}
 cdef dict ROLE_NAMES = {number: name for name, number in ROLES.items()}
 
 
@@ -81,8 +75,8 @@ cdef class Grammar:
         self.hashes.reserve(FIRST_NODES)
         self.pool.reserve(FIRST_NODES * 8)
         self.rule_nodes.reserve(32)
-        self.empty_node = self.intern(lowered.EMPTY, 0, 0, 0, 0)
-        self.fail_node = self.intern(lowered.FAIL, 0, 0, 0, 0)
+        self.empty_node = self.intern(EMPTY, 0, 0, 0, 0)
+        self.fail_node = self.intern(FAIL, 0, 0, 0, 0)
 
     # -- interning ---------------------------------------------------------------------------------
     cdef uint32_t intern(
@@ -98,7 +92,7 @@ cdef class Grammar:
         head[0], head[1], head[2], head[3], head[4] = kind, a, b, c, words
         h = hash_words(head, 5) ^ (hash_words(self.pool.data() + off, words) * 3)
         made.kind, made.a, made.b, made.c, made.off, made.n = kind, a, b, c, off, words
-        if kind == lowered.GRAPH:
+        if kind == GRAPH:
             # c finals lie behind the edges
             made.n = words - c
             made.b = off + made.n
@@ -122,7 +116,7 @@ cdef class Grammar:
         cdef uint32_t words = one.n
         if one.kind != other.kind or one.a != other.a or one.c != other.c or one.n != other.n:
             return False
-        if one.kind == lowered.GRAPH:
+        if one.kind == GRAPH:
             words += one.c
         elif one.b != other.b:
             return False
@@ -149,7 +143,7 @@ cdef class Grammar:
             return self.empty_node
         for k in range(n):
             self.pool.push_back(data[k])
-        return self.intern(lowered.BYTES, 0, 0, 0, off)
+        return self.intern(BYTES, 0, 0, 0, off)
 
     cdef uint32_t add_text(self, str text) except? NO_NODE:
         cdef uint32_t off = <uint32_t>self.pool.size()
@@ -158,7 +152,7 @@ cdef class Grammar:
             return self.empty_node
         for c in text:
             self.pool.push_back(c)
-        return self.intern(lowered.TEXT, 0, 0, 0, off)
+        return self.intern(TEXT, 0, 0, 0, off)
 
     cdef uint32_t add_seq(self, const uint32_t* parts, size_t n) except? NO_NODE:
         cdef uint32_t off = <uint32_t>self.pool.size(), one
@@ -166,19 +160,19 @@ cdef class Grammar:
         cdef NodeC node
         for k in range(n):
             node = self.node_list[parts[k]]
-            if node.kind == lowered.FAIL:
+            if node.kind == FAIL:
                 self.pool.resize(off)
                 return self.fail_node
-            if node.kind == lowered.SEQ:
+            if node.kind == SEQ:
                 for j in range(node.n):
                     self.pool.push_back(self.pool[node.off + j])
-            elif node.kind != lowered.EMPTY:
+            elif node.kind != EMPTY:
                 self.pool.push_back(parts[k])
         if self.pool.size() - off < 2:
             one = self.empty_node if self.pool.size() == off else self.pool[off]
             self.pool.resize(off)
             return one
-        return self.intern(lowered.SEQ, 0, 0, 0, off)
+        return self.intern(SEQ, 0, 0, 0, off)
 
     cdef uint32_t add_alt(self, const uint32_t* parts, size_t n) except? NO_NODE:
         cdef uint32_t off = <uint32_t>self.pool.size(), one
@@ -188,20 +182,20 @@ cdef class Grammar:
         self.mark += 1
         for k in range(n):
             node = self.node_list[parts[k]]
-            if node.kind == lowered.ALT:
+            if node.kind == ALT:
                 for j in range(node.n):
                     one = self.pool[node.off + j]
                     if self.marks[one] != self.mark:
                         self.marks[one] = self.mark
                         self.pool.push_back(one)
-            elif node.kind != lowered.FAIL and self.marks[parts[k]] != self.mark:
+            elif node.kind != FAIL and self.marks[parts[k]] != self.mark:
                 self.marks[parts[k]] = self.mark
                 self.pool.push_back(parts[k])
         if self.pool.size() - off < 2:
             one = self.fail_node if self.pool.size() == off else self.pool[off]
             self.pool.resize(off)
             return one
-        return self.intern(lowered.ALT, 0, 0, 0, off)
+        return self.intern(ALT, 0, 0, 0, off)
 
     cdef uint32_t add_set(self, uint32_t kind, const uint32_t* bounds, size_t n) except? NO_NODE:
         """A class of characters out of n ranges, given as 2n bounds."""
@@ -216,13 +210,13 @@ cdef class Grammar:
         cdef uint32_t kind = self.node_list[node].kind
         if maximum < minimum:
             return self.fail_node
-        if kind == lowered.FAIL:
+        if kind == FAIL:
             return self.fail_node if minimum else self.empty_node
-        if kind == lowered.EMPTY or maximum == 0:
+        if kind == EMPTY or maximum == 0:
             return self.empty_node
         if minimum == 1 and maximum == 1:
             return node
-        return self.intern(lowered.REPEAT, node, minimum, maximum, <uint32_t>self.pool.size())
+        return self.intern(REPEAT, node, minimum, maximum, <uint32_t>self.pool.size())
 
     cdef uint32_t add_graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
@@ -232,12 +226,12 @@ cdef class Grammar:
         cdef size_t k
         cdef size_t first = 0
         for k in range(n_edges):
-            if self.node_list[edges[3 * k + 1]].kind == lowered.FAIL:
+            if self.node_list[edges[3 * k + 1]].kind == FAIL:
                 self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * k)
                 first = k + 1
         self.pool.insert(self.pool.end(), edges + 3 * first, edges + 3 * n_edges)
         self.pool.insert(self.pool.end(), finals, finals + n_finals)
-        return self.intern(lowered.GRAPH, states, 0, <uint32_t>n_finals, off)
+        return self.intern(GRAPH, states, 0, <uint32_t>n_finals, off)
 
     cdef uint32_t add_object(
         self, list names, const uint32_t* nodes, const uint8_t* required, uint32_t extra, uint32_t space,
@@ -252,8 +246,8 @@ cdef class Grammar:
         words.reserve(2 + 12 * <size_t>len(names))
         words.push_back(space)
         words.push_back(self.referred(extra))
-        if flags & lowered.LAID_OUT:
-            for k in range(lowered.LAYOUT_PARTS):
+        if flags & LAID_OUT:
+            for k in range(LAYOUT_PARTS):
                 words.push_back(layout[k] if layout[k] == self.empty_node else self.referred(layout[k]))
         for k in range(<size_t>len(names)):
             if nodes[k] == self.fail_node:
@@ -267,11 +261,11 @@ cdef class Grammar:
             for c in name:
                 words.push_back(c)
             n += 1
-        if not n and extra == self.fail_node and not flags & lowered.MAY_BE_EMPTY:
+        if not n and extra == self.fail_node and not flags & MAY_BE_EMPTY:
             return self.fail_node
         off = <uint32_t>self.pool.size()
         self.pool.insert(self.pool.end(), words.begin(), words.end())
-        return self.intern(lowered.OBJECT, n, flags, 0, off)
+        return self.intern(OBJECT, n, flags, 0, off)
 
     cdef uint32_t push_texts(self, list texts):
         """Writes them as operands, each with its length; returns where they begin."""
@@ -291,52 +285,52 @@ cdef class Grammar:
             return self.fail_node
         if len(texts) == 1:
             return self.add_text(<str>texts[0])
-        return self.intern(lowered.TEXTS, 0, 0, 0, self.push_texts(texts))
+        return self.intern(TEXTS, 0, 0, 0, self.push_texts(texts))
 
     cdef uint32_t add_spelled(self, list texts) except? NO_NODE:
         """Any of these texts as they are written, given once each."""
         cdef bytes data
         if len(texts) > 1:
-            return self.intern(lowered.TEXTS, 1, 0, 0, self.push_texts(texts))
+            return self.intern(TEXTS, 1, 0, 0, self.push_texts(texts))
         data = (<str>texts[0]).encode()
         return self.add_bytes(data, len(data))
 
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE:
         """``maximum`` NO_MAXIMUM is no upper bound."""
-        if self.node_list[node].kind != lowered.GRAPH:
+        if self.node_list[node].kind != GRAPH:
             raise InternalError("only the words of a graph can be bounded")
         if minimum == 0 and maximum == NO_MAXIMUM:
             return node
-        return self.intern(lowered.BOUNDED, node, minimum, maximum, <uint32_t>self.pool.size())
+        return self.intern(BOUNDED, node, minimum, maximum, <uint32_t>self.pool.size())
 
     cdef uint32_t referred(self, uint32_t node) except? NO_NODE:
         """A reference to the node's rule, which is made if need be; FAIL stays as it is."""
-        if self.node_list[node].kind in (lowered.REF, lowered.FAIL):
+        if self.node_list[node].kind in (REF, FAIL):
             return node
         if node not in self.literal_rules:
             self.literal_rules[node] = self.add_ref(self.new_rule("value", node))
         return self.literal_rules[node]
 
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
-        return self.intern(lowered.REF, rule, 0, 0, <uint32_t>self.pool.size())
+        return self.intern(REF, rule, 0, 0, <uint32_t>self.pool.size())
 
     cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE:
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef NodeC body = self.node_list[self.rule_nodes[rule]], chars
-        if body.kind == lowered.REPEAT:
+        if body.kind == REPEAT:
             chars = self.node_list[body.a]
-        if (body.kind != lowered.REPEAT or body.b != 0 or body.c != NO_MAXIMUM or chars.kind != lowered.JSON_CHARS
+        if (body.kind != REPEAT or body.b != 0 or body.c != NO_MAXIMUM or chars.kind != JSON_CHARS
                 or chars.n != 4 or memcmp(&self.pool[chars.off], ANY_CHAR_BOUNDS, sizeof(ANY_CHAR_BOUNDS))):
             raise InternalError("other_text needs the rule of any string's inside")
         self.push_texts(sorted(set(texts)))
-        return self.intern(lowered.OTHER_TEXT, rule, 0, 0, off)
+        return self.intern(OTHER_TEXT, rule, 0, 0, off)
 
     cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE:
         number = self.label_ids.get(label)
         if number is None:
             number = self.label_ids[label] = len(self.labels)
             self.labels.append(label)
-        return self.intern(lowered.CAPTURE, node, number, role, <uint32_t>self.pool.size())
+        return self.intern(CAPTURE, node, number, role, <uint32_t>self.pool.size())
 
     cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE:
         """The number of a set; NO_SET if it is empty."""
@@ -370,7 +364,7 @@ cdef class Grammar:
         self.pool.push_back(max_chars)
         self.pool.push_back(max_tokens)
         self.pool.insert(self.pool.end(), operands.begin(), operands.end())
-        return self.intern(lowered.DISPATCH, number, n_arms, 0, off)
+        return self.intern(DISPATCH, number, n_arms, 0, off)
 
     cdef uint32_t new_rule(self, name, uint32_t node) except? NO_NODE:
         self.names.append(name)
@@ -398,10 +392,10 @@ cdef class Grammar:
         return self.add_text(text)
 
     def chars(self, ranges):
-        return self._set(lowered.CHARS, ranges)
+        return self._set(CHARS, ranges)
 
     def json_chars(self, ranges):
-        return self._set(lowered.JSON_CHARS, ranges)
+        return self._set(JSON_CHARS, ranges)
 
     def _set(self, uint32_t kind, ranges):
         cdef vector[uint32_t] bounds
@@ -430,17 +424,17 @@ cdef class Grammar:
             names.append(name)
             nodes.push_back(node)
             required.push_back(<bint>is_required)
-        flags = (lowered.MAY_BE_EMPTY if may_be_empty else 0) | (lowered.EXTRA_LAST if extra_last else 0)
-        flags |= lowered.ANY_ORDER if any_order else 0
+        flags = (MAY_BE_EMPTY if may_be_empty else 0) | (EXTRA_LAST if extra_last else 0)
+        flags |= ANY_ORDER if any_order else 0
         return self.add_object(names, nodes.data(), required.data(), extra, space, NULL, flags)
 
     def tokens(self, ids):
         cdef uint32_t off = self._push_ids(ids)
-        return self.fail_node if self.pool.size() == off else self.intern(lowered.TOKENS, 0, 0, 0, off)
+        return self.fail_node if self.pool.size() == off else self.intern(TOKENS, 0, 0, 0, off)
 
     def other_tokens(self, ids):
         """One token that is none of these; the caller knows that there is one."""
-        return self.intern(lowered.OTHER_TOKENS, 0, 0, 0, self._push_ids(ids))
+        return self.intern(OTHER_TOKENS, 0, 0, 0, self._push_ids(ids))
 
     def _push_ids(self, ids):
         """Ids at the end of the pool; from where on."""
@@ -545,7 +539,7 @@ cdef class Grammar:
         found = []
         for k in range(<uint32_t>self.node_list.size()):
             node = self.node_list[k]
-            if node.kind == lowered.TOKENS and all([self.pool[node.off + j] in ids for j in range(node.n)]):
+            if node.kind == TOKENS and all([self.pool[node.off + j] in ids for j in range(node.n)]):
                 found.append(k)
         return found
 
@@ -681,35 +675,35 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
     cdef NodeC node = grammar.node_list[number]
     cdef uint32_t kind = node.kind, k
     words = [grammar.pool[node.off + k] for k in range(node.n)]
-    if kind == lowered.BYTES:
+    if kind == BYTES:
         return kind, bytes(words)
-    if kind == lowered.TEXT:
+    if kind == TEXT:
         return kind, "".join(map(chr, words))
-    if kind == lowered.CHARS or kind == lowered.JSON_CHARS:
+    if kind == CHARS or kind == JSON_CHARS:
         return kind, tuple(zip(words[::2], words[1::2]))
-    if kind in (lowered.SEQ, lowered.ALT, lowered.TOKENS, lowered.OTHER_TOKENS):
+    if kind in (SEQ, ALT, TOKENS, OTHER_TOKENS):
         return kind, tuple(words)
-    if kind == lowered.REPEAT or kind == lowered.BOUNDED:
+    if kind == REPEAT or kind == BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
-    if kind == lowered.REF:
+    if kind == REF:
         return kind, node.a
-    if kind == lowered.GRAPH:
+    if kind == GRAPH:
         finals = tuple([grammar.pool[node.b + k] for k in range(node.c)])
         return kind, node.a, tuple(zip(words[::3], words[1::3], words[2::3])), finals
-    if kind == lowered.DISPATCH:
+    if kind == DISPATCH:
         return dispatch_tuple(grammar, &node, words)
-    if kind == lowered.CAPTURE:
+    if kind == CAPTURE:
         return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
-    if kind == lowered.OTHER_TEXT:
+    if kind == OTHER_TEXT:
         return kind, node.a, split_texts(words)
-    if kind == lowered.TEXTS:
+    if kind == TEXTS:
         return kind, split_texts(words), bool(node.a)
-    if kind == lowered.OBJECT:
+    if kind == OBJECT:
         first = first_member(&node) - node.off
         return (kind, split_members(words[first:]), words[1], words[0],
-                bool(node.b & lowered.MAY_BE_EMPTY), bool(node.b & lowered.EXTRA_LAST),
-                bool(node.b & lowered.ANY_ORDER),
-                bool(node.b & lowered.SPELLED), tuple(words[2:first]))
+                bool(node.b & MAY_BE_EMPTY), bool(node.b & EXTRA_LAST),
+                bool(node.b & ANY_ORDER),
+                bool(node.b & SPELLED), tuple(words[2:first]))
     return (kind,)
 
 
@@ -725,7 +719,7 @@ cdef tuple dispatch_tuple(Grammar grammar, const NodeC* node, list words):
             at += 1 + words[at]
     specials = () if node.a == NO_SET else tuple(grammar.sets[node.a])
     bounds = [-1 if count == NO_MAXIMUM else count for count in words[2:4]]
-    return lowered.DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds
+    return DISPATCH, tuple(arms), tuple(excludes), specials, bool(words[0]), words[1], *bounds
 
 
 cdef tuple split_texts(list words):
@@ -762,3 +756,192 @@ def children(node):
     if kind == OBJECT:
         return (*[member[1] for member in node[1]], node[2], node[3], *node[8])
     return ()
+
+
+# -- ir fragment -------------------------------------------------------------------------------------
+
+#: all ``FragmentCache`` of this process
+TABLES = []
+
+# what a key and its entry take without their texts
+cdef Py_ssize_t KEY_WORDS = 100
+
+
+cdef IrFragment fragment_of(Grammar grammar, uint32_t node):
+    """What lies below a node."""
+    cdef IrFragment made = IrFragment.__new__(IrFragment)
+    cdef vector[uint32_t] numbers
+    cdef uint32_t k
+    numbers.assign(node + 1, NO_NODE)
+    mark_below(grammar, node, &numbers)
+    # children have smaller numbers than their parents
+    for k in range(node + 1):
+        if numbers[k] != NO_NODE:
+            numbers[k] = <uint32_t>made.nodes.size()
+            made.take(grammar, k, &numbers)
+    return made
+
+
+cdef void mark_below(Grammar grammar, uint32_t node, vector[uint32_t]* numbers) noexcept nogil:
+    cdef vector[uint32_t] todo
+    cdef NodeC at
+    cdef uint32_t k, child, step
+    todo.push_back(node)
+    numbers[0][node] = 0
+    while todo.size():
+        at = grammar.node_list[todo.back()]
+        todo.pop_back()
+        if at.kind == REPEAT or at.kind == BOUNDED:
+            if numbers[0][at.a] == NO_NODE:
+                numbers[0][at.a] = 0
+                todo.push_back(at.a)
+        elif at.kind == SEQ or at.kind == ALT or at.kind == GRAPH:
+            k, step = (1, 3) if at.kind == GRAPH else (0, 1)
+            while k < at.n:
+                child = grammar.pool[at.off + k]
+                if numbers[0][child] == NO_NODE:
+                    numbers[0][child] = 0
+                    todo.push_back(child)
+                k += step
+
+
+cdef class IrFragment:
+    cdef int take(self, Grammar grammar, uint32_t number, vector[uint32_t]* numbers) except -1:
+        """Appends a node whose children are there already, under the given numbers."""
+        cdef NodeC node = grammar.node_list[number], made = node
+        cdef uint32_t k, step = child_step(node.kind)
+        made.off = <uint32_t>self.pool.size()
+        if node.kind == REPEAT or node.kind == BOUNDED:
+            made.a = numbers[0][node.a]
+        for k in range(node.n):
+            self.pool.push_back(grammar.pool[node.off + k])
+        if node.kind == GRAPH:
+            made.b = <uint32_t>self.pool.size()
+            for k in range(node.c):
+                self.pool.push_back(grammar.pool[node.b + k])
+        elif node.kind not in (EMPTY, FAIL, BYTES, TEXT, CHARS, JSON_CHARS, SEQ, ALT, REPEAT, BOUNDED):
+            raise InternalError(f"a node of kind {node.kind} stands in a fragment")
+        k = 1 if step == 3 else 0
+        while step and k < node.n:
+            self.pool[made.off + k] = numbers[0][self.pool[made.off + k]]
+            k += step
+        self.nodes.push_back(made)
+        return 0
+
+    cdef uint32_t put_into(self, Grammar grammar) except? 0xFFFFFFFF:
+        cdef vector[uint32_t] numbers
+        cdef NodeC* node
+        cdef uint32_t* words
+        cdef uint32_t j, k, step, off, a, n
+        spend(grammar.budget, self.pool.size() // WORDS_PER_STEP)
+        numbers.resize(self.nodes.size())
+        for j in range(<uint32_t>self.nodes.size()):
+            # equal content is met by its own node: what was composed once is composed as it stands
+            node = &self.nodes[j]
+            off, a, step = <uint32_t>grammar.pool.size(), node.a, child_step(node.kind)
+            # the final states of a graph lie behind its edges
+            n = node.n + (node.c if node.kind == GRAPH else 0)
+            if n:
+                words = &self.pool[node.off]
+                grammar.pool.insert(grammar.pool.end(), words, words + n)
+                words = &grammar.pool[off]
+                k = step >> 1
+                while step and k < node.n:
+                    words[k] = numbers[words[k]]
+                    k += step
+            if node.kind == REPEAT or node.kind == BOUNDED:
+                a = numbers[node.a]
+            numbers[j] = grammar.intern(node.kind, a, 0 if node.kind == GRAPH else node.b, node.c, off)
+        return numbers.back()
+
+    cdef bint is_nothing(self) noexcept:
+        return self.nodes.size() == 0
+
+    cdef Py_ssize_t words(self):
+        """About how much room it takes."""
+        return 6 * self.nodes.size() + self.pool.size() + self.key_words
+
+
+cdef inline uint32_t child_step(uint32_t kind) noexcept nogil:
+    """Which operands are children: all (1), every third from the second on (3), none (0)."""
+    return 3 if kind == GRAPH else 1 if kind == SEQ or kind == ALT else 0
+
+
+cdef class FragmentBuilder:
+    cdef IrFragment make(self):
+        raise NotImplementedError
+
+    cdef IrFragment run(self):
+        cdef int64_t begun = spent(self.budget)
+        cdef IrFragment made = self.make()
+        # a fragment_builder may do without a part that is too large: not for want of budget
+        spend(self.budget, 0)
+        made.steps = spent(self.budget) - begun
+        return made
+
+
+cdef class FragmentCache:
+    def __init__(self, Py_ssize_t most):
+        """``most`` words of four bytes are kept."""
+        self.known, self.guard, self.held, self.most = OrderedDict(), Lock(), 0, most
+        self.flights = SingleFlight()
+        TABLES.append(self)
+
+    cdef IrFragment recall(self, tuple key):
+        with self.guard:
+            found = self.known.get(key)
+            if found is not None:
+                self.known.move_to_end(key)
+            return found
+
+    def forget(self):
+        """Lets go of all of them."""
+        with self.guard:
+            self.known.clear()
+            self.held = 0
+
+    cdef IrFragment get(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
+        cdef IrFragment found = self.recall(key)
+        cdef int64_t begun = spent(grammar.budget)
+        if found is None:
+            found = self.make(grammar, key, fragment_builder)
+        spend(grammar.budget, max(0, found.steps - (spent(grammar.budget) - begun)))
+        return found
+
+    cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
+        cdef IrFragment found = None
+        fragment_builder.budget = grammar.budget
+        mine, is_made = self.flights.begin(key), False
+        try:
+            found = self.recall(key)
+            if found is None:
+                found = fragment_builder.run()
+                self.keep(key, found)
+            is_made = True
+        finally:
+            self.flights.end(key, mine, is_made=is_made)
+        return found
+
+    cdef int keep(self, tuple key, IrFragment fragment) except -1:
+        """One that is too large by itself is not kept."""
+        fragment.key_words = KEY_WORDS + chars_of(key)
+        if fragment.words() * 8 > self.most:
+            return 0
+        with self.guard:
+            if key not in self.known:
+                self.known[key] = fragment
+                self.held += fragment.words()
+            while self.held > self.most:
+                self.held -= (<IrFragment>self.known.popitem(last=False)[1]).words()
+        return 0
+
+
+cdef Py_ssize_t chars_of(tuple key) except -1:
+    """Of the texts in a key, which take room as well."""
+    cdef Py_ssize_t n = 0
+    for each in key:
+        if type(each) is tuple:
+            n += chars_of(each)
+        elif type(each) is str:
+            n += len(each)
+    return n

@@ -38,30 +38,9 @@ from libc.stdint cimport uint8_t, uint32_t
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport Vocabulary
+from .ir cimport NO_MAXIMUM, NodeC
 
 cdef enum:
-    EMPTY = 0
-    FAIL = 1
-    BYTES = 2
-    TEXT = 3
-    CHARS = 4
-    JSON_CHARS = 5
-    SEQ = 6
-    ALT = 7
-    REPEAT = 8
-    REF = 9
-    TOKENS = 10
-    GRAPH = 11
-    DISPATCH = 12
-    CAPTURE = 13
-    OTHER_TEXT = 14
-    OBJECT = 15
-    BOUNDED = 16
-    TEXTS = 17
-    OTHER_TOKENS = 18
-
-cdef enum:
-    NO_MAXIMUM = 0xFFFFFFFF
     NO_RULE = 0xFFFFFFFF
 
 cdef enum:
@@ -77,32 +56,7 @@ cdef enum:
     TEXTS_RULE = 6
 
 cdef enum:
-    # of an OBJECT
-    MAY_BE_EMPTY = 1          # it needs no member
-    EXTRA_LAST = 2            # members that aren't listed stand behind all others
-    ANY_ORDER = 4             # listed members stand in any order
-    SPELLED = 8               # names are given as they are written
-    # white space is not ``space`` everywhere, but stands in the nodes of four parts: what follows { before the
-    # first member, a comma with all around it, a colon with all around it, and } with all before it
-    LAID_OUT = 16
-
-cdef enum:
-    LAYOUT_PARTS = 4
-
-cdef enum:
     WIDE_CHARS = 64           # a class of more characters passes through most of a vocabulary
-
-cdef enum:
-    ROLE_NONE = 0
-    ROLE_TAG = 1
-    ROLE_BEGIN = 2
-    ROLE_END = 3
-    ROLE_TEXT = 4
-    # of a CAPTURE that is no region for the parser: its words must differ within their array
-    ROLE_DIFFERS = 5
-
-cdef struct NodeC:
-    uint32_t kind, a, b, c, off, n
 
 cdef struct RuleC:
     uint32_t node             # body; for other kinds than PLAIN_RULE the node itself
@@ -131,10 +85,6 @@ cdef struct TokenSetC:
     const uint32_t* ids       # ascending
     uint32_t n
     uint8_t others            # these are the tokens that are not in the set, beside those without a text
-
-# Where the words of an OBJECT's first member stand in the pool.
-cdef inline uint32_t first_member(const NodeC* node) noexcept nogil:
-    return node.off + 2 + (LAYOUT_PARTS if node.b & LAID_OUT else 0)
 
 cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil
 cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil

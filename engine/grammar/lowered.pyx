@@ -4,12 +4,15 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport binary_search
 
-from ..budget cimport spend
+from ..native.resources cimport spend
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
-from ..vocabulary.token_set cimport TokenSet
-from ..vocabulary.vocabulary cimport Vocabulary
-from .ir cimport NO_SET, Grammar
+from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
+from .ir cimport (
+    ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
+    NO_SET, OBJECT, OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT,
+    TEXTS, TOKENS, Grammar, first_member,
+)
 
 from ..errors import SpecError
 

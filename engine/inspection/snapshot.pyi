@@ -1,5 +1,4 @@
-from ..runtime.compiled import Compiled
-from ..runtime.matcher import Matcher
+from ..runtime.matcher import Compiled, Matcher
 from .values import Snapshot
 
 def take(subject: Compiled | Matcher, explore: int, escapes: bool) -> Snapshot: ...

@@ -8,24 +8,23 @@ Not here words and drawings (wording, drawing).
 
 from libc.stdint cimport uint32_t
 
-from ..automata.dfa_state cimport (
+from ..automata.determinize cimport (
     FINAL_STATE, LOOP_STATE, TRIGGER_STATE, UNBUILT_STATE, ByteEdgeC, SymbolEdgeC,
 )
 from ..automata.rule_automata cimport Automata, StateC
 from ..earley.rows cimport (
     DEAD, INSTANCE, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, InstanceC, ItemC, RowC,
 )
+from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT
 from ..grammar.lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, OBJECT_RULE, OTHER_TEXT_RULE, ROLE_BEGIN,
-    ROLE_END, ROLE_TAG, ROLE_TEXT, TEXTS_RULE, LoweredGrammar, RuleC, TokenSetC, iterations, tokens,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, OTHER_TEXT_RULE, TEXTS_RULE,
+    LoweredGrammar, RuleC, TokenSetC, iterations, tokens,
 )
-from ..masks.prefill cimport Prefill
-from ..masks.row_masks cimport MaskC, Masks
+from ..masks.row_masks cimport MaskC, Masks, Prefill
 from ..masks.token_mask cimport TokenMaskC, TokenMaskPtr
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
-from ..runtime.compiled cimport Compiled, Generation
-from ..runtime.matcher cimport Matcher
+from ..runtime.matcher cimport Compiled, Generation, Matcher
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 
 from . import values

@@ -1,30 +1,50 @@
-"""Making token masks: walking the token trie over one rule by tables, with nothing outside it.
+"""Classes of bytes that a state of a rule's automaton always takes: see byteclasses.
 
-Tabled rules are those that were built whole and are deterministic: string bodies, patterns, numbers,
-white space, free text. These visit most of the trie, and what they say is the same in every
-grammar. At a state that refers to another rule the rows take over (triggers). Everything else is
-walked by rows from the start (masks).
+Where a state's safe classes hold all that occur below a node of the token trie, and both stand at
+the same place within a character, every token of the subtree is accepted, unseen. Most states of
+patterns and string bodies take most bytes and stay, or move among states that do.
 
-Three     *whole*: one table look-up for each trie node visited; a rejected byte skips its subtree, and
-ways      so does a state that takes every class of bytes below the node (safety).
-          *by need*: as whole, counting the iterations of a counted rule; a subtree is skipped where
-          the state takes every byte below the node and stays what it is.
-          *by difference*: most states of a dense automaton do with most bytes what one of them, its
-          hub, does (the middle of a pattern, free text between triggers). Then both are walked
-          together from the hub's token mask, and where they are in the same state the rest of the
-          subtree is the same, too.
-Threads   under the arena's mutex.
-Not here  what a token mask means (token masks), the rows outside (masks).
+Cost  a few passes over the edges of a rule that was built whole.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
 from ..automata.rule_automata cimport Automata
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport Vocabulary
-from .safe_classes cimport SafeC
 from .token_mask cimport TokenMaskC, TokenMaskPtr
+
+cdef enum:
+    SAFE_STATES = 256       # a rule with more would take too long: see loop_classes
+    ANY_PHASE = 9           # of a state with safe classes of ASCII alone
+
+cdef struct SafeC:
+    uint64_t classes
+    uint8_t phase
+
+cdef void safe_states(Automata automata, uint32_t rule, vector[SafeC]* out) noexcept nogil
+cdef SafeC safe_loop(Automata automata, uint32_t state) noexcept nogil
+
+
+# -- mask builder ------------------------------------------------------------------------------------
+# Making token masks: walking the token trie over one rule by tables, with nothing outside it.
+#
+# Tabled rules are those that were built whole and are deterministic: string bodies, patterns, numbers,
+# white space, free text. These visit most of the trie, and what they say is the same in every
+# grammar. At a state that refers to another rule the rows take over (triggers). Everything else is
+# walked by rows from the start (masks).
+#
+# Three     *whole*: one table look-up for each trie node visited; a rejected byte skips its subtree, and
+# ways      so does a state that takes every class of bytes below the node (safety).
+#           *by need*: as whole, counting the iterations of a counted rule; a subtree is skipped where
+#           the state takes every byte below the node and stays what it is.
+#           *by difference*: most states of a dense automaton do with most bytes what one of them, its
+#           hub, does (the middle of a pattern, free text between triggers). Then both are walked
+#           together from the hub's token mask, and where they are in the same state the rest of the
+#           subtree is the same, too.
+# Threads   under the arena's mutex.
+# Not here  what a token mask means (token masks), the rows outside (masks).
 
 cdef enum:
     # a hub, and what is made from it, takes at least so many bytes; narrower states visit little anyway
@@ -89,3 +109,44 @@ cdef void set_below(Vocabulary vocabulary, uint32_t top, TokenMaskC* out) noexce
 cdef void clear_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil
 cdef void sort_exits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil
 cdef void pack_bits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil
+
+
+# -- split points ------------------------------------------------------------------------------------
+# Where counted text may be over within a token, so that what follows goes on there.
+#
+# A place is a node of the token trie whose byte is the first that is not the text's any more: the
+# text's automaton, begun at a state above, may be over just before it, with as many iterations as its
+# bounds allow. Text and what follows may share bytes, so that a token can be cut in several places.
+#
+# Cost       of `list_cuts`: the nodes with one byte, of each the way down to it. `is_narrow` tells
+#            whether that is less than walking rows.
+# Not here   what follows (masks), token masks (mask_builder).
+
+cdef bint is_narrow(Vocabulary vocabulary, const uint64_t* live) noexcept nogil
+cdef void list_cuts(
+    MaskBuilder maker, Vocabulary vocabulary, uint32_t state, uint32_t top, uint8_t byte,
+    uint32_t least, uint32_t most, vector[uint32_t]* places
+) noexcept nogil
+cdef uint32_t missing_behind(
+    MaskBuilder maker, Vocabulary vocabulary, uint32_t state, uint32_t depth, uint32_t token,
+    uint32_t least, uint32_t most, vector[uint32_t]* lengths
+) noexcept nogil
+
+
+# -- free text masks ---------------------------------------------------------------------------------
+# Token masks of free text, made from that of plain text.
+#
+# Plain text is any UTF-8. Free text differs from it only below tokens in which a pattern completes,
+# and such a token holds the pattern's first byte. So the token mask of plain text is made once per
+# vocabulary, and that of a set of patterns by looking only at the nodes of the token trie with such a
+# byte: its cost grows with how often those bytes occur in the vocabulary, not with its size (no token
+# of llama3 holds `<function=`, 300 nodes have a `<`).
+#
+# Cost     plain text: one pass over the trie. A set of patterns: the way to each node with a first
+#          byte, and what lies below while a pattern is under way.
+# Not here the automaton (dispatch), other states of it (mask_builder, by difference).
+
+cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil
+cdef TokenMaskPtr free_text_mask(
+    Automata automata, uint32_t state, Vocabulary vocabulary, TokenMaskC* plain
+) noexcept nogil

@@ -1,19 +1,191 @@
-"""MaskBuilder: see the header file."""
+"""Safe classes: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
-from libcpp.algorithm cimport binary_search
+from libcpp.algorithm cimport binary_search, lower_bound, sort
 from libcpp.memory cimport make_shared
 
-from ..automata.dfa_state cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
-from ..automata.rule_automata cimport StateC
+from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC
+from ..automata.rule_automata cimport Automata, StateC
+from ..automata.tag_dispatch cimport MOST_PIECES, PieceC, utf8_pieces
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
-from ..vocabulary.byte_classes cimport MULTIBYTE
+from ..vocabulary.byte_classes cimport (
+    BOUNDARY, BROKEN, MULTIBYTE, class_bit, high_of, low_of, phase_after,
+)
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
-from .safe_classes cimport ANY_PHASE, SafeC, safe_loop, safe_states
 from .token_mask cimport TokenMaskC, TokenMaskPtr, group_exits
 
+cdef uint64_t ASCII = (<uint64_t>1 << 43) - 1
+# Digits, letters, spaces, characters of several bytes.
+cdef uint64_t MANY = MULTIBYTE | 0x3F0
+
+
+cdef void safe_states(Automata automata, uint32_t rule, vector[SafeC]* out) noexcept nogil:
+    """By state of a rule that was built whole: classes any text of which keeps the automaton going.
+
+    The greatest sets such that every text of one byte or character of a state's set leads to a
+    state whose set holds it. It may pass through ends of the rule, never through a state that
+    refers to others. Nothing for a rule of more than SAFE_STATES.
+    """
+    cdef uint32_t first = automata.first[rule], s, n = 0
+    cdef uint64_t before
+    cdef bint changed = True
+    cdef SafeC made
+    made.classes, made.phase = 0, ANY_PHASE
+    while first + n < automata.states.size() and automata.states[first + n].rule == rule:
+        n += 1
+        if n > SAFE_STATES:
+            return
+    out.assign(n, made)
+    find_phases(automata, first, out)
+    for s in range(n):
+        if out[0][s].phase == BOUNDARY:
+            out[0][s].classes = entered(automata, first + s) | MULTIBYTE
+    while changed:
+        changed = False
+        s = n
+        while s:
+            s -= 1
+            before = out[0][s].classes
+            if before:
+                out[0][s].classes = held(automata, first + s, before, out)
+                changed = changed or out[0][s].classes != before
+    for s in range(n):
+        if BOUNDARY < out[0][s].phase < BROKEN:
+            out[0][s].classes = behind(automata, first + s, out[0][s].phase, out)
+
+
+cdef SafeC safe_loop(Automata automata, uint32_t state) noexcept nogil:
+    """The ASCII classes of which every byte leads from a state to itself."""
+    cdef SafeC made
+    made.classes, made.phase = held(automata, state, entered(automata, state), NULL), ANY_PHASE
+    return made
+
+
+cdef void find_phases(Automata automata, uint32_t first, vector[SafeC]* out) noexcept nogil:
+    """Where within a character each state stands; BROKEN if that is not always the same place."""
+    cdef vector[uint32_t] todo
+    cdef StateC* state
+    cdef uint32_t e, b, s, target
+    cdef uint8_t phase
+    out[0][0].phase = BOUNDARY
+    todo.push_back(0)
+    while todo.size():
+        s = todo.back()
+        todo.pop_back()
+        state = &automata.states[first + s]
+        for e in range(state.byte_off, state.byte_off + state.n_bytes):
+            target = automata.byte_edges[e].target - first
+            for b in range(automata.byte_edges[e].low, <uint32_t>automata.byte_edges[e].high + 1):
+                phase = phase_after(out[0][s].phase, <uint8_t>b)
+                if out[0][target].phase == phase or out[0][target].phase == BROKEN:
+                    continue
+                out[0][target].phase = phase if out[0][target].phase == ANY_PHASE else BROKEN
+                todo.push_back(target)
+
+
+cdef bint is_plain(StateC* state) noexcept nogil:
+    return not state.flags & TRIGGER_STATE and state.n_refs == 0
+
+
+cdef uint64_t entered(Automata automata, uint32_t state) noexcept nogil:
+    """The ASCII classes of which every byte leads to a state that refers to nothing."""
+    cdef StateC* s = &automata.states[state]
+    cdef ByteEdgeC* edge
+    cdef uint32_t e, b, at = 0
+    cdef uint64_t missing = 0
+    for e in range(s.byte_off, s.byte_off + s.n_bytes):
+        edge = &automata.byte_edges[e]
+        for b in range(at, min(<uint32_t>edge.low, <uint32_t>128)):
+            missing |= class_bit(<uint8_t>b)
+        at = <uint32_t>edge.high + 1
+        if not is_plain(&automata.states[edge.target]):
+            for b in range(edge.low, min(at, <uint32_t>128)):
+                missing |= class_bit(<uint8_t>b)
+    for b in range(at, 128):
+        missing |= class_bit(<uint8_t>b)
+    return ASCII & ~missing
+
+
+cdef uint64_t held(
+    Automata automata, uint32_t state, uint64_t classes, vector[SafeC]* sets
+) noexcept nogil:
+    """The classes, without some so that the others lead only where they are all held.
+
+    Where an edge leads to a smaller set, either what is missing there is given up, or the edge,
+    whichever costs less. Without ``sets`` nothing is held but in the state itself.
+    """
+    cdef StateC* s = &automata.states[state]
+    cdef ByteEdgeC* edge
+    cdef uint32_t e, b
+    cdef uint64_t taken, there
+    if classes & MULTIBYTE:
+        classes = without(classes, MULTIBYTE, behind(automata, state, BOUNDARY, sets))
+    for e in range(s.byte_off, s.byte_off + s.n_bytes):
+        edge = &automata.byte_edges[e]
+        if edge.target == state:
+            continue
+        there = 0 if sets == NULL else sets[0][edge.target - automata.first[s.rule]].classes
+        if not classes & ~there:
+            continue
+        taken = 0
+        for b in range(edge.low, min(<uint32_t>edge.high + 1, <uint32_t>128)):
+            taken |= class_bit(<uint8_t>b)
+        if classes & taken:
+            classes = without(classes, taken, there)
+    return classes
+
+
+cdef uint64_t without(uint64_t classes, uint64_t taken, uint64_t there) noexcept nogil:
+    """The classes without those that an edge takes, or without those that are not held behind it."""
+    if weight(classes & ~there) <= weight(classes & taken):
+        return classes & there
+    return classes & ~taken
+
+
+cdef uint32_t weight(uint64_t classes) noexcept nogil:
+    """About how much of a vocabulary lies behind the classes: letters and digits, and what is not ASCII."""
+    return <uint32_t>__builtin_popcountll(classes) + 16 * <uint32_t>__builtin_popcountll(classes & MANY)
+
+
+cdef uint64_t behind(
+    Automata automata, uint32_t state, uint8_t phase, vector[SafeC]* sets
+) noexcept nogil:
+    """What is held wherever the rest of a character of several bytes may lead; 0: not all are taken."""
+    cdef StateC* s = &automata.states[state]
+    cdef ByteEdgeC* edge
+    cdef uint8_t after
+    cdef uint32_t low = 0xC2 if phase == BOUNDARY else low_of(phase), e, b
+    cdef uint32_t high = 0xF4 if phase == BOUNDARY else high_of(phase), last = BROKEN
+    cdef uint64_t found = ASCII | MULTIBYTE
+    for e in range(s.byte_off, s.byte_off + s.n_bytes):
+        edge = &automata.byte_edges[e]
+        if edge.high < low:
+            continue
+        if edge.low > low or low > high:
+            break
+        if not is_plain(&automata.states[edge.target]):
+            return 0
+        last = BROKEN
+        for b in range(low, min(<uint32_t>edge.high, high) + 1):
+            after = phase_after(phase, <uint8_t>b)
+            if after == last:
+                continue
+            last = after
+            if after == BOUNDARY:
+                found &= sets[0][edge.target - automata.first[s.rule]].classes
+            else:
+                found &= behind(automata, edge.target, after, sets)
+        low = <uint32_t>edge.high + 1
+    return found if low > high else 0
+
+
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long) noexcept nogil
+
+
+# -- mask builder ------------------------------------------------------------------------------------
 
 # A walk by difference is given up past this many nodes: then the two states have little in common.
 cdef uint32_t DIFFERING_NODES = 1 << 14
@@ -491,3 +663,247 @@ cdef void pack_bits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
 cdef extern from *:
     int __builtin_ctz(unsigned int) noexcept nogil
     int __builtin_popcount(unsigned int) noexcept nogil
+
+
+# -- split points ------------------------------------------------------------------------------------
+
+# Nodes that are looked at for one mask. llama3 has 274,520: 13,000 of the most frequent letter, some
+# hundred of a bracket.
+cdef uint32_t NARROW_NODES = 1 << 14
+
+
+cdef bint is_narrow(Vocabulary vocabulary, const uint64_t* live) noexcept nogil:
+    """Whether few nodes of the trie have one of these bytes."""
+    cdef uint32_t b, total = 0
+    for b in range(256):
+        if (live[b >> 6] >> (b & 63)) & 1:
+            total += vocabulary.byte_offs[b + 1] - vocabulary.byte_offs[b]
+    return total <= NARROW_NODES
+
+
+cdef void list_cuts(
+    MaskBuilder maker, Vocabulary vocabulary, uint32_t state, uint32_t top, uint8_t byte,
+    uint32_t least, uint32_t most, vector[uint32_t]* places
+) noexcept nogil:
+    """The places below ``top`` with this byte; the text has reached ``state`` at ``top``."""
+    cdef TrieNode* nodes = vocabulary.nodes.data()
+    cdef uint32_t end = vocabulary.byte_offs[byte + 1], k = vocabulary.byte_offs[byte]
+    cdef uint32_t node
+    cdef uint8_t* text
+    k = <uint32_t>(lower_bound(
+        vocabulary.byte_nodes.begin() + k, vocabulary.byte_nodes.begin() + end, top + 1)
+        - vocabulary.byte_nodes.begin())
+    while k < end and vocabulary.byte_nodes[k] < nodes[top].end:
+        node = vocabulary.byte_nodes[k]
+        # some token passes through every node: its bytes are the way to it
+        text = vocabulary.data.data() + vocabulary.offsets[vocabulary.order[nodes[node].first]]
+        if may_be_over(maker, state, text + nodes[top].depth, nodes[node].depth - 1 - nodes[top].depth, least, most):
+            places.push_back(node)
+        k += 1
+
+
+cdef bint may_be_over(
+    MaskBuilder maker, uint32_t state, const uint8_t* text, uint32_t n, uint32_t least, uint32_t most
+) noexcept nogil:
+    """Whether the text may be over behind these bytes; not where there are none."""
+    cdef uint32_t k, count = 0, slot = maker.slot(state)
+    for k in range(n):
+        slot = maker.follow(slot, text[k])
+        if slot == 0:
+            return False
+        count += maker.slots[slot].loops
+        if count > most:
+            return False
+    return n > 0 and count >= least and maker.slots[slot].ends
+
+
+cdef uint32_t missing_behind(
+    MaskBuilder maker, Vocabulary vocabulary, uint32_t state, uint32_t depth, uint32_t token,
+    uint32_t least, uint32_t most, vector[uint32_t]* lengths
+) noexcept nogil:
+    """The bytes that a character lacks behind a token, accepted from its byte ``depth`` on.
+
+    ``lengths``: of the token's beginnings behind which it may be over too.
+    """
+    cdef uint8_t* text = vocabulary.data.data() + vocabulary.offsets[token]
+    cdef uint32_t n = vocabulary.offsets[token + 1] - vocabulary.offsets[token], count = 0
+    cdef uint32_t slot = maker.slot(state)
+    lengths.clear()
+    while depth < n:
+        slot = maker.follow(slot, text[depth])
+        count += maker.slots[slot].loops
+        depth += 1
+        if maker.slots[slot].ends and depth < n and least <= count <= most:
+            lengths.push_back(depth)
+    return maker.automata.states[maker.slots[slot].state].missing
+
+
+# -- free text masks ---------------------------------------------------------------------------------
+
+cdef uint8_t INVALID = 255
+
+
+cdef void make_steps(vector[uint8_t]* steps) noexcept nogil:
+    """place * 256 + byte -> the next place within a character, INVALID if there is none."""
+    cdef PieceC pieces[MOST_PIECES]
+    cdef uint32_t place, b, k
+    steps.assign(8 * 256, INVALID)
+    for place in range(8):
+        for k in range(utf8_pieces(<uint8_t>place, pieces)):
+            for b in range(pieces[k].low, pieces[k].high + 1):
+                steps[0][256 * place + b] = pieces[k].place
+
+
+cdef void take(Vocabulary vocabulary, uint32_t node, TokenMaskC* out) noexcept nogil:
+    cdef uint32_t k, token
+    for k in range(vocabulary.nodes[node].first, vocabulary.nodes[node + 1].first):
+        token = vocabulary.order[k]
+        out.words[token >> 5] |= (<uint32_t>1) << (token & 31)
+
+
+cdef void drop_below(Vocabulary vocabulary, uint32_t node, TokenMaskC* out) noexcept nogil:
+    """Takes out the tokens below a node."""
+    cdef uint32_t k, token
+    for k in range(vocabulary.nodes[node + 1].first, vocabulary.nodes[vocabulary.nodes[node].end].first):
+        token = vocabulary.order[k]
+        out.words[token >> 5] &= ~((<uint32_t>1) << (token & 31))
+
+
+cdef void add_exit(TokenMaskC* out, uint32_t x, uint32_t k) noexcept nogil:
+    cdef size_t n = out.exits.size()
+    if n >= 2 and out.exits[n - 2] == x and out.exits[n - 1] == k:
+        return
+    out.exits.push_back(x)
+    out.exits.push_back(k)
+    out.exit_counts.push_back(0)
+
+
+cdef void close(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
+    """Brings a token mask into its final form."""
+    pack_bits(out, vocabulary)
+    sort_exits(out, vocabulary)
+    out.exit_counts.clear()
+
+
+cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
+    """What UTF-8 says from a character boundary on; it may end at every boundary."""
+    cdef TrieNode* nodes = vocabulary.nodes.data()
+    cdef TokenMaskPtr made = make_shared[TokenMaskC]()
+    cdef vector[uint8_t] steps, places
+    cdef vector[uint32_t] path
+    cdef uint32_t node = 1, depth, d
+    cdef uint8_t place
+    make_steps(&steps)
+    places.assign(vocabulary.max_token_bytes + 2, BOUNDARY)
+    path.assign(vocabulary.max_token_bytes + 2, 0)
+    made.get().words.assign(vocabulary.words, 0)
+    while node < nodes[0].end:
+        depth = nodes[node].depth
+        place = steps[256 * places[depth - 1] + nodes[node].byte]
+        path[depth], places[depth] = node, place
+        if place == INVALID:
+            for d in range(1, depth):
+                if places[d] == BOUNDARY:
+                    add_exit(made.get(), path[d], path[d + 1])
+            node = nodes[node].end
+            continue
+        take(vocabulary, node, made.get())
+        node += 1
+    close(made.get(), vocabulary)
+    return made
+
+
+cdef uint32_t target(Automata automata, uint32_t state, uint8_t byte) noexcept nogil:
+    cdef StateC* s = &automata.states[state]
+    cdef uint32_t e
+    for e in range(s.byte_off, s.byte_off + s.n_bytes):
+        if automata.byte_edges[e].low <= byte <= automata.byte_edges[e].high:
+            return automata.byte_edges[e].target
+    return 0
+
+
+cdef bint is_plain_text(Automata automata, uint32_t state) noexcept nogil:
+    """Whether no pattern is under way."""
+    return automata.states[state].is_plain_text
+
+
+cdef TokenMaskPtr free_text_mask(
+    Automata automata, uint32_t state, Vocabulary vocabulary, TokenMaskC* plain
+) noexcept nogil:
+    """The token mask of the start of free text."""
+    cdef TokenMaskPtr made = make_shared[TokenMaskC]()
+    cdef vector[uint32_t] states, path
+    cdef vector[uint8_t] steps
+    cdef uint32_t b, k, first
+    make_steps(&steps)
+    made.get().words = plain.words
+    if plain.words.size() == 0:
+        made.get().words.assign(vocabulary.words, 0)
+    for k in plain.ids:
+        made.get().words[k >> 5] |= (<uint32_t>1) << (k & 31)
+    if automata.states[state].flags & (FINAL_STATE | LOOP_STATE):
+        made.get().exits = plain.exits
+        made.get().exit_counts.assign(plain.exits.size() // 2, 0)
+    states.assign(vocabulary.max_token_bytes + 2, 0)
+    path.assign(vocabulary.max_token_bytes + 2, 0)
+    states[0] = state
+    for b in range(256):
+        first = target(automata, state, <uint8_t>b)
+        if steps[256 * BOUNDARY + b] == INVALID or (first and is_plain_text(automata, first)):
+            continue
+        for k in range(vocabulary.byte_offs[b], vocabulary.byte_offs[b + 1]):
+            if enter(automata, vocabulary, vocabulary.byte_nodes[k], &states, &path):
+                follow(automata, vocabulary, vocabulary.byte_nodes[k], &states, &path, made.get())
+    sort(made.get().triggers.begin(), made.get().triggers.end())
+    close(made.get(), vocabulary)
+    return made
+
+
+cdef bint enter(
+    Automata automata, Vocabulary vocabulary, uint32_t node, vector[uint32_t]* states, vector[uint32_t]* path
+) noexcept nogil:
+    """Follows the way to a node's parent; whether no pattern is under way there."""
+    cdef TrieNode* nodes = vocabulary.nodes.data()
+    cdef uint32_t k, at = vocabulary.parents[node]
+    while at:
+        path[0][nodes[at].depth] = at
+        at = vocabulary.parents[at]
+    for k in range(1, nodes[node].depth):
+        states[0][k] = target(automata, states[0][k - 1], nodes[path[0][k]].byte)
+        if states[0][k] == 0:
+            return False
+    return is_plain_text(automata, states[0][nodes[node].depth - 1])
+
+
+cdef void follow(
+    Automata automata, Vocabulary vocabulary, uint32_t top, vector[uint32_t]* states, vector[uint32_t]* path,
+    TokenMaskC* out
+) noexcept nogil:
+    """What the free text says at and below a node where a pattern may begin."""
+    cdef TrieNode* nodes = vocabulary.nodes.data()
+    cdef uint32_t node = top, depth, state, d
+    while node < nodes[top].end:
+        depth = nodes[node].depth
+        state = target(automata, states[0][depth - 1], nodes[node].byte)
+        states[0][depth], path[0][depth] = state, node
+        if state and not automata.states[state].n_refs:
+            # a plain state has plain text's tokens below it, but for those with a first byte of their own
+            node = nodes[node].end if is_plain_text(automata, state) else node + 1
+            continue
+        for d in range(1, depth):
+            if automata.states[states[0][d]].flags & (FINAL_STATE | LOOP_STATE):
+                add_exit(out, path[0][d], path[0][d + 1])
+        if state and nodes[node].end > node + 1:
+            out.triggers.push_back(node)
+        drop_below(vocabulary, node, out)
+        if state == 0:
+            drop_at(vocabulary, node, out)
+        node = nodes[node].end
+
+
+cdef void drop_at(Vocabulary vocabulary, uint32_t node, TokenMaskC* out) noexcept nogil:
+    """Takes out the tokens that end at a node."""
+    cdef uint32_t k, token
+    for k in range(vocabulary.nodes[node].first, vocabulary.nodes[node + 1].first):
+        token = vocabulary.order[k]
+        out.words[token >> 5] &= ~((<uint32_t>1) << (token & 31))

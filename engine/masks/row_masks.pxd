@@ -1,53 +1,101 @@
-"""Masks of instances: the tokens that the rows take, made rule by rule where that is cheaper.
+"""A bitmask whose memory is held.
 
-    tokens below a node of the trie that an instance takes =
-          for each item of a tabled rule, its token mask: what it accepts,
-                                                    + of what is uncertain, what the rows outside take
-          for many items at once whose token masks are not there, one walk for all of them (unions)
-        + for all other items together, a walk over rows, byte by byte; where it enters a large
-          subtree of the trie with items of tabled rules, it goes on by this same equation
-    mask = the tokens below the root + those on token edges + stop tokens where the text may end
-
-The rows outside an item are the instance that its completion leaves behind. Earley sets are
-unions of their items' futures, so the union over items is exact. Items in the same state (an
-ambiguous grammar has many) are one: what they accept is the same, and the rows outside are the union of
-theirs, so that nothing is followed once for each way to read the text.
-
-Representation   a finished mask is a list of token masks, of lists of ids that several masks share (what
-                 the rows outside take), and ids of its own; beside them a bitset, where a bound had
-                 to take tokens out of a token mask, or there are many ids. Kept by saturated instance
-                 (rows, I5).
-Invariants       I1 mask bit = would accept_token succeed.
-                 I2 dropping kept masks only costs time.
-Like states      (automata) have the token mask of the state that they are like; its exits where a text
-                 is complete are closed to them.
-Counted rules    whose token masks are filtered: a token counts only if its need fits what is left.
-                 A token that is cut by the upper bound could still be split between the rule and
-                 what follows; where those two share no byte, it can't. Where they do, every place
-                 where it could be split is followed (cuts), or if there are too many, rows decide.
-Counted tokens   the last tokens that a text may have must not begin a character that can't be finished:
-                 the few of the vocabulary that could are looked at one by one. Rows say where else
-                 no token may end.
-Cost             a mask seen before: one copy of V/8 bytes and its ids. A new one: the token masks that
-                 are new, and a step for each byte that could leave a rule.
-Threads          under the arena's mutex.
-Not here         what a token mask is (token masks), rows (rows).
+Representation   the view of a caller's buffer: int32, shape (rows, words), C-contiguous. Every call
+                 that takes a bitmask takes a held one too.
+Cost             to look at a buffer and to take a slice of an array costs more than to copy a mask
+                 that is there: 5-15 us where caches are cold, as after a model's forward pass.
+Not here         what a mask says (masks), and who allocates its memory.
 """
 
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.memory cimport shared_ptr
+from libcpp.unordered_set cimport unordered_set
 
 from ..earley.rows cimport Arena, ItemC
 from ..grammar.lowered cimport TokenSetC
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..native.word_table cimport WordTableC
-from ..sharing.rule_digest cimport Digests
+from ..sharing.mask_codec cimport Digests
 from ..vocabulary.vocabulary cimport Vocabulary
-from .count_bounds cimport BoundsC, IdsC
 from .mask_builder cimport MaskBuilder
-from .mask_unions cimport UnionC
-from .token_mask cimport EntryC, SuffixTrieC, TokenMaskC, TokenMaskCache, TokenMaskPtr
+from .token_mask cimport (
+    BoundsC, EntryC, IdsC, SuffixTrieC, TokenMaskC, TokenMaskCache, TokenMaskPtr,
+)
+
+cdef class Bitmask:
+    cdef int[:, ::1] rows
+    cdef readonly Py_ssize_t height     # how many rows
+
+cdef int[:, ::1] rows_of(object bitmask)
+
+
+# -- mask unions -------------------------------------------------------------------------------------
+# Unions: what several states of tabled rules say of the vocabulary together, in one walk.
+#
+# Where keys match many patterns, or alternatives many, a row has an item for each, and each would walk
+# most of the trie for a token mask of its own. Here the trie is walked once over sets of states, which are
+# determinised on the way. A token is accepted if any member accepts it.
+#
+# Representation   of a walk: a set is a word for each member, its state (a slot of the token mask maker) or
+#                  0 once it is gone. Of the result: a token mask (token masks) whose exits have, instead of a
+#                  count, the number of the set of members that may end there; the rows outside each
+#                  are another's.
+# Bounds           UNION_SETS in one walk: determinising may explode, and then each member gets its own
+#                  token mask.
+# Cost             one look-up for each node visited, and for each new edge between sets a step of
+#                  every member.
+# Threads          under the arena's mutex.
+# Not here         which items are taken together, the rows outside (row_masks).
+
+cdef enum:
+    # Six patterns for keys need 1,000 in a string's spellings; each takes a kilobyte while the walk lasts.
+    UNION_SETS = 4096
+
+cdef struct UnionC:
+    TokenMaskC token_mask
+    WordTableC ends           # sets of members, by their place among the states
+
+cdef bint make_union(
+    MaskBuilder maker, vector[uint32_t]* states, uint32_t node, UnionC* out
+) noexcept nogil
+
+
+# -- row masks ---------------------------------------------------------------------------------------
+# Masks of instances: the tokens that the rows take, made rule by rule where that is cheaper.
+#
+#     tokens below a node of the trie that an instance takes =
+#           for each item of a tabled rule, its token mask: what it accepts,
+#                                                     + of what is uncertain, what the rows outside take
+#           for many items at once whose token masks are not there, one walk for all of them (unions)
+#         + for all other items together, a walk over rows, byte by byte; where it enters a large
+#           subtree of the trie with items of tabled rules, it goes on by this same equation
+#     mask = the tokens below the root + those on token edges + stop tokens where the text may end
+#
+# The rows outside an item are the instance that its completion leaves behind. Earley sets are
+# unions of their items' futures, so the union over items is exact. Items in the same state (an
+# ambiguous grammar has many) are one: what they accept is the same, and the rows outside are the union of
+# theirs, so that nothing is followed once for each way to read the text.
+#
+# Representation   a finished mask is a list of token masks, of lists of ids that several masks share (what
+#                  the rows outside take), and ids of its own; beside them a bitset, where a bound had
+#                  to take tokens out of a token mask, or there are many ids. Kept by saturated instance
+#                  (rows, I5).
+# Invariants       I1 mask bit = would accept_token succeed.
+#                  I2 dropping kept masks only costs time.
+# Like states      (automata) have the token mask of the state that they are like; its exits where a text
+#                  is complete are closed to them.
+# Counted rules    whose token masks are filtered: a token counts only if its need fits what is left.
+#                  A token that is cut by the upper bound could still be split between the rule and
+#                  what follows; where those two share no byte, it can't. Where they do, every place
+#                  where it could be split is followed (cuts), or if there are too many, rows decide.
+# Counted tokens   the last tokens that a text may have must not begin a character that can't be finished:
+#                  the few of the vocabulary that could are looked at one by one. Rows say where else
+#                  no token may end.
+# Cost             a mask seen before: one copy of V/8 bytes and its ids. A new one: the token masks that
+#                  are new, and a step for each byte that could leave a rule.
+# Threads          under the arena's mutex.
+# Not here         what a token mask is (token masks), rows (rows).
 
 ctypedef shared_ptr[UnionC] UnionPtr
 
@@ -183,3 +231,45 @@ cdef class Masks:
     cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil
     cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
+
+
+# -- prefill -----------------------------------------------------------------------------------------
+# Masks made ahead of time: while a prompt is prefilled, or all there are.
+#
+# From the start, rows are followed byte by byte, breadth first; each state met is a *place*. What a
+# place will cost is estimated by how much of the token trie its items take and by what is known of
+# them already, and the costliest are made first. Only one spelling of each character is followed
+# where a place has others: escapes are rare in what models write.
+#
+# Bounds   places looked at; masks made; where others walk in the generation, an eighth of what it,
+#          a mask, and all looking may take.
+# Threads  under the arena's mutex, which is given back after each place and each mask: the scheduler
+#          of a worker waits for no more than one of them.
+
+cdef struct PlaceC:
+    uint64_t cost
+    uint32_t instance
+
+cdef class Prefill:
+    cdef Arena arena
+    cdef Masks masks
+    cdef bint escapes, leaves_out
+    cdef size_t most_rows, most_bytes         # of the generation; beyond them nothing is made
+    cdef uint32_t items_left                  # that may be met while it looks
+    cdef vector[PlaceC] places
+    cdef vector[uint32_t] todo                # instances, in the order in which they were met
+    cdef size_t at                            # of ``todo``, the next to be looked at
+    cdef unordered_set[uint32_t] seen
+    cdef bint is_over
+    # what was done
+    cdef uint32_t made, error
+    cdef bint is_complete                     # all places were looked at
+    cdef int run(self, uint32_t places, uint32_t budget) except -1
+    cdef void make(self, uint32_t instance) noexcept nogil
+    cdef bint is_full(self) noexcept nogil
+    cdef bint passes_limit(self) noexcept nogil
+    # under the mutex
+    cdef void explore(self, uint32_t most) noexcept nogil
+    cdef void look(self, uint32_t most) noexcept nogil
+    cdef bint follow(self, uint32_t instance, uint32_t most) noexcept nogil
+    cdef uint64_t cost(self, uint32_t instance) noexcept nogil

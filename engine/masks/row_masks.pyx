@@ -1,36 +1,197 @@
-"""Masks: see the header file."""
+"""Held bitmasks: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t, uintptr_t
 from libc.string cimport memcmp, memcpy, memset
 from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared
 
-from ..automata.dfa_state cimport FINAL_STATE
+from ..automata.determinize cimport FINAL_STATE
 from ..automata.rule_automata cimport NO_ERROR, StateC
 from ..earley.rows cimport DEAD, NO_SLOT, Arena, ItemC, RowC
-from ..grammar.lowered cimport (
-    BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, NO_MAXIMUM, TokenSetC,
-)
+from ..grammar.ir cimport NO_MAXIMUM
+from ..grammar.lowered cimport BOUNDED_RULE, CHARACTER_BYTES, COUNTED_RULE, DISPATCH_RULE, TokenSetC
 from ..native.bitset cimport clear_bit, has_bit, has_many_bits, list_bits, or_words, set_bits
 from ..native.clock cimport nanoseconds
 from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
-from ..sharing.rule_digest cimport DigestC, Digests, is_none
+from ..sharing.mask_codec cimport DigestC, Digests, is_none
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
-from .count_bounds cimport (
-    BoundsC, IdsC, accepted_ids, accepted_words, before_exit, bounds_of, characters, fits,
-    no_bounds, too_long,
+from .mask_builder cimport (
+    ANY_PHASE, HUB_BYTES, MaskBuilder, SafeC, SlotC, clear_ids, free_text_mask, is_narrow,
+    list_cuts, missing_behind, pack_bits, plain_text_mask, set_below, sort_exits,
 )
-from .free_text_masks cimport free_text_mask, plain_text_mask
-from .mask_builder cimport HUB_BYTES, MaskBuilder
-from .mask_unions cimport UnionC, make_union
-from .split_points cimport is_narrow, list_cuts, missing_behind
-from .suffix_trie cimport suffix_trie_of
 from .token_mask cimport (
-    PLAIN_TEXT, EntryC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenMaskC, TokenMaskCache,
-    TokenMaskPtr, suffix_trie_bytes, token_mask_bytes,
+    PLAIN_TEXT, BoundsC, EntryC, IdsC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenMaskC,
+    TokenMaskCache, TokenMaskPtr, accepted_ids, accepted_words, before_exit, bounds_of, characters,
+    fits, no_bounds, suffix_trie_bytes, suffix_trie_of, token_mask_bytes, too_long,
 )
+
+cdef class Bitmask:
+    """Takes the place of its buffer in every call that takes a bitmask, and spares it the look.
+
+    Args:
+        buffer: writable C-contiguous buffer of int32, shape (rows, words); held as long as this.
+
+    Raises:
+        TypeError, ValueError: another dtype, shape or layout.
+    """
+
+    def __init__(self, buffer not None):
+        self.rows = buffer
+        self.height = self.rows.shape[0]
+
+    def allow_all(self):
+        """Sets every bit."""
+        if self.rows.shape[0] and self.rows.shape[1]:
+            memset(&self.rows[0, 0], 0xff, 4 * self.rows.shape[0] * self.rows.shape[1])
+
+
+cdef int[:, ::1] rows_of(object bitmask):
+    """
+    Raises:
+        TypeError, ValueError: it is no bitmask.
+    """
+    if type(bitmask) is Bitmask:
+        return (<Bitmask>bitmask).rows
+    if bitmask is None:
+        raise TypeError("a bitmask is needed, not None")
+    return bitmask
+
+
+# -- mask unions -------------------------------------------------------------------------------------
+
+# With more members, to find what each always takes costs more than the nodes that it skips.
+cdef size_t SAFE_MEMBERS = 16
+
+# The set of which every member is gone.
+cdef uint32_t GONE = 0
+
+
+cdef struct SetC:
+    SlotC slot                # as one state: `safe` is that of the member that takes most
+    uint32_t ends             # the number of the set of members that may end here
+
+
+cdef struct WalkC:
+    WordTableC numbers
+    vector[SetC] sets
+    vector[uint32_t] edges    # 256 for each set; MISSING: not made yet
+
+
+cdef bint make_union(
+    MaskBuilder maker, vector[uint32_t]* states, uint32_t node, UnionC* out
+) noexcept nogil:
+    """What the states say together below a node; False if there are too many sets."""
+    cdef WalkC walk
+    cdef vector[uint32_t] members
+    cdef uint32_t k
+    maker.prepare()
+    members.assign(states.size(), 0)
+    number_of(maker, &walk, &members, &out.ends)
+    for k in range(<uint32_t>states.size()):
+        members[k] = maker.slot(states[0][k])
+    if not walk_trie(maker, &walk, number_of(maker, &walk, &members, &out.ends), node, out):
+        return False
+    pack_bits(&out.token_mask, maker.vocabulary)
+    sort_exits(&out.token_mask, maker.vocabulary)
+    return True
+
+
+cdef bint walk_trie(
+    MaskBuilder maker, WalkC* walk, uint32_t start, uint32_t top, UnionC* out
+) noexcept nogil:
+    """Begins with all tokens and takes out those that no member can follow."""
+    cdef TrieNode* nodes = maker.vocabulary.nodes.data()
+    cdef uint32_t* order = maker.vocabulary.order.data()
+    cdef uint64_t* below = maker.vocabulary.classes_below.data()
+    cdef uint8_t* phases = maker.vocabulary.phases.data()
+    cdef uint32_t node = top + 1, end = nodes[top].end, top_depth = nodes[top].depth, depth, number
+    cdef uint32_t* words
+    cdef SetC* made
+    cdef vector[uint32_t] sets_at
+    sets_at.assign(maker.vocabulary.max_token_bytes + 2, 0)
+    sets_at[top_depth] = start
+    set_below(maker.vocabulary, top, &out.token_mask)
+    words = out.token_mask.words.data()
+    while node < end:
+        maker.visited += 1
+        depth = nodes[node].depth
+        number = walk.edges[256 * sets_at[depth - 1] + nodes[node].byte]
+        if number == MISSING:
+            number = make_edge(maker, walk, sets_at[depth - 1], nodes[node].byte, &out.ends)
+            if walk.sets.size() > UNION_SETS:
+                return False
+        made = &walk.sets[number]
+        if number == GONE or made.slot.triggers:
+            if number != GONE:
+                out.token_mask.triggers.push_back(node)
+            clear_ids(words, order + nodes[node + (number != GONE)].first, order + nodes[nodes[node].end].first)
+            maker.leave(node, top_depth, &out.token_mask)
+            node = nodes[node].end
+        elif not below[node] & ~made.slot.safe.classes and (
+                made.slot.safe.phase == phases[node] or made.slot.safe.phase == ANY_PHASE):
+            node = nodes[node].end
+        else:
+            maker.enter(node, depth, &made.slot)
+            maker.counts[depth] = made.ends
+            sets_at[depth] = number
+            node += 1
+    return True
+
+
+cdef uint32_t make_edge(
+    MaskBuilder maker, WalkC* walk, uint32_t number, uint8_t byte, WordTableC* ends
+) noexcept nogil:
+    """Follows a byte from every member of a set; returns the number of the set behind it."""
+    cdef vector[uint32_t] members
+    cdef uint32_t k, found
+    members.assign(
+        walk.numbers.words.data() + walk.numbers.off[number],
+        walk.numbers.words.data() + walk.numbers.off[number + 1])
+    for k in range(<uint32_t>members.size()):
+        if members[k]:
+            members[k] = maker.follow(members[k], byte)
+    found = number_of(maker, walk, &members, ends)
+    walk.edges[256 * number + byte] = found
+    return found
+
+
+cdef uint32_t number_of(
+    MaskBuilder maker, WalkC* walk, vector[uint32_t]* members, WordTableC* ends
+) noexcept nogil:
+    """The number of a set, a new one if need be; the first is that of which nothing is left."""
+    cdef uint32_t number = table_number(&walk.numbers, members.data(), members.size()), k
+    cdef vector[uint32_t] ending
+    cdef SlotC* slot
+    cdef SafeC* safe
+    cdef SetC made
+    if number < walk.sets.size():
+        return number
+    made.slot = maker.slots[0]
+    for k in range(<uint32_t>members.size()):
+        if members[0][k] == 0:
+            continue
+        slot = &maker.slots[members[0][k]]
+        if slot.ends:
+            ending.push_back(k)
+        made.slot.triggers |= slot.triggers
+        if members.size() <= SAFE_MEMBERS:
+            safe = maker.safety(members[0][k])
+            if __builtin_popcountll(safe.classes) > __builtin_popcountll(made.slot.safe.classes):
+                made.slot.safe = safe[0]
+    made.slot.ends = ending.size() > 0
+    made.ends = table_number(ends, ending.data(), ending.size())
+    walk.sets.push_back(made)
+    walk.edges.resize(walk.edges.size() + 256, MISSING)
+    return number
+
+
+cdef extern from *:
+    int __builtin_popcountll(unsigned long long) noexcept nogil
+
+
+# -- row masks ---------------------------------------------------------------------------------------
 
 cdef uint32_t STOP = 2
 
@@ -955,3 +1116,227 @@ cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
         if k == value:
             return True
     return False
+
+
+# -- logits ------------------------------------------------------------------------------------------
+
+cdef extern from "masks/logits.h" namespace "logits":
+    void rule_out(float* row, const uint32_t* words, size_t width) noexcept nogil
+
+# Logits that are written GIL in hand: about 0.1 ms. Who lets go of it may get it back only milliseconds later,
+# when other threads want it, too.
+cdef Py_ssize_t MOST_WITH_GIL = 1 << 20
+
+
+def apply_bitmask(float[:, ::1] logits not None, bitmask):
+    """Sets the logits of tokens that are not allowed to minus infinity, in place.
+
+    Args:
+        logits: writable C-contiguous buffer of float32, shape (rows, V).
+        bitmask: C-contiguous buffer of int32, shape (rows, at least ceil(V / 32)); bit t % 32 of word
+            t // 32 says whether token t is allowed. Bits past V are not looked at.
+
+    Raises:
+        ValueError: wrong shape or dtype.
+    """
+    cdef float* first = &logits[0, 0] if logits.shape[0] and logits.shape[1] else NULL
+    lay(first, logits.shape[0], logits.shape[1], rows_of(bitmask))
+
+
+def apply_bitmask_at(uintptr_t address, Py_ssize_t rows, Py_ssize_t width, bitmask):
+    """``apply_bitmask`` for a framework's tensor: to take its buffer can cost as much as the rest.
+
+    Args:
+        address: of writable memory, rows * width float32 one after the other, which nobody frees
+            or moves meanwhile. This is not checked, and can't be.
+        rows, width: the logits' shape.
+        bitmask: as for ``apply_bitmask``.
+
+    Raises:
+        ValueError: a bitmask of another shape or dtype, or no memory.
+    """
+    if rows < 0 or width < 0 or (address == 0 and rows and width):
+        raise ValueError(f"logits of ({rows}, {width}) at address {address}")
+    lay(<float*>address, rows, width, rows_of(bitmask))
+
+
+cdef int lay(float* logits, Py_ssize_t rows, Py_ssize_t width, int[:, ::1] bitmask) except -1:
+    if bitmask.shape[0] != rows or bitmask.shape[1] * 32 < width:
+        shapes = f"({bitmask.shape[0]}, {bitmask.shape[1]}) for logits of ({rows}, {width})"
+        raise ValueError(f"a bitmask of shape {shapes}")
+    if not width:
+        return 0
+    if rows * width <= MOST_WITH_GIL:
+        rule_out_rows(logits, width, bitmask)
+    else:
+        with nogil:
+            rule_out_rows(logits, width, bitmask)
+    return 0
+
+
+cdef void rule_out_rows(float* logits, Py_ssize_t width, int[:, ::1] bitmask) noexcept nogil:
+    cdef Py_ssize_t row
+    for row in range(bitmask.shape[0]):
+        rule_out(logits + row * width, <const uint32_t*>&bitmask[row, 0], width)
+
+
+# -- prefill -----------------------------------------------------------------------------------------
+
+cdef uint8_t BACKSLASH = 0x5C
+
+# What a state costs for each byte that it takes: walking the trie for a token mask that nobody has made,
+# or following rows.
+cdef uint64_t UNKNOWN_TOKEN_MASK = 1000
+cdef uint64_t KNOWN_TOKEN_MASK = 1
+cdef uint64_t ROWS = 30
+
+# What is made ahead takes no more than one part in so many of what a generation and a mask may take.
+cdef size_t SHARE = 8
+
+
+cdef bint costlier(const PlaceC& a, const PlaceC& b) noexcept nogil:
+    return a.cost > b.cost if a.cost != b.cost else a.instance < b.instance
+
+
+cdef class Prefill:
+    """The places of one generation.
+
+    Args:
+        escapes: whether characters are followed in all their spellings.
+        leaves_out: what would pass a limit is left out, and of a generation, which others walk in
+            and wait for, little is taken. Otherwise the first limit passed ends it and is ``error``.
+    """
+
+    def __cinit__(self, Arena arena not None, Masks masks not None, *, bint escapes, bint leaves_out=False):
+        self.arena = arena
+        self.masks = masks
+        self.escapes, self.leaves_out = escapes, leaves_out
+        self.made, self.error, self.at, self.is_over, self.is_complete = 0, NO_ERROR, 0, False, False
+        self.most_rows, self.most_bytes, self.items_left = ~<size_t>0, ~<size_t>0, 0
+        if leaves_out:
+            self.most_rows = arena.row_limit // SHARE
+            self.most_bytes = arena.byte_limit // SHARE
+            self.items_left = arena.mask_items // SHARE
+
+    cdef int run(self, uint32_t places, uint32_t budget) except -1:
+        """Looks at up to ``places`` places and makes up to ``budget`` masks, the costliest first."""
+        cdef PlaceC place
+        with nogil:
+            while not self.is_over:
+                self.arena.guard.lock()
+                self.look(places)
+                self.arena.guard.unlock()
+            sort(self.places.begin(), self.places.end(), &costlier)
+            for place in self.places:
+                if self.made == budget or self.error != NO_ERROR:
+                    break
+                self.arena.guard.lock()
+                if not self.is_full():
+                    self.make(place.instance)
+                self.arena.guard.unlock()
+        return 0
+
+    cdef void make(self, uint32_t instance) noexcept nogil:
+        """One mask; one that is left for later may not take as long as any."""
+        cdef uint32_t most = self.arena.mask_items
+        if self.leaves_out:
+            self.arena.mask_items = most // SHARE
+        self.made += self.masks.make_ahead(instance)
+        self.passes_limit()
+        self.arena.mask_items = most
+
+    cdef bint is_full(self) noexcept nogil:
+        return self.arena.rows.size() > self.most_rows or self.arena.bytes_held() > self.most_bytes
+
+    cdef bint passes_limit(self) noexcept nogil:
+        """Whether the last step passed a limit and that ends it all."""
+        cdef uint32_t error = self.arena.take_error()
+        if not self.leaves_out:
+            self.error = error
+        return self.error != NO_ERROR
+
+    cdef void explore(self, uint32_t most) noexcept nogil:
+        """Looks at all places there are, up to ``most``."""
+        while not self.is_over:
+            self.look(most)
+
+    cdef void look(self, uint32_t most) noexcept nogil:
+        """Looks at one more place, breadth first, and notes what follows it; ``most`` in all.
+
+        ``is_over`` behind the last one, ``is_complete`` if that was all there are.
+        """
+        if self.at == 0:
+            self.todo.push_back(self.arena.root)
+            self.seen.insert(self.arena.root)
+        if self.is_full() or self.at == self.todo.size():
+            self.is_complete = self.at == self.todo.size()
+            self.is_over = True
+            return
+        if self.leaves_out:
+            self.arena.count_work(self.items_left)
+        self.is_over = not self.follow(self.todo[self.at], most)
+        if self.leaves_out:
+            self.items_left -= min(self.items_left, self.arena.stop_counting())
+            self.is_over = self.is_over or self.items_left == 0
+        self.at += 1
+
+    cdef bint follow(self, uint32_t instance, uint32_t most) noexcept nogil:
+        """Notes what is a byte or a token's end away; False if that is too much."""
+        cdef uint32_t b, found
+        cdef uint64_t live[4]
+        self.places.push_back(PlaceC(self.cost(instance), instance))
+        for b in range(4):
+            live[b] = self.arena.rows[self.arena.instances[instance].row].live[b]
+        if not self.escapes and has_others(live, BACKSLASH):
+            live[BACKSLASH >> 6] &= ~(<uint64_t>1 << (BACKSLASH & 63))
+        # a byte more, or, as number 256, a token's end
+        for b in range(257):
+            if b < 256 and not (live[b >> 6] >> (b & 63)) & 1:
+                continue
+            found = self.arena.step(instance, <uint8_t>b) if b < 256 else self.arena.end_token(instance)
+            if self.passes_limit():
+                return False
+            if found == DEAD or self.seen.count(found):
+                continue
+            if self.seen.size() >= most:
+                return False
+            self.seen.insert(found)
+            self.todo.push_back(found)
+        return True
+
+    cdef uint64_t cost(self, uint32_t instance) noexcept nogil:
+        """About what the mask of an instance takes; 0 if it is there."""
+        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef uint64_t total = 1
+        cdef uint32_t k
+        cdef ItemC item
+        cdef StateC* state
+        if map_get(&self.masks.mask_ids, self.arena.instances[instance].rep) != MISSING:
+            return 0
+        for k in range(row.item_off, row.item_off + row.n_items):
+            item = self.arena.items[k]
+            state = &self.arena.automata.states[item.state]
+            if not self.arena.automata.tabled[state.rule]:
+                total += ROWS * width(state)
+            elif map_get(&self.masks.token_mask_ids, <uint64_t>(state.like or item.state) << 32) == MISSING:
+                total += UNKNOWN_TOKEN_MASK * width(state)
+            else:
+                total += KNOWN_TOKEN_MASK * width(state)
+        return total
+
+
+cdef bint has_others(uint64_t* live, uint8_t byte) noexcept nogil:
+    """Whether a byte is not the only one of a set."""
+    cdef uint64_t rest = 0
+    cdef uint32_t k
+    for k in range(4):
+        rest |= live[k] & ~(<uint64_t>1 << (byte & 63)) if k == byte >> 6 else live[k]
+    return rest != 0
+
+
+cdef uint32_t width(StateC* state) noexcept nogil:
+    return sum_bits(state.live[0]) + sum_bits(state.live[1]) + sum_bits(state.live[2]) + sum_bits(state.live[3])
+
+
+cdef extern from *:
+    uint32_t sum_bits "__builtin_popcountll"(unsigned long long) noexcept nogil

@@ -1,3 +1,5 @@
+""""""
+
 class TokenMaskCache:
     max_bytes: int
     hits: int

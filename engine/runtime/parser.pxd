@@ -24,7 +24,7 @@ from ..automata.rule_automata cimport Automata
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport Vocabulary
-from .compiled cimport Compiled, Generation
+from .matcher cimport Compiled, Generation
 
 cdef struct ThreadC:
     uint32_t state, stack, count, mark

@@ -1,5 +1,5 @@
 from ..events import Event
-from .compiled import Compiled
+from .matcher import Compiled
 
 class Parser:
     compiled: Compiled

@@ -2,12 +2,10 @@
 
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ..automata.dfa_state cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
+from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from ..automata.rule_automata cimport NO_ERROR, StateC
-from ..grammar.lowered cimport (
-    NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT, RuleC, iterations, tokens,
-    tokens_left,
-)
+from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT
+from ..grammar.lowered cimport RuleC, iterations, tokens, tokens_left
 from ..native.hashing cimport MISSING, map_get, map_put, mix
 from ..native.pool cimport vector
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..budget import WorkBudget
+from ..native.resources import WorkBudget
 from ..compiler import Compiler
 from ..errors import EngineError, LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema

@@ -1,9 +1,25 @@
+""""""
+
 from collections.abc import Callable
 from typing import Any
 
-from ..budget import WorkBudget
 from ..limits import Limits
-from ..runtime.compiled import Compiled
+from ..native.resources import WorkBudget
+from ..runtime.matcher import Compiled
+
+class SpecHash:
+    def __init__(self, limits: Limits) -> None: ...
+    def of(self, kind: str, spec: Any) -> bytes:
+        """The digest of a spec and of what it is a spec of, 16 bytes.
+
+        Raises:
+            LimitExceeded: spec_bytes or spec_depth.
+            SpecError: not a JSON value.
+        """
+
+
+# -- grammar cache -----------------------------------------------------------------------------------
+#
 
 class GrammarCache:
     measured: int

@@ -1,32 +1,618 @@
-"""The bytes of a rule's token masks, as they lie in the log, and what of them is worth sharing.
+"""Digests: see the header file."""
 
-    artifact   magic "SYM1" | version u32 | words with a token's bit u32 | trie nodes u32
-               | number of token masks u32 | token masks (mask_bytes)
-
-The head's numbers lie as the processor has them: little-endian wherever this runs, and with any
-other order the version is another one.
-
-A token mask goes in if making it took at least ``LEAST_GAIN`` times what fetching it is going to take, and
-a rule if its token masks took so much more than its key does. What fetching takes was measured with a
-Redis on the same machine: the way through its client, the MAC, and ``load``.
-
-Every length is checked, the vocabulary's shape, and every index (``is_sound``): a value that does
-not fit is refused whole, and none allows a token that is not ordinary. Authenticity is the log's
-business (a MAC over key and value); this module knows no keys.
-"""
-
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp, memcpy
+from libcpp.memory cimport make_shared
 
-from ..masks.token_mask cimport EntryC, TokenMaskCache, TokenMaskKeyC
+from ..grammar.ir cimport (
+    ALT, BOUNDED, CAPTURE, DISPATCH, GRAPH, OBJECT, OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ,
+    TEXTS, TOKENS, NodeC, first_member,
+)
+from ..grammar.lowered cimport (
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_RULE, ArmC, DispatchC, LoweredGrammar, RuleC,
+    TokenSetC, dispatch_of, list_below,
+)
+from ..masks.token_mask cimport (
+    EntryC, TokenMaskC, TokenMaskCache, TokenMaskKeyC, is_sound, token_mask_bytes,
+)
+from ..native.bitset cimport clear_bit, list_bits, set_bits
 from ..native.hashing cimport MISSING, U64MapC, hash_words, map_get, map_put, mix
-from ..native.pool cimport vector
-from ..native.varint cimport ReaderC
-from ..vocabulary.vocabulary cimport Vocabulary
-from .mask_bytes cimport put_body, put_head, put_same, take_entry
-from .rule_digest cimport DigestC, bytes_of, digest_from
-
+from ..native.pool cimport held_bytes, vector
+from ..native.varint cimport ReaderC, put, take
 from ..versions import ARTIFACT_VERSION
+from ..vocabulary.vocabulary cimport Vocabulary
+
+cdef extern from "native/blake2b.h" namespace "blake2b":
+    void blake2b_digest "blake2b::digest"(const void* data, size_t n, uint64_t* out) noexcept nogil
+
+cdef uint32_t VERSION = ARTIFACT_VERSION
+# Nodes of a unit that are hashed at once. Rules may have large parts in common: hashing these again for
+# each rule took seconds for a few thousand.
+cdef uint32_t MOST_AT_ONCE = 128
+# What one of these may take; most units are smaller.
+cdef size_t TEXT_BYTES = 2048
+cdef uint8_t NOT_BEGUN = 0
+cdef uint8_t BEGUN = 1
+cdef uint8_t DONE = 2
+
+# First words that no kind of node has.
+cdef uint32_t PATTERNS = 0x10000
+cdef uint32_t REPEATED = 0x10001
+cdef uint32_t COUNTED_CHARACTERS = 0x10002
+cdef uint32_t UNIT = 0x10003
+cdef uint32_t INNER = 0x10005
+# Within a unit.
+cdef uint32_t OTHER_RULE = 0x10004
+
+
+cdef class Digests:
+    """The digests of one grammar's rules."""
+
+    def __init__(self, LoweredGrammar ir, *, bint count_registers):
+        self.ir = ir
+        self.count_registers = count_registers
+
+    def of_rule(self, uint32_t number):
+        """The digest of a rule, 16 bytes; zeros: it has none."""
+        if number >= self.ir.rules.size():
+            raise IndexError(f"rule {number} of {self.ir.rules.size()}")
+        return bytes_of(self.rule(number))
+
+    cdef size_t bytes_held(self) noexcept nogil:
+        return (
+            held_bytes(self.digests) + held_bytes(self.progress) + held_bytes(self.inner)
+            + held_bytes(self.is_hashed) + held_bytes(self.nodes) + held_bytes(self.places)
+            + held_bytes(self.met) + held_bytes(self.text) + held_bytes(self.todo) + held_bytes(self.below))
+
+    cdef DigestC rule(self, uint32_t number) noexcept nogil:
+        cdef RuleC* rule = &self.ir.rules[number]
+        cdef DigestC body
+        if rule.kind == DISPATCH_RULE:
+            self.begin(PATTERNS)
+            self.write_patterns(rule.node)
+            return self.finish()
+        if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
+            body = self.unit(self.ir.nodes[rule.node].a)
+            if is_none(body):
+                return body
+            self.begin(REPEATED if rule.kind == COUNTED_RULE else COUNTED_CHARACTERS)
+            self.write_digest(body)
+            return self.finish()
+        return self.unit(rule.node)
+
+    cdef DigestC unit(self, uint32_t number) noexcept nogil:
+        """The digest of a node, those of other rules that it refers to first, without recursion."""
+        cdef vector[uint32_t] todo
+        cdef uint32_t at
+        cdef bint at_once
+        if self.progress.size() == 0:
+            self.open()
+        todo.push_back(number)
+        while todo.size():
+            at = todo.back()
+            if self.progress[at] == DONE:
+                todo.pop_back()
+                continue
+            at_once = self.order(at, MOST_AT_ONCE, False)
+            if not at_once:
+                self.order_large(at)
+            if self.progress[at] == BEGUN or not self.add_others(at, &todo):
+                # what is not done yet leads back here: its digest is still none
+                self.digests[at] = self.make(at) if at_once else self.make_large(at)
+                self.progress[at] = DONE
+            else:
+                self.progress[at] = BEGUN
+            self.forget_order()
+        return self.digests[number]
+
+    cdef void open(self) noexcept nogil:
+        """Makes room: growing bit by bit would take as long as hashing."""
+        self.digests.resize(self.ir.n_nodes)
+        self.progress.assign(self.ir.n_nodes, NOT_BEGUN)
+        self.places.assign(self.ir.n_nodes, 0)
+        self.text.reserve(TEXT_BYTES)
+        self.nodes.reserve(MOST_AT_ONCE)
+        self.met.reserve(MOST_AT_ONCE)
+        self.todo.reserve(2 * MOST_AT_ONCE)
+        self.below.reserve(MOST_AT_ONCE)
+
+    cdef bint is_other(self, uint32_t number, uint32_t unit) noexcept nogil:
+        """Whether a node below a unit is another rule: its automaton has an edge there, and not what it is
+        made of. Of a unit that is a reference itself this is all there is.
+        """
+        return self.ir.nodes[number].kind == REF or (
+            number != unit and self.ir.rule_of_node[number] != NO_RULE)
+
+    cdef uint32_t other(self, uint32_t number) noexcept nogil:
+        """The unit that another rule's node stands for."""
+        if self.ir.nodes[number].kind == REF:
+            return self.ir.rules[self.ir.nodes[number].a].node
+        return number
+
+    cdef void list_inner(self, uint32_t number, uint32_t unit, vector[uint32_t]* below) noexcept nogil:
+        """What a node of a unit is made of."""
+        cdef uint32_t kind = self.ir.nodes[number].kind
+        if kind == OTHER_TEXT or kind == DISPATCH or self.is_other(number, unit):
+            below.clear()
+        else:
+            list_below(self.ir, number, below)
+
+    cdef bint order(self, uint32_t unit, uint32_t most, bint only_new) noexcept nogil:
+        """Puts the nodes of a unit into ``nodes``, children first, and their places into ``places``,
+        from 2 on; both depend on what they say alone. ``only_new``: without those that are hashed.
+        False, and nothing is there, if they are more than ``most``.
+        """
+        cdef vector[uint32_t]* todo = &self.todo
+        cdef vector[uint32_t]* below = &self.below
+        cdef uint32_t at
+        cdef size_t k
+        self.nodes.clear()
+        self.met.clear()
+        todo.clear()
+        todo.push_back(unit)
+        while todo.size():
+            at = todo.back()
+            if self.places[at] == 0:
+                if self.met.size() == most:
+                    self.forget_order()
+                    return False
+                self.places[at] = 1
+                self.met.push_back(at)
+                self.list_inner(at, unit, below)
+                for k in range(below.size(), 0, -1):
+                    at = below[0][k - 1]
+                    if self.places[at] == 0 and not (only_new and self.is_hashed[at]):
+                        todo.push_back(at)
+                continue
+            todo.pop_back()
+            if self.places[at] == 1:
+                self.places[at] = <uint32_t>self.nodes.size() + 2
+                self.nodes.push_back(at)
+        return True
+
+    cdef void order_large(self, uint32_t unit) noexcept nogil:
+        if self.inner.size() == 0:
+            self.inner.resize(self.ir.n_nodes)
+            self.is_hashed.assign(self.ir.n_nodes, 0)
+        self.order(unit, <uint32_t>-1, True)
+
+    cdef void forget_order(self) noexcept nogil:
+        cdef uint32_t k
+        for k in self.met:
+            self.places[k] = 0
+        self.met.clear()
+
+    cdef bint add_others(self, uint32_t unit, vector[uint32_t]* todo) noexcept nogil:
+        """Adds the rules that an ordered unit refers to and that nobody has begun; whether there are any."""
+        cdef vector[uint32_t] below
+        cdef size_t before = todo.size()
+        cdef uint32_t k
+        for k in self.nodes:
+            if self.is_other(k, unit):
+                self.add_other(self.other(k), todo)
+        if self.ir.nodes[unit].kind == OTHER_TEXT or self.ir.nodes[unit].kind == DISPATCH:
+            list_below(self.ir, unit, &below)
+            for k in below:
+                self.add_other(k, todo)
+        return todo.size() > before
+
+    cdef void add_other(self, uint32_t number, vector[uint32_t]* todo) noexcept nogil:
+        if self.progress[number] == NOT_BEGUN:
+            self.digests[number].high = self.digests[number].low = 0
+            todo.push_back(number)
+
+    cdef DigestC make(self, uint32_t unit) noexcept nogil:
+        """The digest of an ordered unit whose others have theirs."""
+        cdef DigestC none
+        cdef uint32_t k
+        none.high = none.low = 0
+        self.begin(UNIT)
+        for k in self.nodes:
+            if not self.write_one(k, unit, True):
+                return none
+        return self.finish()
+
+    cdef DigestC make_large(self, uint32_t unit) noexcept nogil:
+        """The same node by node: what other units have in common with it is not hashed again."""
+        cdef DigestC none
+        cdef uint32_t k
+        none.high = none.low = 0
+        for k in self.nodes:
+            self.begin(INNER)
+            self.inner[k] = self.finish() if self.write_one(k, unit, False) else none
+            # as a unit it would say what it is, and here that it is another rule
+            self.is_hashed[k] = not self.is_other(k, unit) and k != unit
+        return self.inner[unit]
+
+    cdef bint write_one(self, uint32_t number, uint32_t unit, bint at_once) noexcept nogil:
+        """A node of a unit, with its children's places or their digests. False if something that it
+        refers to has no digest.
+        """
+        cdef uint32_t k
+        if self.is_other(number, unit):
+            self.write(OTHER_RULE)
+            return self.write_digest(self.digests[self.other(number)])
+        if not self.write_node(number):
+            return False
+        self.list_inner(number, unit, &self.below)
+        self.write(<uint32_t>self.below.size())
+        for k in self.below:
+            if at_once:
+                self.write(self.places[k])
+            elif not self.write_digest(self.inner[k]):
+                return False
+        return True
+
+    cdef bint write_node(self, uint32_t number) noexcept nogil:
+        """What a node says beside its children; False where a rule that it names has no digest."""
+        cdef NodeC* node = &self.ir.nodes[number]
+        cdef uint32_t k
+        cdef RuleC* rule
+        self.write(node.kind)
+        if node.kind == DISPATCH:
+            rule = &self.ir.rules[self.ir.rule_of_node[number]]
+            self.write_patterns(number)
+            self.write(rule.minimum)
+            self.write(rule.maximum)
+            self.write(rule.most_tokens)
+        elif node.kind == REPEAT or node.kind == BOUNDED:
+            self.write(node.b)
+            self.write(node.c)
+        elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
+            self.write_tokens(node.a)
+        elif node.kind == GRAPH:
+            self.write(node.a)
+            self.write(node.n)
+            for k in range(node.n // 3):
+                self.write(self.ir.pool[node.off + 3 * k])
+                self.write(self.ir.pool[node.off + 3 * k + 2])
+            self.write_pool(node.b, node.c)
+        elif node.kind == OBJECT:
+            self.write_members(node)
+        elif node.kind != SEQ and node.kind != ALT and node.kind != CAPTURE:
+            if node.kind == TEXTS:
+                self.write(node.a)
+            self.write_pool(node.off, node.n)
+        if node.kind == OTHER_TEXT or node.kind == DISPATCH:
+            list_below(self.ir, number, &self.below)
+            for k in self.below:
+                if not self.write_digest(self.digests[k]):
+                    return False
+        return True
+
+    cdef void write_members(self, NodeC* node) noexcept nogil:
+        """What an OBJECT says besides its nodes."""
+        cdef uint32_t at = first_member(node), _k
+        self.write(node.a)
+        self.write(node.b)
+        for _k in range(node.a):
+            self.write(self.ir.pool[at + 1])
+            self.write_pool(at + 3, self.ir.pool[at + 2])
+            at += 3 + self.ir.pool[at + 2]
+
+    cdef void write_patterns(self, uint32_t number) noexcept nogil:
+        """What a DISPATCH says besides its arms' rules."""
+        cdef DispatchC* dispatch = dispatch_of(self.ir, number)
+        cdef ArmC* arm = self.ir.arms.data() + dispatch.first
+        cdef uint32_t _k
+        self.write(dispatch.open_end)
+        self.write(dispatch.n_arms)
+        for _k in range(dispatch.n_arms):
+            self.write_pool(arm.off, arm.n)
+            self.write(arm.returns)
+            self.write(self.ir.rules[arm.rule].productive)
+            arm += 1
+        self.write(dispatch.n_excludes)
+        for _k in range(dispatch.n_excludes):
+            self.write_pool(arm.off, arm.n)
+            arm += 1
+        if dispatch.specials != NO_RULE:
+            self.write_tokens(dispatch.specials)
+
+    cdef void write_tokens(self, uint32_t number) noexcept nogil:
+        cdef TokenSetC* tokens = &self.ir.token_sets[number]
+        self.write(tokens.n)
+        self.write_all(tokens.ids, tokens.n)
+
+    cdef void begin(self, uint32_t kind) noexcept nogil:
+        self.text.clear()
+        self.write(VERSION)
+        self.write(self.count_registers)
+        self.write(kind)
+
+    cdef void write(self, uint32_t value) noexcept nogil:
+        put(&self.text, value)
+
+    cdef void write_all(self, const uint32_t* values, uint32_t n) noexcept nogil:
+        cdef uint32_t k
+        for k in range(n):
+            put(&self.text, values[k])
+
+    cdef void write_pool(self, uint32_t off, uint32_t n) noexcept nogil:
+        """A length and that many words, so that nothing can run into what follows."""
+        self.write(n)
+        self.write_all(self.ir.pool + off, n)
+
+    cdef bint write_digest(self, DigestC digest) noexcept nogil:
+        """False if it is none."""
+        cdef const uint8_t* data = <const uint8_t*>&digest
+        self.text.insert(self.text.end(), data, data + sizeof(DigestC))
+        return not is_none(digest)
+
+    cdef DigestC finish(self) noexcept nogil:
+        cdef uint64_t out[2]
+        cdef DigestC digest
+        blake2b_digest(self.text.data(), self.text.size(), out)
+        digest.high, digest.low = out[0], out[1]
+        return digest
+
+
+def blake2b(const unsigned char[:] data):
+    """The hash itself, 16 bytes; for tests."""
+    cdef uint64_t out[2]
+    cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
+    blake2b_digest(text, data.shape[0], out)
+    return int(out[0]).to_bytes(8, "little") + int(out[1]).to_bytes(8, "little")
+
+
+# -- mask bytes --------------------------------------------------------------------------------------
+
+cdef enum:
+    LISTED = 0
+    ALL_BUT = 1
+    WORDS = 2
+    SAME = 3
+
+cdef enum:
+    MOST_NEEDS = 1 << 17        # a token has fewer bytes
+
+
+# -- writing ---------------------------------------------------------------------------------------
+cdef void put_head(vector[uint8_t]* out, EntryC* entry) noexcept nogil:
+    put(out, entry.key.state)
+    put(out, entry.key.node)
+    put(out, entry.took_ns)
+
+
+cdef void put_same(vector[uint8_t]* out, uint32_t number) noexcept nogil:
+    out.push_back(SAME)
+    put(out, number)
+
+
+cdef bint put_body(vector[uint8_t]* out, TokenMaskC* token_mask, Vocabulary vocabulary) noexcept nogil:
+    """False if it is none that these bytes can say."""
+    cdef vector[uint32_t] accepted, words
+    if token_mask.need_ends.size() or token_mask.words.size() == 0:
+        words.assign(vocabulary.words, 0)
+        set_bits(words.data(), token_mask.ids.data(), token_mask.ids.size())
+        list_bits(&words, &accepted)
+        if accepted.size() != token_mask.ids.size() or (token_mask.words.size() and words != token_mask.words):
+            return False
+    elif token_mask.ids.size():
+        return False
+    if token_mask.words.size():
+        put_words(out, &token_mask.words, vocabulary)
+    else:
+        out.push_back(LISTED)
+        put_list(out, &accepted)
+    if not put_needs(out, token_mask, &accepted, vocabulary):
+        return False
+    put_exits(out, &token_mask.exits)
+    put_list(out, &token_mask.exit_counts)
+    put_list(out, &token_mask.triggers)
+    return True
+
+
+cdef void put_words(vector[uint8_t]* out, vector[uint32_t]* words, Vocabulary vocabulary) noexcept nogil:
+    cdef vector[uint32_t] lacking, missing
+    cdef const uint8_t* bytes = <const uint8_t*>words.data()
+    cdef uint32_t k
+    for k in range(vocabulary.used_words):
+        lacking.push_back(vocabulary.ordinary_words[k] & ~words[0][k])
+    list_bits(&lacking, &missing)
+    if missing.size() < 2 * vocabulary.used_words:
+        out.push_back(ALL_BUT)
+        put_list(out, &missing)
+    else:
+        out.push_back(WORDS)
+        out.insert(out.end(), bytes, bytes + 4 * vocabulary.used_words)
+
+
+cdef bint put_needs(
+    vector[uint8_t]* out, TokenMaskC* token_mask, vector[uint32_t]* accepted, Vocabulary vocabulary
+) noexcept nogil:
+    cdef vector[uint32_t] needs
+    cdef uint32_t need, k = 0, token
+    put(out, token_mask.need_ends.size())
+    if token_mask.need_ends.size() == 0:
+        return True
+    if token_mask.need_ends.back() != token_mask.ids.size():
+        return False
+    needs.assign(vocabulary.size, 0)
+    for need in range(<uint32_t>token_mask.need_ends.size()):
+        while k < token_mask.need_ends[need]:
+            needs[token_mask.ids[k]] = need
+            k += 1
+    for token in accepted[0]:
+        put(out, needs[token])
+    return True
+
+
+cdef void put_list(vector[uint8_t]* out, vector[uint32_t]* values) noexcept nogil:
+    cdef uint32_t value, last = 0
+    put(out, <uint32_t>values.size())
+    for value in values[0]:
+        put_distance(out, last, value)
+        last = value
+
+
+cdef void put_exits(vector[uint8_t]* out, vector[uint32_t]* exits) noexcept nogil:
+    cdef uint32_t k, last = 0, n = <uint32_t>exits.size() // 2
+    put(out, n)
+    for k in range(n):
+        put_distance(out, last, exits[0][2 * k])
+        last = exits[0][2 * k]
+        put_distance(out, last, exits[0][2 * k + 1])
+
+
+cdef inline void put_distance(vector[uint8_t]* out, uint32_t last, uint32_t value) noexcept nogil:
+    cdef int64_t distance = <int64_t>value - last
+    put(out, <uint64_t>(2 * distance if distance >= 0 else -2 * distance - 1))
+
+
+# -- reading: False where anything is off ----------------------------------------------------------
+cdef bint take_entry(
+    ReaderC* left, EntryC* out, vector[EntryC]* before, Vocabulary vocabulary
+) noexcept nogil:
+    """Its rule is not in these bytes."""
+    cdef uint64_t state, node, took_ns, number
+    cdef const uint8_t* start
+    if not (take(left, &state) and take(left, &node) and take(left, &took_ns)):
+        return False
+    if (state | node | took_ns) >> 32 or left.at == left.end:
+        return False
+    out.key.state, out.key.node, out.took_ns = <uint32_t>state, <uint32_t>node, <uint32_t>took_ns
+    if left.at[0] == SAME:
+        left.at += 1
+        if not take(left, &number) or number >= before.size() or before[0][number].key.node != out.key.node:
+            return False
+        out.token_mask, out.body = before[0][number].token_mask, before[0][number].body
+        out.bytes = out.body.size()
+        return True
+    out.token_mask = make_shared[TokenMaskC]()
+    out.token_mask.get().node, out.token_mask.get().shared = out.key.node, True
+    start = left.at
+    if not take_body(left, out.token_mask.get(), vocabulary) or not is_sound(out.token_mask.get(), vocabulary):
+        return False
+    out.body.assign(start, left.at)
+    out.bytes = token_mask_bytes(out.token_mask.get()) + out.body.size()
+    return True
+
+
+cdef bint take_body(ReaderC* left, TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
+    cdef vector[uint32_t] missing
+    cdef uint32_t token
+    cdef uint8_t kind = left.at[0]
+    left.at += 1
+    if kind == LISTED:
+        if not take_list(left, &out.ids):
+            return False
+    elif kind == ALL_BUT:
+        if not take_list(left, &missing):
+            return False
+        out.words.assign(vocabulary.ordinary_words.begin(), vocabulary.ordinary_words.end())
+        for token in missing:
+            if token >= vocabulary.size:
+                return False
+            clear_bit(out.words.data(), token)
+    elif kind == WORDS:
+        if left.end - left.at < 4 * <int64_t>vocabulary.used_words:
+            return False
+        out.words.assign(vocabulary.words, 0)
+        memcpy(out.words.data(), left.at, 4 * vocabulary.used_words)
+        left.at += 4 * vocabulary.used_words
+    else:
+        return False
+    return (
+        take_needs(left, out) and take_exits(left, &out.exits)
+        and take_list(left, &out.exit_counts) and take_list(left, &out.triggers)
+    )
+
+
+cdef bint take_needs(ReaderC* left, TokenMaskC* out) noexcept nogil:
+    """The ids in the order of their need."""
+    cdef vector[uint32_t] accepted, needs, places
+    cdef uint64_t n, need
+    cdef size_t k, count
+    cdef uint32_t before = 0
+    cdef uint32_t* place
+    cdef uint32_t* ids
+    if not take(left, &n) or n > MOST_NEEDS:
+        return False
+    if n == 0:
+        return True
+    accepted.swap(out.ids)
+    if out.words.size():
+        list_bits(&out.words, &accepted)
+    count = accepted.size()
+    out.need_ends.assign(n, 0)
+    places.assign(n, 0)
+    needs.resize(count)
+    place = places.data()
+    for k in range(count):
+        if not take(left, &need) or need >= n:
+            return False
+        needs[k] = <uint32_t>need
+        place[need] += 1
+    for k in range(n):
+        before += place[k]
+        place[k], out.need_ends[k] = before - place[k], before
+    out.ids.resize(count)
+    ids = out.ids.data()
+    for k in range(count):
+        ids[place[needs[k]]] = accepted[k]
+        place[needs[k]] += 1
+    return True
+
+
+cdef bint take_list(ReaderC* left, vector[uint32_t]* out) noexcept nogil:
+    cdef uint64_t n
+    cdef uint32_t k, value = 0
+    cdef uint32_t* values
+    if not take(left, &n) or n > <uint64_t>(left.end - left.at):
+        return False
+    out.resize(n)
+    values = out.data()
+    for k in range(<uint32_t>n):
+        if not take_distance(left, &value):
+            return False
+        values[k] = value
+    return True
+
+
+cdef bint take_exits(ReaderC* left, vector[uint32_t]* out) noexcept nogil:
+    cdef uint64_t n
+    cdef uint32_t k, x = 0, child
+    if not take(left, &n) or n > <uint64_t>(left.end - left.at) // 2:
+        return False
+    out.resize(2 * n)
+    for k in range(<uint32_t>n):
+        if not take_distance(left, &x):
+            return False
+        child = x
+        if not take_distance(left, &child):
+            return False
+        out[0][2 * k], out[0][2 * k + 1] = x, child
+    return True
+
+
+cdef inline bint take_distance(ReaderC* left, uint32_t* value) noexcept nogil:
+    """The number behind ``value``."""
+    cdef uint64_t folded
+    cdef int64_t found
+    if not take(left, &folded):
+        return False
+    found = <int64_t>value[0] + (<int64_t>(folded >> 1) ^ -<int64_t>(folded & 1))
+    value[0] = <uint32_t>found
+    return found >> 32 == 0
+
+
+# -- mask codec --------------------------------------------------------------------------------------
+# The bytes of a rule's token masks, as they lie in the log, and what of them is worth sharing.
+#
+#     artifact   magic "SYM1" | version u32 | words with a token's bit u32 | trie nodes u32
+#                | number of token masks u32 | token masks (mask_bytes)
+#
+# The head's numbers lie as the processor has them: little-endian wherever this runs, and with any
+# other order the version is another one.
+#
+# A token mask goes in if making it took at least ``LEAST_GAIN`` times what fetching it is going to take, and
+# a rule if its token masks took so much more than its key does. What fetching takes was measured with a
+# Redis on the same machine: the way through its client, the MAC, and ``load``.
+#
+# Every length is checked, the vocabulary's shape, and every index (``is_sound``): a value that does
+# not fit is refused whole, and none allows a token that is not ordinary. Authenticity is the log's
+# business (a MAC over key and value); this module knows no keys.
 
 #: what making must take, in fetches, to be shared; 0: everything is
 LEAST_GAIN = 1

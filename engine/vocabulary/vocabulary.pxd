@@ -1,21 +1,33 @@
-"""The vocabulary as the engine sees it: token bytes, and a flat depth-first trie over them.
+"""A set of token ids, made once and shared by every grammar that names it.
 
-Representation   nodes[0] is the root; the subtree of node i is nodes[i .. nodes[i].end - 1],
-                 children in ascending byte order. One sentinel node closes the array.
-                 order[] lists the ordinary token ids sorted by their bytes. Those that end
-                 exactly at node i are order[nodes[i].first .. nodes[i + 1].first - 1]; those in
-                 its whole subtree are order[nodes[i].first .. nodes[nodes[i].end].first - 1].
-                 Token t's bytes are data[offsets[t] .. offsets[t + 1] - 1].
-Invariants       I1 special, stop and empty tokens are not in the trie (they match by id only, or
-                    never).
-                 I2 immutable once built; shared by every grammar and thread.
-                 I3 order[] ascends by bytes, equal tokens by id.
-Cost             0.09 s for 128,000 tokens, half of it sorting: once in a process.
-Not here         masks (row_masks), text (the gateway's tokenizer).
+Free text may hold hundreds of special tokens, the same ones in each request: grammars refer to the
+set instead of holding its ids.
+
+Invariants   I1 ids ascend, each once; immutable.
 """
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector
+
+cdef class TokenSet:
+    cdef vector[uint32_t] ids
+
+
+# -- vocabulary --------------------------------------------------------------------------------------
+# The vocabulary as the engine sees it: token bytes, and a flat depth-first trie over them.
+#
+# Representation   nodes[0] is the root; the subtree of node i is nodes[i .. nodes[i].end - 1],
+#                  children in ascending byte order. One sentinel node closes the array.
+#                  order[] lists the ordinary token ids sorted by their bytes. Those that end
+#                  exactly at node i are order[nodes[i].first .. nodes[i + 1].first - 1]; those in
+#                  its whole subtree are order[nodes[i].first .. nodes[nodes[i].end].first - 1].
+#                  Token t's bytes are data[offsets[t] .. offsets[t + 1] - 1].
+# Invariants       I1 special, stop and empty tokens are not in the trie (they match by id only, or
+#                     never).
+#                  I2 immutable once built; shared by every grammar and thread.
+#                  I3 order[] ascends by bytes, equal tokens by id.
+# Cost             0.09 s for 128,000 tokens, half of it sorting: once in a process.
+# Not here         masks (row_masks), text (the gateway's tokenizer).
 
 cdef struct TrieNode:
     uint32_t end          # index past the subtree

@@ -1,5 +1,17 @@
-from collections.abc import Callable, Collection, Iterable, Sequence
+""""""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
+
+class TokenSet:
+    def __init__(self, ids: Iterable[int]) -> None: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[int]: ...
+    def __contains__(self, token: object) -> bool: ...
+
+
+# -- vocabulary --------------------------------------------------------------------------------------
+#
 
 class Vocabulary:
     tokens: list[bytes]

@@ -8,8 +8,8 @@ import pytest
 
 import engine
 from engine.frontends.regex.char_automaton import Bound, CharAutomaton
-from engine.frontends.regex.char_lengths import bounded_node, with_length
-from engine.frontends.regex.char_subsets import from_tree
+from engine.frontends.regex.char_automaton import bounded_node, with_length
+from engine.frontends.regex.char_nfa import from_tree
 from engine.frontends.regex.regex_syntax import parse
 from engine.grammar.ir import BOUNDED, GRAPH, Grammar, Node
 from engine.limits import Limits

@@ -7,7 +7,7 @@ import pytest
 import engine
 from engine.grammar.ir import ANY_CHAR, Grammar
 from engine.grammar.lowered import LoweredGrammar
-from engine.sharing.rule_digest import Digests, blake2b
+from engine.sharing.mask_codec import Digests, blake2b
 from tests.vocabularies import small_vocabulary
 
 NONE = bytes(16)

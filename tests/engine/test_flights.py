@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import engine
-from engine.frontends import ir_fragment as fragment
+from engine.grammar import ir as fragment
 from engine.frontends.regex import front_end as regex
 from engine.sharing import single_flight as flights
 from engine.sharing.single_flight import SingleFlight

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from engine import Compiler
-from engine.native import pool
+from engine.native import resources
 from tests.vocabularies import small_vocabulary
 
 DEBUG = "ENGINE_DEBUG=1 builds take every block from operator new"
@@ -22,7 +22,7 @@ def schema(number: int) -> dict[str, object]:
 @pytest.fixture
 def compiler() -> Compiler:
     made = Compiler(small_vocabulary())
-    if pool.stats()["taken"] == 0:
+    if resources.stats()["taken"] == 0:
         pytest.skip(DEBUG)
     return made
 
@@ -32,7 +32,7 @@ def test_memory_is_given_back_and_taken_again(compiler: Compiler) -> None:
     script = """if True:
         import gc
         from engine import Compiler
-        from engine.native import pool
+        from engine.native import resources
         from tests.engine.test_pool import schema
         from tests.vocabularies import small_vocabulary
 
@@ -45,11 +45,11 @@ def test_memory_is_given_back_and_taken_again(compiler: Compiler) -> None:
 
         run(0)
         gc.collect()
-        before = pool.stats()
+        before = resources.stats()
         for first in range(20, 200, 20):
             run(first)
         gc.collect()
-        after = pool.stats()
+        after = resources.stats()
         assert after["mapped"] <= before["mapped"], (before, after)
         assert after["taken"] <= before["taken"] + (64 << 10), (before, after)
     """
@@ -59,23 +59,23 @@ def test_memory_is_given_back_and_taken_again(compiler: Compiler) -> None:
 
 def test_free_memory_goes_back_to_the_system_and_is_taken_again(compiler: Compiler) -> None:
     """REGRESSION: memory stayed at its peak for the life of the process."""
-    before = pool.stats()
+    before = resources.stats()
     made = Compiler(compiler.vocabulary)
     kept = [made.compile_json_schema(schema(number)) for number in range(5000, 5200)]
     for compiled in kept:
         compiled.prepare(20)
-    peak = pool.stats()
+    peak = resources.stats()
     grown = peak["taken"] - before["taken"]
     assert grown > 4 << 20, "the case takes memory"
     del made, kept, compiled
     gc.collect()
-    pool.trim()
-    after = pool.stats()
+    resources.trim()
+    after = resources.stats()
     assert after["taken"] <= before["taken"] + (64 << 10)
     assert after["mapped"] <= peak["mapped"] - grown // 2
     again = Compiler(compiler.vocabulary).compile_json_schema(schema(5000))
     assert again.is_satisfiable()
-    assert pool.stats()["mapped"] >= pool.stats()["taken"]
+    assert resources.stats()["mapped"] >= resources.stats()["taken"]
 
 
 def test_addresses_are_given_back(compiler: Compiler) -> None:
@@ -83,7 +83,7 @@ def test_addresses_are_given_back(compiler: Compiler) -> None:
     script = """if True:
         import gc, random, sys
         from engine import Compiler
-        from engine.native import pool
+        from engine.native import resources
         from tests.engine.test_pool import schema
         from tests.vocabularies import small_vocabulary
 
@@ -100,7 +100,7 @@ def test_addresses_are_given_back(compiler: Compiler) -> None:
             kept = kept[-5:] + [made] if number % 3 == 0 else kept
             del made
             gc.collect()
-            pool.trim()
+            resources.trim()
             if number == 20:
                 before = reserved()
         assert reserved() - before < 32 << 10, reserved() - before
@@ -131,14 +131,14 @@ def test_a_process_without_memory_ends(compiler: Compiler) -> None:
 
 
 def test_all_modules_share_one_pool(compiler: Compiler) -> None:
-    before = pool.stats()["taken"]
+    before = resources.stats()["taken"]
     kept = compiler.compile_json_schema(schema(1000))
-    assert pool.stats()["taken"] > before
+    assert resources.stats()["taken"] > before
     assert kept.is_satisfiable()
 
 
 def test_a_process_has_memory_in_hand(compiler: Compiler) -> None:
-    assert pool.stats()["mapped"] > pool.stats()["taken"]
+    assert resources.stats()["mapped"] > resources.stats()["taken"]
 
 
 def test_the_memory_of_a_new_process_was_touched(compiler: Compiler) -> None:
@@ -146,7 +146,7 @@ def test_the_memory_of_a_new_process_was_touched(compiler: Compiler) -> None:
     code = """
 import resource
 from engine import Compiler
-from engine.native import pool
+from engine.native import resources
 from engine.grammar.ir import Grammar
 from tests.vocabularies import small_vocabulary
 
@@ -161,10 +161,10 @@ kept = []
 for k in range(8):
     keys = {f"key {k} {n}": {"enum": [f"{k} {n}", f"{n} {k}"]} for n in range(60)}
     kept.append(compiler.compile_json_schema({"properties": keys}))
-before, taken = faults(), pool.stats()["taken"]
+before, taken = faults(), resources.stats()["taken"]
 for compiled in kept:
     compiled.prepare(20)
-print((pool.stats()["taken"] - taken) >> 12, faults() - before)
+print((resources.stats()["taken"] - taken) >> 12, faults() - before)
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     pages, faults = map(int, found.stdout.split())

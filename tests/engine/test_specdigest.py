@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engine.errors import LimitExceeded, SpecError
 from engine.limits import Limits
-from engine.sharing.spec_hash import SpecHash
+from engine.sharing.grammar_cache import SpecHash
 
 #: values that are easily taken for one another
 LEAVES = [

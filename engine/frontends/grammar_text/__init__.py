@@ -16,7 +16,7 @@ Tokens   a literal that holds a special token's text matches the token or its sp
 
 from ...errors import SpecError
 from ...grammar.ir import Grammar, Node
-from ..structural_tag.tag_vocabulary import TagVocabulary
+from ..structural_tag.tag_formats import TagVocabulary
 from .ebnf import EBNF, GBNF, parse_ebnf
 from .expressions import BuildSchema
 from .lark import parse_lark

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...grammar.ir import Node
-from ..regex.char_products import before, shortest
+from ..regex.char_automaton import before, shortest
 from ..regex.charset import complement
-from ..regex.regex_tree import Cat, Chars, Repeat, Tree, cat
+from ..regex.regex_syntax import Cat, Chars, Repeat, Tree, cat
 
 if TYPE_CHECKING:
     from .emission import Emission

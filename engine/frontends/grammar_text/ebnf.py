@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from ...grammar.ir import ANY_CHAR, Grammar, Node
 from ..regex.charset import complement, normalise
-from ..structural_tag.tag_vocabulary import TagVocabulary
+from ..structural_tag.tag_formats import TagVocabulary
 from .macros import Bounds, Macros
 from .rules import Rules
 from .source import Source

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...errors import LimitExceeded
 from ...grammar.ir import Grammar, Node
 from ..regex.char_automaton import Bound, CharAutomaton
-from ..regex.char_subsets import from_tree
-from ..regex.regex_tree import Alt, Cat, Tree, accepted
-from ..structural_tag.tag_vocabulary import TagVocabulary
+from ..regex.char_nfa import from_tree
+from ..regex.regex_syntax import Alt, Cat, Tree, accepted
+from ..structural_tag.tag_formats import TagVocabulary
 from .rules import Rules
 from .source import Source
 

@@ -19,14 +19,13 @@ from typing import Any, Protocol
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import Grammar, Node
-from ..regex.case_folding import any_case
+from ..regex.char_classes import any_case
 from ..regex.char_automaton import Bound
-from ..regex.char_subsets import from_tree
+from ..regex.char_nfa import from_tree
 from ..regex.charset import normalise
 from ..regex.front_end import whole
-from ..regex.regex_syntax import parse
-from ..regex.regex_tree import END, START, Chars, Tree, accepted, cat
-from ..structural_tag.tag_vocabulary import TagVocabulary
+from ..regex.regex_syntax import END, START, Chars, Tree, accepted, cat, parse
+from ..structural_tag.tag_formats import TagVocabulary
 from .emission import is_terminal
 from .parameters import ParameterReader
 from .parts import Choice, Name, Not, Part, Regular, Row, Special, Substring, Text, Times, Way

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import cache
 
 from ...grammar.ir import Grammar, Node
-from ..structural_tag.tag_vocabulary import TagVocabulary
+from ..structural_tag.tag_formats import TagVocabulary
 from .attributes import Attributes
 from .common import COMMON
 from .emission import Definition, Emission, is_terminal

@@ -16,15 +16,11 @@ from typing import Any, NamedTuple, Protocol
 from ...errors import SpecError
 from ...grammar.ir import Grammar, Node
 from ..json_schema.excludes import RAW
-from ..regex.char_automaton import Bound, CharAutomaton
-from ..regex.char_products import intersection
-from ..regex.char_subsets import from_tree
+from ..regex.char_automaton import Bound, CharAutomaton, intersection
+from ..regex.char_nfa import from_tree
 from ..regex.front_end import emit_whole
-from ..regex.regex_syntax import parse
-from ..regex.regex_tree import END, START, cat
-from ..structural_tag.tag_formats import Mark
-from ..structural_tag.tag_free_text import build_free_text
-from ..structural_tag.tag_vocabulary import TagVocabulary
+from ..regex.regex_syntax import END, START, cat, parse
+from ..structural_tag.tag_formats import Mark, TagVocabulary, build_free_text
 from .expressions import NEWLINE
 from .rules import Rules
 from .source import Source

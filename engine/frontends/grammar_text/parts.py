@@ -14,9 +14,8 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from ...grammar.ir import Node
-from ..regex.char_products import intersection
-from ..regex.regex_emit import emit
-from ..regex.regex_tree import Chars, Tree, accepted, alt, cat, repeat
+from ..regex.char_automaton import intersection
+from ..regex.regex_syntax import Chars, Tree, accepted, alt, cat, emit, repeat
 from .emission import Emission, Scope
 from .parameters import Condition, Expression
 

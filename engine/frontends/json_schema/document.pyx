@@ -1,10 +1,223 @@
-"""A look at the whole document: see the header file."""
+"""Keywords and the forms of their values: see the header file."""
 
+from libc.stdint cimport uint64_t
+from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.ref cimport PyObject
+from decimal import Decimal
+from urllib.parse import unquote, urljoin
 
-from .keywords cimport escape
+from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from .schema_types cimport (
+    ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located, located, root_place,
+)
 
-from ...errors import LimitExceeded, SpecError
+cdef dict TYPES = {
+    "null": NULL_TYPE, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING,
+    "array": ARRAY, "object": OBJECT,
+}
+
+#: by slot
+cdef tuple NAMES = (
+    "type", "pattern", "format", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum",
+    "exclusiveMaximum", "items", "prefixItems", "minItems", "maxItems", "properties", "required",
+    "additionalProperties", "minProperties", "maxProperties", "enum", "const", "$ref", "allOf", "anyOf",
+    "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies",
+    "unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef", "multipleOf",
+    "patternProperties", "propertyNames", "additionalItems", "uniqueItems", "contains", "minContains",
+    "maxContains", "nullable",
+)
+
+cdef dict SLOT_OF = {
+    **{name: slot for slot, name in enumerate(NAMES)},
+    "$id": BASE,
+    "id": BASE,
+}
+
+#: upper bounds from here on bound nothing; lower ones can't be reached
+cdef long long COUNTLESS = 1LL << 31
+#: digits of a bound or of a listed number, before and behind the point
+cdef int DIGITS = 400
+
+
+cdef int scan(dict schema, KeywordsC* found) except -1:
+    cdef PyObject *key
+    cdef PyObject *value
+    cdef PyObject *slot
+    cdef Py_ssize_t at = 0
+    cdef int number
+    found.seen = 0
+    while PyDict_Next(schema, &at, &key, &value):
+        slot = PyDict_GetItemWithError(SLOT_OF, <object>key)
+        if slot != NULL:
+            number = <object>slot
+            found.seen |= bit(number)
+            found.value[number] = value
+    return 0
+
+
+cdef bint is_reference(schema) except -1:
+    """Whether a schema is nothing but a reference to another one."""
+    cdef KeywordsC found
+    if not isinstance(schema, dict) or PyDict_GetItemWithError(schema, "$ref") == NULL:
+        return False
+    scan(<dict>schema, &found)
+    return found.seen == bit(REFERENCE)
+
+
+cdef bint is_true(value) except -1:
+    """Whether a schema accepts everything at first sight."""
+    return value is True or (isinstance(value, dict) and not value)
+
+
+cdef str escape(str key):
+    """One reference token of a JSON pointer (RFC 6901)."""
+    if "~" not in key and "/" not in key:
+        return key
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+cdef str kind_of(value):
+    names = {
+        "list": "an array",
+        "dict": "an object",
+        "str": "a string",
+        "NoneType": "null",
+        "bool": "a boolean",
+    }
+    return names.get(type(value).__name__, "a number")
+
+
+cdef int one_type(value) except -1:
+    """The bits of the keyword ``type`` where it names one type; 0 otherwise."""
+    cdef PyObject* bits
+    if not isinstance(value, str):
+        return 0
+    bits = PyDict_GetItemWithError(TYPES, value)
+    return 0 if bits == NULL else <int><object>bits
+
+
+cdef int types_of(value, Located where) except -1:
+    """The bits of the keyword ``type``."""
+    cdef int types = one_type(value)
+    if types:
+        return types
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not names:
+        raise SpecError("type must be a name or a list of names", where.at("type"))
+    for name in names:
+        if not isinstance(name, str) or name not in TYPES:
+            raise SpecError(f"unknown type {name!r}", where.at("type"))
+        types |= <int>TYPES[name]
+    if len(set(names)) < len(names):
+        raise SpecError("a type is named twice", where.at("type"))
+    return types
+
+
+cdef count(KeywordsC* found, int keyword, Located where):
+    """A keyword whose value is a whole number >= 0 (also written 3.0); None where there is none, or
+    none that bounds.
+    """
+    cdef str name
+    if not has(found, keyword):
+        return None
+    value = <object>found.value[keyword]
+    if type(value) is int and 0 <= value < COUNTLESS:
+        return value
+    name = NAMES[keyword]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise SpecError(f"{name} must be a whole number of at least 0", where.at(name))
+    if value < COUNTLESS:
+        return value
+    if name.startswith("min"):
+        raise SpecError(f"no text reaches this {name}", where.at(name))
+    return None
+
+
+cdef decimal(value, Located where, str keyword, tightest):
+    """A number of the schema as it is written: an int if it is small, or a Decimal.
+
+    ``tightest`` (min, max or None) decides where readers may take it for the number as written or for
+    the double next to it, which for whole numbers beyond 2**53 are not the same.
+    """
+    if type(value) is int and -(1 << 60) < value < (1 << 60):
+        return value
+    return decimal_at(value, where.at(keyword), tightest)
+
+
+cdef decimal_at(value, str pointer, tightest):
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise SpecError(f"a number is needed, not {kind_of(value)}", pointer)
+    if isinstance(value, int) and value.bit_length() > 4 * DIGITS:
+        raise SpecError(f"a number of more than {DIGITS} digits", pointer)
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+    if not number.is_finite():
+        raise SpecError("a number must be finite", pointer)
+    if number and abs(number.adjusted()) >= DIGITS:
+        raise SpecError(f"a number of more than {DIGITS} digits", pointer)
+    if tightest is not None and isinstance(value, float) and abs(value) >= 2**53:
+        number = tightest(number, Decimal(value))
+    return number
+
+
+cdef set names_of(value, str keyword, Located where):
+    """The value of ``required``, or of a member of ``dependentRequired`` (no keyword)."""
+    cdef set names
+    if not isinstance(value, list) or not all([isinstance(name, str) for name in <list>value]):
+        raise SpecError(f"{keyword or 'dependentRequired'} must be an array of strings", at(where, keyword))
+    names = set(<list>value)
+    if len(names) < len(<list>value):
+        raise SpecError("a name is required twice", at(where, keyword))
+    return names
+
+
+cdef str at(Located where, str keyword):
+    return where.at(keyword) if keyword else where.pointer()
+
+
+# -- dialects ----------------------------------------------------------------------------------------
+
+cdef dict DRAFTS = {
+    "http://json-schema.org/draft-03/schema": 4,
+    "http://json-schema.org/draft-04/schema": 4,
+    "http://json-schema.org/draft-06/schema": 6,
+    "http://json-schema.org/draft-07/schema": 7,
+    "https://json-schema.org/draft/2019-09/schema": 2019,
+    "https://json-schema.org/draft/2020-12/schema": 2020,
+}
+
+
+cdef class Dialect:
+    pass
+
+
+cdef Dialect dialect_of(root):
+    cdef Dialect made = Dialect.__new__(Dialect)
+    name = (<dict>root).get("$schema") if isinstance(root, dict) else None
+    made.draft = DRAFTS.get((<str>name).rstrip("#"), 2020) if isinstance(name, str) else 2020
+    made.known = known_to(made.draft)
+    made.ref_alone = made.draft <= 7
+    return made
+
+
+cdef uint64_t known_to(int draft) noexcept nogil:
+    cdef uint64_t later = 0
+    if draft < 2020:
+        later |= bit(PREFIX_ITEMS) | bit(DYNAMIC_REFERENCE)
+    if draft != 2019:
+        later |= bit(RECURSIVE_REFERENCE)
+    if draft < 2019:
+        later |= bit(DEPENDENT_REQUIRED) | bit(DEPENDENT_SCHEMAS) | bit(MIN_CONTAINS) | bit(MAX_CONTAINS)
+        later |= bit(UNEVALUATED_PROPERTIES) | bit(UNEVALUATED_ITEMS)
+    if draft < 7:
+        later |= bit(IF_) | bit(THEN_) | bit(ELSE_)
+    if draft < 6:
+        later |= bit(CONST) | bit(CONTAINS) | bit(PROPERTY_NAMES)
+    return ~later
+
+
+# -- document ----------------------------------------------------------------------------------------
 
 cdef extern from "Python.h":
     # without counting references
@@ -143,3 +356,183 @@ cdef str path(tuple entry):
         parts.append(escape(str(entry[2])))
         entry = entry[1]
     return "".join([f"/{part}" for part in reversed(parts)])
+
+
+# -- references --------------------------------------------------------------------------------------
+
+#: keywords whose value is a schema, or a list of them
+cdef tuple OF_SCHEMAS = (
+    "items", "additionalItems", "prefixItems", "contains", "additionalProperties", "propertyNames",
+    "unevaluatedItems", "unevaluatedProperties", "not", "if", "then", "else", "allOf", "anyOf", "oneOf",
+)
+#: those with schemas under names
+cdef tuple OF_NAMES = (
+    "$defs", "definitions", "properties", "patternProperties", "dependentSchemas", "dependencies",
+)
+
+
+cdef References new_references(root, str pointer):
+    cdef References made = References.__new__(References)
+    made.root, made.pointer, made.has_inner = root, pointer, False
+    made.dialect = dialect_of(root)
+    return made
+
+
+cdef class References:
+    cdef Located resolve(self, reference, Located where, str keyword):
+        """The schema that the $ref of another one names.
+
+        Raises:
+            SpecError: it names nothing. UnsupportedSchema: it leaves the document.
+        """
+        if not isinstance(reference, str):
+            raise SpecError(f"{keyword} must be a string", where.at(keyword))
+        if self.resolved is None:
+            self.resolved = {}
+        key = (self.base_of(where), reference) if self.has_inner else reference
+        if key not in self.resolved:
+            self.resolved[key] = self.follow(<str>reference, where, keyword)
+        return self.resolved[key]
+
+    cdef Located resolve_dynamic(self, reference, Located where, str keyword):
+        """As ``resolve``, where the way that led here could choose between several places: as long as
+        there is but one.
+
+        Raises:
+            UnsupportedSchema: there are several.
+        """
+        cdef Located found = self.resolve(reference, where, keyword)
+        if self.resources is None:
+            self.search()
+        anchor = (<str>reference).partition("#")[2]
+        is_dynamic = isinstance(found.schema, dict) and (
+            found.schema.get("$dynamicAnchor") == anchor
+            or found.schema.get("$recursiveAnchor") is True)
+        if is_dynamic and (self.dynamic.get(anchor, 1) > 1 or (not anchor and len(self.resources) > 1)):
+            raise UnsupportedSchema(where.at(keyword), keyword, "a reference that depends on the way can't be enforced")
+        return found
+
+    cdef Located follow(self, str reference, Located where, str keyword):
+        cdef str uri, fragment
+        cdef Located place
+        if not self.has_inner and self.is_plain(reference):
+            return self.step(
+                root_place(self.root, self.pointer), reference.partition("#")[2], reference, where, keyword)
+        if self.resources is None:
+            self.search()
+        uri, _, fragment = reference.partition("#")
+        uri = urljoin(self.base_of(where), uri) if uri else self.base_of(where)
+        if uri not in self.resources:
+            message = f"the reference {reference!r} leaves the document"
+            raise UnsupportedSchema(where.at(keyword), keyword, message)
+        if fragment and not fragment.startswith("/"):
+            return self.named(uri, unquote(fragment), reference, where, keyword)
+        place = self.resources[uri]
+        return self.step(place, fragment, reference, where, keyword)
+
+    cdef bint is_plain(self, str reference) except -1:
+        """Whether this is a pointer into the one resource."""
+        cdef str base = self.own_uri(self.root)
+        if base and reference.startswith(base):
+            reference = reference[len(base) :] or "#"
+        return reference == "#" or reference.startswith("#/")
+
+    cdef Located step(self, Located place, str pointer, str reference, Located at, str keyword):
+        """What a JSON pointer names below a place."""
+        cdef str key, part
+        if "%" in pointer:
+            pointer = unquote(pointer)
+        for part in pointer.split("/")[1:]:
+            key = part.replace("~1", "/").replace("~0", "~") if "~" in part else part
+            found = member(place.schema, key)
+            if found is None:
+                raise SpecError(f"the reference {reference!r} names nothing", at.at(keyword))
+            place = located(found, place, escape(key), None)
+            self.meet_base(found)
+        if not isinstance(place.schema, (dict, bool)):
+            raise SpecError(f"the reference {reference!r} names no schema", at.at(keyword))
+        return place
+
+    cdef Located named(self, str uri, str anchor, str reference, Located at, str keyword):
+        if (uri, anchor) not in self.anchors:
+            raise SpecError(f"the reference {reference!r} names nothing", at.at(keyword))
+        return self.anchors[uri, anchor]
+
+    # -- URIs and anchors -------------------------------------------------------------------------
+    cdef int search(self) except -1:
+        """Finds all resources and anchors."""
+        cdef list todo = [(root_place(self.root, self.pointer), "")]
+        self.resources, self.anchors, self.dynamic = {"": todo[0][0]}, {}, {}
+        while todo:
+            place, base = todo.pop()
+            self.enter(<Located>place, base, todo)
+        return 0
+
+    cdef int enter(self, Located place, str base, list todo) except -1:
+        """Notes a schema, and adds those inside it."""
+        cdef dict schema
+        if not isinstance(place.schema, dict):
+            return 0
+        schema = <dict>place.schema
+        own = self.own_uri(schema)
+        if own:
+            base = urljoin(base, own)
+            self.resources.setdefault(base, place)
+            self.has_inner = self.has_inner or schema is not self.root
+        for keyword in ("$anchor", "$dynamicAnchor", "$id", "id"):
+            anchor = schema.get(keyword)
+            if isinstance(anchor, str):
+                if not keyword.endswith("id"):
+                    self.anchors.setdefault((base, anchor), place)
+                elif anchor.startswith("#"):
+                    self.anchors.setdefault((base, anchor[1:]), place)
+                if keyword == "$dynamicAnchor":
+                    self.dynamic[anchor] = self.dynamic.get(anchor, 0) + 1
+        for keyword in OF_SCHEMAS:
+            value = schema.get(keyword)
+            if isinstance(value, list):
+                for number, each in enumerate(value):
+                    todo.append((located(each, place, keyword, number), base))
+            elif value is not None:
+                todo.append((located(value, place, keyword, None), base))
+        for keyword in OF_NAMES:
+            value = schema.get(keyword)
+            if isinstance(value, dict):
+                for name, each in value.items():
+                    todo.append((located(each, place, keyword, name), base))
+        return 0
+
+    cdef str own_uri(self, schema):
+        """The URI that a schema gives itself, without a fragment; "" if it gives none."""
+        if not isinstance(schema, dict):
+            return ""
+        own = (<dict>schema).get("id" if self.dialect.draft <= 4 else "$id")
+        if not isinstance(own, str) or (self.dialect.ref_alone and "$ref" in <dict>schema):
+            return ""
+        return (<str>own).partition("#")[0]
+
+    cdef str base_of(self, Located where):
+        """The URI against which references at a place are resolved."""
+        cdef list uris = []
+        cdef str base = ""
+        while where is not None:
+            uris.append(self.own_uri(where.schema))
+            where = where.above
+        for own in reversed(uris):
+            base = urljoin(base, own) if own else base
+        return base
+
+    cdef int meet_base(self, schema) except -1:
+        """Notes that a schema on the way begins a resource of its own."""
+        if schema is not self.root and self.own_uri(schema):
+            self.has_inner = True
+        return 0
+
+
+cdef member(value, str key):
+    """The member of an object or an array, None if there is none."""
+    if isinstance(value, dict):
+        return (<dict>value).get(key)
+    if isinstance(value, list) and key.isdecimal() and key.isascii() and len(key) < 10:
+        return value[int(key)] if int(key) < len(value) else None
+    return None

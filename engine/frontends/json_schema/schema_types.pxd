@@ -22,7 +22,7 @@ Invariants   I1 meet() is exact: a value fits the intersection if and only if it
 Not here     reading schemas (reader), what a value fits (evaluate), IR (builder).
 """
 
-from ...budget cimport WorkBudget
+from ...native.resources cimport WorkBudget
 
 cdef enum:
     NULL_TYPE = 1

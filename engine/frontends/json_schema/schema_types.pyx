@@ -8,7 +8,7 @@ cimport cython
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 
-from ...budget cimport spend
+from ...native.resources cimport spend
 
 from ...errors import UnsupportedSchema
 

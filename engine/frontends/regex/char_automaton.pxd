@@ -16,12 +16,12 @@ Not here         automata of patterns (char_subsets, char_looks), intersections 
                  json_schema.strings).
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.utility cimport pair
 
-from ...automata.minimize cimport LetterEdgesC
-from ...budget cimport WorkBudget
+from ...automata.determinize cimport LetterEdgesC
 from ...native.pool cimport vector
+from ...native.resources cimport WorkBudget
 
 ctypedef pair[uint32_t, uint32_t] Range
 

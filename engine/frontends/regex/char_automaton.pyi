@@ -1,7 +1,9 @@
-from collections.abc import Iterable
+""""""
 
-from ...budget import WorkBudget
+from collections.abc import Iterable, Sequence
+
 from ...grammar.ir import Grammar, Node, Ranges
+from ...native.resources import WorkBudget
 
 COSTLY_STATES: int
 Edges = list[tuple[Ranges, int]]
@@ -34,3 +36,66 @@ class CharAutomaton:
 
 def words(texts: Iterable[str]) -> CharAutomaton:
     """Exactly these texts: their trie."""
+
+
+# -- char products -----------------------------------------------------------------------------------
+#
+
+def intersection(
+    accepting: Sequence[CharAutomaton], rejecting: Sequence[CharAutomaton], bound: Bound
+) -> CharAutomaton:
+    """The texts that all of ``accepting`` accept and none of ``rejecting`` does.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+
+def is_empty(
+    accepting: Sequence[CharAutomaton], rejecting: Sequence[CharAutomaton], bound: Bound
+) -> bool:
+    """Whether ``intersection`` of these accepts no text; stops at the first one.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+
+def shortest(automaton: CharAutomaton) -> CharAutomaton:
+    """The accepted texts that do not begin with another one."""
+
+def before(automaton: CharAutomaton, ends: CharAutomaton, bound: Bound) -> CharAutomaton:
+    """The texts that one of the ``ends`` makes an accepted one.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+
+
+# -- char lengths ------------------------------------------------------------------------------------
+#
+
+def with_length(
+    automaton: CharAutomaton, minimum: int, maximum: int | None, bound: Bound
+) -> CharAutomaton:
+    """The accepted texts of ``minimum`` to ``maximum`` characters.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """
+
+def bounded_node(
+    grammar: Grammar,
+    automaton: CharAutomaton,
+    minimum: int,
+    maximum: int | None,
+    bound: Bound,
+    *,
+    inside_json: bool = True,
+) -> Node:
+    """The automaton's texts of so many characters; as the inside of a JSON string, or as they are.
+
+    Characters are counted by registers where that is exact. Where not every length occurs, a lower
+    bound is counted by states.
+
+    Raises:
+        LimitExceeded: ``pattern_states``.
+    """

@@ -16,26 +16,11 @@ from typing import TypeGuard
 
 from ...errors import LimitExceeded
 from ...grammar.ir import Grammar, Node
-from .char_automaton import Bound, CharAutomaton
-from .char_lengths import bounded_node
-from .char_subsets import from_tree
-from .regex_emit import emit
-from .regex_syntax import parse
-from .regex_tree import (
-    ANYTHING,
-    END,
-    START,
-    Alt,
-    Cat,
-    Chars,
-    Look,
-    Repeat,
-    Tree,
-    alt,
-    cat,
-    factored,
-    look,
-    repeat,
+from .char_automaton import Bound, CharAutomaton, bounded_node
+from .char_nfa import from_tree
+from .regex_syntax import (
+    ANYTHING, END, START, Alt, Cat, Chars, Look, Repeat, Tree, alt, cat, emit, factored, look,
+    parse, repeat,
 )
 
 #: states up to which a searched pattern is made deterministic rather than emitted as it stands

@@ -1,6 +1,65 @@
-from ...grammar.ir import Ranges
+""""""
+
+from collections.abc import Iterable
+
+from ...grammar.ir import Grammar, Node, Ranges
 from ...limits import Limits
-from .regex_tree import Tree
+from .char_automaton import CharAutomaton
+
+class Tree:
+    least: int
+    most: int | None
+    anchored: bool
+
+class Chars(Tree):
+    ranges: Ranges
+    def __init__(self, ranges: Ranges) -> None: ...
+
+class Cat(Tree):
+    parts: tuple[Tree, ...]
+
+class Alt(Tree):
+    parts: tuple[Tree, ...]
+
+class Repeat(Tree):
+    body: Tree
+    minimum: int
+    maximum: int | None
+
+class Anchor(Tree):
+    sign: str
+
+class Automaton(Tree):
+    states: CharAutomaton
+
+class Look(Tree):
+    body: Tree
+    ahead: bool
+    negated: bool
+
+EMPTY: Cat
+START: Anchor
+END: Anchor
+#: any text
+ANYTHING: Tree
+
+def cat(parts: Iterable[Tree]) -> Tree: ...
+def alt(parts: Iterable[Tree]) -> Tree:
+    """Single characters among the alternatives become one set."""
+
+def repeat(body: Tree, minimum: int, maximum: int | None) -> Tree: ...
+def look(body: Tree, ahead: bool, negated: bool) -> Tree:
+    """What is always found, or never, is no Look."""
+
+def accepted(states: CharAutomaton) -> Tree:
+    """The texts of an automaton, whose moves may overlap."""
+
+def factored(tree: Tree) -> Tree:
+    """The same texts; alternatives share their common beginnings, as in a trie."""
+
+
+# -- regex syntax ------------------------------------------------------------------------------------
+#
 
 def parse(
     pattern: str,
@@ -23,3 +82,10 @@ def parse(
         UnsupportedSchema: a construct that can't be enforced, by name.
         LimitExceeded: ``pattern_chars`` or, for nested groups, ``spec_depth``.
     """
+
+
+# -- regex emit --------------------------------------------------------------------------------------
+#
+
+def emit(grammar: Grammar, tree: Tree, inside_json: bool) -> Node:
+    """A tree without anchors."""

@@ -1,16 +1,222 @@
-"""Reading regular expressions: see the header file."""
+"""Trees of regular expressions: see the header file."""
 
-from .charset cimport normalise
-from .regex_tree cimport Chars, Tree, alt, cat, look, repeat
-
+cimport cython
+from libc.stdint cimport uint32_t
 from functools import lru_cache
 
-from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...errors import InternalError, LimitExceeded, SpecError, UnsupportedSchema
+from ...grammar.ir cimport CHARS, JSON_CHARS, Grammar
 from ...grammar.ir import ANY_CHAR
-from .case_folding import any_case
+from ...native.pool cimport vector
+from .char_classes import CLASSES, CONTROLS, LINE_ENDS, WORD, any_case, property_ranges
+from .charset cimport normalise
 from .charset import complement, union
-from .regex_classes import CLASSES, CONTROLS, LINE_ENDS, WORD, property_ranges
-from .regex_tree import END, START
+
+#: no text has as many characters: an upper bound from here on bounds nothing
+cdef object COUNTLESS = 1 << 31
+
+
+cdef class Tree:
+    def __eq__(self, other):
+        return type(self) is type(other) and content(self) == content(<Tree>other)
+
+    def __hash__(self):
+        return hash((type(self), content(self)))
+
+
+cdef tuple content(Tree tree):
+    """What makes two trees of one class equal; the facts follow from it."""
+    if isinstance(tree, Chars):
+        return ((<Chars>tree).ranges,)
+    if isinstance(tree, Cat):
+        return (<Cat>tree).parts
+    if isinstance(tree, Alt):
+        return (<Alt>tree).parts
+    if isinstance(tree, Repeat):
+        return (<Repeat>tree).body, (<Repeat>tree).minimum, (<Repeat>tree).maximum
+    if isinstance(tree, Automaton):
+        return ((<Automaton>tree).states,)
+    if isinstance(tree, Look):
+        return (<Look>tree).body, (<Look>tree).ahead, (<Look>tree).negated
+    return ((<Anchor>tree).sign,)
+
+
+@cython.final
+cdef class Chars(Tree):
+    def __cinit__(self, tuple ranges):
+        self.ranges, self.least, self.most, self.anchored = ranges, 1, 1, False
+
+
+@cython.final
+cdef class Cat(Tree):
+    pass
+
+
+@cython.final
+cdef class Alt(Tree):
+    pass
+
+
+@cython.final
+cdef class Repeat(Tree):
+    pass
+
+
+@cython.final
+cdef class Anchor(Tree):
+    def __cinit__(self, str sign):
+        self.sign, self.least, self.most, self.anchored = sign, 0, 0, True
+
+
+@cython.final
+cdef class Look(Tree):
+    pass
+
+
+@cython.final
+cdef class Automaton(Tree):
+    def __cinit__(self, states):
+        self.states, self.most, self.anchored = states, None, False
+        self.least = 0 if states.accepts("") else 1
+
+
+cdef Cat new_cat(list parts):
+    cdef Cat made = Cat.__new__(Cat)
+    cdef Tree part
+    least, most, made.anchored = 0, 0, False
+    for part in parts:
+        least += part.least
+        most = None if most is None or part.most is None else most + part.most
+        made.anchored |= part.anchored
+    made.parts, made.least, made.most = tuple(parts), least, most
+    return made
+
+
+EMPTY = new_cat([])
+START, END = Anchor("^"), Anchor("$")
+
+
+cpdef Tree cat(parts):
+    cdef list flat = []
+    for part in parts:
+        if isinstance(part, Cat):
+            flat.extend((<Cat>part).parts)
+        else:
+            flat.append(part)
+    if len(flat) < 2:
+        return flat[0] if flat else EMPTY
+    return new_cat(flat)
+
+
+cpdef Tree alt(parts):
+    """Single characters among the alternatives become one set."""
+    cdef list flat = [], sets = []
+    cdef Alt made
+    cdef Tree each
+    for part in parts:
+        for each in (<Alt>part).parts if isinstance(part, Alt) else (part,):
+            if isinstance(each, Chars):
+                sets.append((<Chars>each).ranges)
+            else:
+                flat.append(each)
+    if sets:
+        flat.insert(0, Chars(union(*sets) if len(sets) > 1 else sets[0]))
+    if len(flat) == 1:
+        return flat[0]
+    made = Alt.__new__(Alt)
+    least, most, made.anchored = (<Tree>flat[0]).least, 0, False
+    for each in flat:
+        least = min(least, each.least)
+        most = None if most is None or each.most is None else max(most, each.most)
+        made.anchored |= each.anchored
+    made.parts, made.least, made.most = tuple(flat), least, most
+    return made
+
+
+cpdef Tree repeat(Tree body, minimum, maximum):
+    cdef Repeat made
+    if maximum == 0:
+        return EMPTY
+    if body.most == 0:
+        # what has no characters holds once or not at all: no count, however large, says more
+        return body if minimum and body.anchored else EMPTY
+    if minimum == maximum == 1:
+        return body
+    if isinstance(body, Repeat) and is_one_count(<Repeat>body, minimum, maximum):
+        least, most = product(<Repeat>body, minimum, maximum)
+        return repeat((<Repeat>body).body, least, most)
+    made = Repeat.__new__(Repeat)
+    made.body, made.minimum, made.maximum = body, minimum, maximum
+    made.least, made.anchored = body.least * minimum, body.anchored
+    made.most = None if body.most is None or maximum is None else body.most * maximum
+    return made
+
+
+cpdef Tree look(Tree body, bint ahead, bint negated):
+    cdef Look made
+    if body.least == 0 and not body.anchored:
+        return Chars(()) if negated else EMPTY
+    made = Look.__new__(Look)
+    made.body, made.ahead, made.negated = body, ahead, negated
+    made.least, made.most, made.anchored = 0, 0, True
+    return made
+
+
+def accepted(states):
+    if not states.size:
+        return Chars(())
+    return EMPTY if states.size == 1 and not states.edges[0] else Automaton(states)
+
+
+cdef bint is_one_count(Repeat inner, minimum, maximum) except -1:
+    """Whether counts of counts reach every number between the smallest and the largest: n times
+    a..b must touch n + 1 times a..b. Texts have many readings under two counts, and one under one.
+    """
+    if minimum * inner.minimum >= COUNTLESS:
+        return False
+    if minimum == maximum or inner.maximum is None:
+        return minimum > 0 or inner.minimum <= 1
+    return minimum * (inner.maximum - inner.minimum) + 1 >= inner.minimum
+
+
+cdef tuple product(Repeat inner, minimum, maximum):
+    if maximum is None or inner.maximum is None:
+        return inner.minimum * minimum, None
+    most = inner.maximum * maximum
+    return inner.minimum * minimum, most if most < COUNTLESS else None
+
+
+def factored(Tree tree):
+    if isinstance(tree, Cat):
+        return cat([factored(part) for part in (<Cat>tree).parts])
+    if isinstance(tree, Repeat):
+        return repeat(factored((<Repeat>tree).body), (<Repeat>tree).minimum, (<Repeat>tree).maximum)
+    if isinstance(tree, Alt):
+        branches = [factored(part) for part in (<Alt>tree).parts]
+        return trie([(<Cat>each).parts if isinstance(each, Cat) else (each,) for each in branches])
+    return tree
+
+
+cdef Tree trie(list branches):
+    """Alternatives that are given as their parts."""
+    cdef dict by_first = {}
+    cdef list found = [], group, rests
+    cdef Py_ssize_t common, least
+    for branch in branches:
+        by_first.setdefault(branch[:1], []).append(branch)
+    for group in by_first.values():
+        common, least = 0, min([len(each) for each in group])
+        while common < least and all([each[common] == group[0][common] for each in group]):
+            common += 1
+        rests = [each[common:] for each in group] if len(group) > 1 and common else []
+        found.append(cat([*group[0][:common], trie(rests)] if rests else group[0]))
+    return alt(found)
+
+
+ANYTHING = repeat(Chars(ANY_CHAR), 0, None)
+
+
+# -- regex syntax ------------------------------------------------------------------------------------
 
 HEX = frozenset("0123456789abcdefABCDEF")
 #: digits of a count; the engine's counters hold 32 bits
@@ -419,3 +625,68 @@ cdef tuple literal(int c):
 
 cdef bint is_number(str text) except -1:
     return text.isascii() and text.isdecimal()
+
+
+# -- regex emit --------------------------------------------------------------------------------------
+
+cpdef uint32_t emit(Grammar grammar, Tree tree, bint inside_json) except? 0xFFFFFFFF:
+    cdef vector[uint32_t] words
+    cdef Tree part
+    if isinstance(tree, Chars):
+        for low, high in (<Chars>tree).ranges:
+            words.push_back(low)
+            words.push_back(high)
+        return grammar.add_set(JSON_CHARS if inside_json else CHARS, words.data(), words.size() // 2)
+    if isinstance(tree, Repeat):
+        return grammar.repeat(
+            emit(grammar, (<Repeat>tree).body, inside_json), (<Repeat>tree).minimum, (<Repeat>tree).maximum)
+    if isinstance(tree, Cat):
+        return row(grammar, <Cat>tree, inside_json)
+    if isinstance(tree, Automaton):
+        return (<Automaton>tree).states.to_node(grammar, inside_json=inside_json)
+    if not isinstance(tree, Alt):
+        raise InternalError("an anchor has no text of its own")
+    for part in (<Alt>tree).parts:
+        words.push_back(emit(grammar, part, inside_json))
+    return grammar.add_alt(words.data(), words.size())
+
+
+cdef uint32_t row(Grammar grammar, Cat tree, bint inside_json) except? 0xFFFFFFFF:
+    """Parts one behind the other."""
+    cdef vector[uint32_t] nodes
+    cdef list literal = []
+    cdef Tree part
+    cdef str c
+    for part in tree.parts:
+        c = only(part)
+        if c is not None:
+            literal.append(c)
+            continue
+        if literal:
+            nodes.push_back(text_node(grammar, literal, inside_json))
+            literal = []
+        nodes.push_back(emit(grammar, part, inside_json))
+    if literal:
+        nodes.push_back(text_node(grammar, literal, inside_json))
+    return grammar.add_seq(nodes.data(), nodes.size())
+
+
+cdef uint32_t text_node(Grammar grammar, list literal, bint inside_json) except? 0xFFFFFFFF:
+    cdef str text = "".join(literal)
+    cdef bytes data
+    if inside_json:
+        return grammar.add_text(text)
+    data = text.encode()
+    return grammar.add_bytes(data, len(data))
+
+
+cdef str only(Tree tree):
+    """The one character that the tree matches, None if there are others or none."""
+    cdef tuple ranges, one
+    if not isinstance(tree, Chars):
+        return None
+    ranges = (<Chars>tree).ranges
+    if len(ranges) != 1:
+        return None
+    one = <tuple>ranges[0]
+    return chr(<int>one[0]) if one[0] == one[1] else None

@@ -1,7 +1,9 @@
+""""""
+
 from typing import Any, Protocol
 
 from ...grammar.ir import Grammar, Node
-from .tag_vocabulary import TagVocabulary
+from .tag_formats import TagVocabulary
 
 class BuildSchema(Protocol):
     """The front end for JSON Schemas."""

@@ -22,17 +22,12 @@ from typing import Any
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import Grammar, Node
-from ..json_schema.formats import MOST as MOST_OF_FORMATS
-from ..json_schema.formats import PATTERNS
-from ..regex.char_automaton import Bound, CharAutomaton, words
-from ..regex.char_lengths import bounded_node
-from ..regex.char_products import intersection
-from ..regex.char_subsets import from_tree
-from ..regex.regex_syntax import parse
-from ..regex.regex_tree import Chars, cat
-from .tag_formats import JsonSchema
+from ..json_schema.formats import MOST as MOST_OF_FORMATS, PATTERNS
+from ..regex.char_automaton import Bound, CharAutomaton, bounded_node, intersection, words
+from ..regex.char_nfa import from_tree
+from ..regex.regex_syntax import Chars, cat, parse
+from .tag_formats import JsonSchema, TagVocabulary
 from .tag_styles import OPEN_INTEGER, SCALARS, STYLES, TYPES
-from .tag_vocabulary import TagVocabulary
 
 #: keywords that say nothing about values
 ANNOTATIONS = frozenset(

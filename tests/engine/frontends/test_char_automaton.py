@@ -7,9 +7,9 @@ import pytest
 
 from engine.errors import LimitExceeded
 from engine.frontends.regex.char_automaton import Bound, CharAutomaton, words
-from engine.frontends.regex.char_lengths import with_length
-from engine.frontends.regex.char_products import intersection, is_empty
-from engine.frontends.regex.char_subsets import from_tree
+from engine.frontends.regex.char_automaton import with_length
+from engine.frontends.regex.char_automaton import intersection, is_empty
+from engine.frontends.regex.char_nfa import from_tree
 from engine.frontends.regex.regex_syntax import parse
 from engine.limits import Limits
 from tests.engine.frontends.recognise import accepts, language, quoted

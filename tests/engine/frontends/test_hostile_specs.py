@@ -14,7 +14,7 @@ import engine
 from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.json_schema import build_json_schema
 from engine.frontends.regex.char_automaton import Bound
-from engine.frontends.regex.char_subsets import from_tree
+from engine.frontends.regex.char_nfa import from_tree
 from engine.frontends.regex.regex_syntax import parse
 from engine.grammar.ir import Grammar
 from engine.limits import Limits

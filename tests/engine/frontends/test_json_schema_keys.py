@@ -8,7 +8,7 @@ import pytest
 
 import engine
 from engine.errors import SpecError
-from engine.frontends.ir_fragment import TABLES
+from engine.grammar.ir import TABLES
 from tests.conformance.oracle import Oracle
 from tests.engine.frontends.accepting import check, check_table, compiler
 from tests.engine.frontends.random_schemas import byte_vocabulary, takes

@@ -6,11 +6,8 @@ from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.json_schema import build_json_schema
 from engine.frontends.regex.front_end import build_regex
 from engine.frontends.structural_tag.structural_tag import build_structural_tag
-from engine.frontends.structural_tag.tag_vocabulary import (
-    KEPT,
-    KEPT_CHARACTERS,
-    KEPT_MARKS,
-    TagVocabulary,
+from engine.frontends.structural_tag.tag_formats import (
+    KEPT, KEPT_CHARACTERS, KEPT_MARKS, TagVocabulary,
 )
 from engine.grammar import ir
 from engine.grammar.ir import Grammar

@@ -1,0 +1,6 @@
+""""""
+
+class AutomatonCache:
+    max_bytes: int
+    def __init__(self, max_bytes: int) -> None: ...
+    def stats(self) -> dict[str, int]: ...

@@ -1,4 +1,0 @@
-class FragmentCache:
-    def forget(self) -> None: ...
-
-TABLES: list[FragmentCache]

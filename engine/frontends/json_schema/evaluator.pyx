@@ -1,0 +1,802 @@
+"""Schemas and values at first sight: see the header file."""
+
+from libc.stdint cimport int64_t
+from cpython.dict cimport PyDict_GetItemWithError
+from cpython.ref cimport PyObject
+from decimal import Decimal
+from fractions import Fraction
+
+from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ...grammar.ir cimport Grammar
+from ...native.resources cimport spend, spent
+from ..regex.char_automaton import Bound
+from ..regex.front_end import search_automaton
+from ..regex.regex_syntax cimport Tree
+from ..regex.regex_syntax import parse
+from . import formats
+from .document cimport (
+    ADDITIONAL, ADDITIONAL_ITEMS, ALL_OF, ANY_OF, BASE, CONST, CONTAINS, DEPENDENCIES,
+    DEPENDENT_SCHEMAS, DYNAMIC_REFERENCE, ELSE_, ENUM, IF_, ITEMS, NOT, NULLABLE, ONE_OF,
+    PATTERN_PROPERTIES, PREFIX_ITEMS, PROPERTIES, PROPERTY_NAMES, RECURSIVE_REFERENCE, REFERENCE,
+    SLOTS, THEN_, TYPE, UNEVALUATED_ITEMS, UNEVALUATED_PROPERTIES, KeywordsC, References, bit,
+    decimal_at, has, listing, one_type, scan,
+)
+from .schema_types cimport (
+    ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, STRING, THIS_VALUE,
+    Arrays, Count, Derived, Judge, Keyed, Located, Named, Numbers, Objects, Shape, Strings,
+    is_crossed, meet_numbers, new_numbers, new_objects,
+)
+
+cdef frozenset NONE_BARRED = frozenset()
+# integers of fewer digits than any bound on their length
+cdef long SAFE = 1 << 53
+
+
+cdef int type_of(value) except -1:
+    """The bit of a value's type; 1.0 is a whole number."""
+    if isinstance(value, str):
+        return STRING
+    if isinstance(value, bool):
+        return BOOLEAN
+    if isinstance(value, int):
+        return INTEGER
+    if isinstance(value, float):
+        return INTEGER if value.is_integer() else FRACTION
+    return NULL_TYPE if value is None else ARRAY if isinstance(value, list) else OBJECT
+
+
+cdef identity(value):
+    """Equal for equal JSON values: 1 and 1.0 are, 1 and true are not; the order of keys does not
+    count.
+    """
+    if isinstance(value, list):
+        return ARRAY, tuple([identity(item) for item in value])
+    if isinstance(value, dict):
+        return OBJECT, frozenset([(key, identity(item)) for key, item in value.items()])
+    return type_of(value), value
+
+
+cdef Contents new_contents(References references, Grammar grammar):
+    cdef Contents made = Contents.__new__(Contents)
+    made.references, made.budget = references, grammar.budget
+    made.most_values = grammar.limits.enum_values
+    return made
+
+
+cdef class Contents:
+    cdef bint holds(self, tuple place, schema) except -1:
+        """Whether a schema, or one of the same content, is among those of a place."""
+        cdef Located each
+        for each in place:
+            if each.schema is schema:
+                return True
+        number = self.number(schema)
+        for each in place:
+            if self.number(each.schema) == number:
+                return True
+        return False
+
+    cdef bint are_apart(self, tuple a, tuple b) except -1:
+        """Whether places are seen to have no value in common."""
+        return self.hulls_apart(self.hull_of_place(a), self.hull_of_place(b))
+
+    cdef bint hulls_apart(self, Hull a, Hull b) except -1:
+        if not a.types & b.types:
+            return True
+        if a.values is None and b.values is None:
+            return False
+        spend(self.budget, (len(a.values or ()) + len(b.values or ())) >> 4)
+        if a.values is not None and b.values is not None:
+            return a.values.isdisjoint(b.values)
+        return not intersection(a, b).types
+
+    cdef bint are_all_of(self, tuple place, tuple other) except -1:
+        """Whether all values of a place are seen to fit another one: one that excludes other values."""
+        cdef Derived derived
+        if len(other) != 1 or not isinstance((<Located>other[0]).schema, Derived):
+            return False
+        derived = (<Located>other[0]).schema
+        return derived.kind == NOT_THIS and self.are_apart(place, <tuple>derived.places[0])
+
+    cdef bint members_apart(self, Objects a, Objects b) except -1:
+        """Whether objects are told apart by a member that one of them requires."""
+        cdef Py_ssize_t n = <Py_ssize_t>len(a.required) + <Py_ssize_t>len(b.required)
+        if n == 0:
+            return False
+        spend(self.budget, 1 + n // 4)
+        for name in a.required:
+            if self.differ_at(name, a, b):
+                return True
+        for name in b.required:
+            if a.wanted is not None and name in a.wanted:
+                continue
+            if self.differ_at(name, a, b):
+                return True
+        return False
+
+    cdef bint differ_at(self, name, Objects a, Objects b) except -1:
+        return (
+            self.hulls_apart(self.hull_of_member(a, name), self.hull_of_member(b, name))
+            or self.is_opposed(name, a, b) or self.is_opposed(name, b, a)
+        )
+
+    cdef bint is_opposed(self, name, Objects a, Objects b) except -1:
+        """Whether the value under a key must not be in ``a`` what it must be in ``b``."""
+        cdef Located each
+        cdef Derived derived
+        cdef PyObject* property = PyDict_GetItemWithError(a.properties, name) if a.has_met else NULL
+        if property == NULL:
+            return False
+        for each in <tuple><object>property:
+            if isinstance(each.schema, Derived):
+                derived = each.schema
+                if derived.kind == NOT_THIS and self.asks_for(name, b, <tuple>derived.places[0]):
+                    return True
+        return False
+
+    cdef bint asks_for(self, name, Objects objects, tuple place) except -1:
+        """Whether the value under a key must fit all schemas of a place."""
+        cdef Located each
+        cdef PyObject* property = PyDict_GetItemWithError(objects.properties, name)
+        cdef tuple own = objects.rest
+        if property != NULL:
+            own = objects.place_in(name, <object>property)
+        for each in place:
+            if not self.holds(own, each.schema):
+                return False
+        return True
+
+    cdef tuple narrower(self, tuple a, tuple b):
+        """The one of two places that lies within the other one. None: it is not seen that one does."""
+        cdef Hull of_a = self.hull_of_place(a), of_b = self.hull_of_place(b)
+        spend(self.budget, (len(of_a.values or ()) + len(of_b.values or ())) >> 4)
+        if of_b.is_exact and is_within_hull(of_a, of_b):
+            return a
+        # numbers are written as ``a`` lists them
+        if of_a.is_exact and is_within_hull(of_b, of_a) and (of_b.values is None or not of_b.types & NUMBER):
+            return b
+        return None
+
+    # -- numbers ----------------------------------------------------------------------------------
+    cdef object number(self, schema):
+        cdef PyObject* known
+        if isinstance(schema, bool):
+            return 1 if schema else 0
+        key = <size_t><void*>schema
+        if self._numbers is None:
+            self._numbers, self._contents = {}, {}
+        known = PyDict_GetItemWithError(self._numbers, key)
+        if known != NULL:
+            return <object>known
+        if isinstance(schema, dict):
+            content = self.content(<dict>schema)
+        elif isinstance(schema, Derived):
+            content = self.content_of_derived(<Derived>schema)
+        else:
+            content = None
+        made = 2 + <Py_ssize_t>len(self._numbers)
+        if content is not None:
+            made = self._contents.setdefault(content, made)
+        self._numbers[key] = made
+        return made
+
+    cdef tuple content(self, dict schema):
+        """Equal for schemas of the same meaning; None: nothing is equal to it."""
+        cdef KeywordsC found
+        cdef list parts = []
+        cdef int slot
+        scan(schema, &found)
+        if found.seen & (bit(BASE) | bit(DYNAMIC_REFERENCE) | bit(RECURSIVE_REFERENCE)):
+            return None
+        if has(&found, REFERENCE) and self.references.has_inner:
+            return None
+        spend(self.budget, 1)
+        for slot in range(SLOTS):
+            if not has(&found, slot):
+                continue
+            value = <object>found.value[slot]
+            if is_one_of_names(slot) and isinstance(value, dict):
+                spend(self.budget, len(<dict>value) >> 3)
+                value = tuple([(name, self.part(each)) for name, each in (<dict>value).items()])
+            elif is_of_schemas(slot):
+                is_list = isinstance(value, list)
+                value = tuple([self.part(each) for each in <list>value]) if is_list else self.part(value)
+            else:
+                value = self.spelled(value)
+            parts.append((slot, value))
+        return tuple(parts)
+
+    cdef part(self, value):
+        """A schema inside another one, or what stands in its place."""
+        return self.number(value) if isinstance(value, (dict, bool)) else self.spelled(value)
+
+    cdef spelled(self, value):
+        """Equal for values that are written alike."""
+        if isinstance(value, str):
+            return value
+        spend(self.budget, 1)
+        if isinstance(value, list):
+            return list, tuple([self.spelled(item) for item in <list>value])
+        if isinstance(value, dict):
+            return dict, tuple([(key, self.spelled(item)) for key, item in (<dict>value).items()])
+        return type(value), repr(value)
+
+    cdef tuple content_of_derived(self, Derived derived):
+        cdef tuple place
+        cdef Located each
+        if derived.kind == THIS_VALUE:
+            return derived.kind, self.spelled(derived.value)
+        if derived.places is None:
+            return (derived.kind,)
+        return derived.kind, tuple([
+            tuple([self.number(each.schema) for each in place]) for place in derived.places])
+
+    # -- hulls ------------------------------------------------------------------------------------
+    cdef Hull hull(self, schema):
+        cdef PyObject* known
+        if isinstance(schema, bool):
+            return EVERYTHING if schema else NOTHING
+        if self._hulls is None:
+            self._hulls = {}
+        key = <size_t><void*>schema
+        known = PyDict_GetItemWithError(self._hulls, key)
+        if known != NULL:
+            return <Hull><object>known
+        made = EVERYTHING
+        if isinstance(schema, dict):
+            made = self.hull_of_keywords(<dict>schema)
+        elif isinstance(schema, Derived):
+            made = self.hull_of_derived(<Derived>schema)
+        self._hulls[key] = made
+        return made
+
+    cdef Hull hull_of_keywords(self, dict schema):
+        cdef KeywordsC found
+        cdef int types = ALL
+        cdef Hull made
+        spend(self.budget, 1)
+        scan(schema, &found)
+        found.seen &= self.references.dialect.known
+        if has(&found, REFERENCE) and self.references.dialect.ref_alone:
+            return EVERYTHING
+        if not found.seen & (bit(TYPE) | listing()):
+            return new_hull(ALL, None, NONE_BARRED, True) if not found.seen else EVERYTHING
+        if has(&found, TYPE):
+            types = types_at_most(<object>found.value[TYPE])
+            if not types:
+                return EVERYTHING
+        if has(&found, NULLABLE):
+            types |= NULL_TYPE
+        made = new_hull(types, None, NONE_BARRED, found.seen & ~(bit(TYPE) | listing()) == 0)
+        if has(&found, CONST):
+            made = intersection(made, self.hull_of_values([<object>found.value[CONST]]))
+        if has(&found, ENUM):
+            made = intersection(made, self.hull_of_values(<object>found.value[ENUM]))
+        return made
+
+    cdef Hull hull_of_values(self, values):
+        cdef int types = 0
+        if not isinstance(values, list) or len(<list>values) > self.most_values:
+            return EVERYTHING
+        spend(self.budget, len(<list>values) >> 3)
+        for value in <list>values:
+            if not is_well_formed(value):
+                return EVERYTHING
+        found = frozenset([(type_of(value), value) for value in <list>values])
+        for kind, _ in found:
+            types |= <int>kind
+        return new_hull(types, found, NONE_BARRED, True)
+
+    cdef Hull hull_of_derived(self, Derived derived):
+        cdef Hull inner
+        if derived.kind == THIS_VALUE:
+            return self.hull_of_values([derived.value])
+        if derived.kind != NOT_THIS:
+            return EVERYTHING
+        inner = self.hull_of_place(<tuple>derived.places[0])
+        if not inner.is_exact or inner.barred:
+            return EVERYTHING
+        if inner.values is None:
+            return new_hull(ALL & ~inner.types, None, NONE_BARRED, True)
+        return new_hull(ALL, None, inner.values, True)
+
+    cdef Hull hull_of_place(self, tuple place):
+        cdef Located each
+        cdef PyObject* known
+        cdef Hull made = ANY
+        if len(place) < 2:
+            return self.hull((<Located>place[0]).schema) if place else ANY
+        if self._places is None:
+            self._places = {}
+        key = <size_t><void*>place
+        known = PyDict_GetItemWithError(self._places, key)
+        if known != NULL:
+            return <Hull>(<tuple><object>known)[1]
+        for each in place:
+            made = intersection(made, self.hull(each.schema))
+        self._places[key] = place, made
+        return made
+
+    cdef Hull hull_of_member(self, Objects objects, name):
+        """Of the value under a key, whether that is listed or not."""
+        cdef PyObject* property
+        cdef PyObject* known
+        if objects.hulls is not None:
+            known = PyDict_GetItemWithError(objects.hulls, name)
+            if known != NULL:
+                return <Hull><object>known
+        property = PyDict_GetItemWithError(objects.properties, name)
+        if property == NULL:
+            # patterns of keys may ask for more
+            return self.hull_of_place(objects.rest)
+        if not objects.has_met:
+            return self.hull(<object>property)
+        made = self.hull_of_place(<tuple><object>property)
+        if objects.hulls is None:
+            objects.hulls = {}
+        objects.hulls[name] = made
+        return made
+
+
+cdef class Hull:
+    pass
+
+
+cdef Hull new_hull(int types, frozenset values, frozenset barred, bint is_exact):
+    cdef Hull made = Hull.__new__(Hull)
+    made.types, made.values, made.barred, made.is_exact = types, values, barred, is_exact
+    return made
+
+
+cdef Hull ANY = new_hull(ALL, None, NONE_BARRED, True)
+# of a schema that is not understood at first sight
+cdef Hull EVERYTHING = new_hull(ALL, None, NONE_BARRED, False)
+cdef Hull NOTHING = new_hull(0, None, NONE_BARRED, True)
+
+
+cdef Hull intersection(Hull a, Hull b):
+    """The hull of what lies in both; nothing does if it has no types."""
+    cdef int types = a.types & b.types
+    cdef Hull some, other
+    cdef frozenset values
+    cdef bint is_exact = a.is_exact and b.is_exact
+    if a is ANY:
+        return b
+    if b is ANY or (b is EVERYTHING and not a.is_exact):
+        return a
+    if not types:
+        return NOTHING if is_exact else new_hull(0, None, NONE_BARRED, False)
+    if a.values is None and b.values is None:
+        return new_hull(types, None, a.barred | b.barred if b.barred else a.barred, is_exact)
+    some, other = (a, b) if a.values is not None else (b, a)
+    values = some.values & other.values if other.values is not None else some.values
+    if other.barred:
+        values = values - other.barred
+    if some.types & ~types:
+        values = frozenset([value for value in values if (<tuple>value)[0] & types])
+    return new_hull(types if values else 0, values, NONE_BARRED, is_exact)
+
+
+cdef bint is_within_hull(Hull a, Hull b) except -1:
+    if a.types & ~b.types or (b.values is not None and (a.values is None or not a.values <= b.values)):
+        return False
+    return b.barred.isdisjoint(a.values) if a.values is not None else b.barred <= a.barred
+
+
+cdef int types_at_most(value) except -1:
+    """The bits of the keyword ``type``; 0 where it is malformed."""
+    cdef int types = one_type(value), each
+    if types or not isinstance(value, list):
+        return types
+    for name in <list>value:
+        each = one_type(name)
+        if not each or (types & each) == each:
+            return 0
+        types |= each
+    return types
+
+
+cdef bint is_well_formed(value) except -1:
+    """Whether nobody has to look at a listed value more closely: at its inner values, its digits or its
+    characters.
+    """
+    if type(value) is str:
+        return not has_surrogate(value)
+    if type(value) is int or type(value) is float:
+        return -SAFE < value < SAFE
+    return value is None or type(value) is bool
+
+
+cdef bint has_surrogate(str text):
+    cdef Py_UCS4 c
+    if text.isascii():
+        return False
+    for c in text:
+        if 0xD800 <= c <= 0xDFFF:
+            return True
+    return False
+
+
+cdef bint is_one_of_names(int slot) noexcept:
+    """Keywords with schemas under names."""
+    return slot in (PROPERTIES, PATTERN_PROPERTIES, DEPENDENT_SCHEMAS, DEPENDENCIES)
+
+
+cdef bint is_of_schemas(int slot) noexcept:
+    """Keywords whose value is a schema, or a list of them."""
+    return slot in (
+        ITEMS, PREFIX_ITEMS, ADDITIONAL, ALL_OF, ANY_OF, ONE_OF, NOT, IF_, THEN_, ELSE_, UNEVALUATED_PROPERTIES,
+        UNEVALUATED_ITEMS, PROPERTY_NAMES, ADDITIONAL_ITEMS, CONTAINS)
+
+
+# -- evaluate ----------------------------------------------------------------------------------------
+
+# levels of properties that are looked into for a difference between two branches of oneOf
+cdef int DISTANCE = 3
+# comparisons of two branches of one oneOf; a few hundred branches, some tenths of a second
+cdef Py_ssize_t PAIRS = 200_000
+
+
+cdef Py_ssize_t size_of(value) except -1:
+    """The number of values in a value."""
+    cdef Py_ssize_t n = 1
+    if isinstance(value, dict):
+        value = (<dict>value).values()
+    elif not isinstance(value, list):
+        return n
+    for item in value:
+        n += size_of(item)
+    return n
+
+
+class CircularReference(SpecError):
+    """A schema whose meaning at one place depends on itself."""
+
+
+cdef class Evaluator(Judge):
+    def __cinit__(self):
+        self.checks = self.depth = 0
+
+    cdef bint holds(self, tuple place, schema) except -1:
+        return self.contents.holds(place, schema)
+
+    cdef bint are_apart(self, tuple a, tuple b) except -1:
+        return self.contents.are_apart(a, b)
+
+    cdef bint are_all_of(self, tuple place, tuple other) except -1:
+        return self.contents.are_all_of(place, other)
+
+    cdef tuple narrower(self, tuple a, tuple b):
+        return self.contents.narrower(a, b)
+
+    cdef bint members_apart(self, Objects a, Objects b) except -1:
+        return self.contents.members_apart(a, b)
+
+    cdef tuple shapes_at(self, tuple place):
+        """The alternatives of a place."""
+        raise NotImplementedError
+
+    cdef void place(self, Located where, str keyword):
+        self.where, self.keyword = where, keyword
+
+    # -- values -----------------------------------------------------------------------------------
+    cdef int check_value(self, value, Located where, str keyword, Py_ssize_t number) except -1:
+        """``number`` -1: the keyword's whole value.
+
+        Raises:
+            SpecError: no JSON value, or one that no JSON text can spell (a lone surrogate, an
+            infinite number).
+        """
+        cdef list todo
+        if isinstance(value, str) and not has_surrogate(value):
+            return 0
+        todo = [value]
+        pointer = where.at(keyword)
+        if number >= 0:
+            pointer = f"{pointer}/{number}"
+        while todo:
+            item = todo.pop()
+            if isinstance(item, dict):
+                todo += [*item, *item.values()]
+            elif isinstance(item, list):
+                todo += item
+            elif isinstance(item, str):
+                if has_surrogate(item):
+                    raise SpecError("a lone surrogate is not text", pointer)
+            elif isinstance(item, float) or (isinstance(item, int) and not isinstance(item, bool)):
+                decimal_at(item, pointer, None)
+            elif item is not None and not isinstance(item, bool):
+                raise SpecError(f"a value of type {type(item).__name__} is not JSON", pointer)
+        return 0
+
+    cdef bint fits(self, tuple place, value) except -1:
+        """Whether the value fits some shape of the place.
+
+        Raises:
+            UnsupportedSchema: a keyword decides that can't be enforced.
+        """
+        cdef Shape shape
+        try:
+            shapes = self.shapes_at(place)
+        except CircularReference as error:
+            message = "values that are judged by the schema they are listed in can't be enforced"
+            raise UnsupportedSchema(error.pointer, "enum", message) from None
+        self.depth += 1
+        try:
+            for shape in shapes:
+                if self.fits_shape(shape, value):
+                    return True
+            return False
+        finally:
+            self.depth -= 1
+
+    cdef bint fits_shape(self, Shape shape, value) except -1:
+        cdef int kind = type_of(value)
+        spend(self.budget, 1)
+        self.checks += 1
+        if self.checks > self.checks_limit:
+            pointer = self.where.pointer() if self.keyword is None else self.where.at(self.keyword)
+            raise LimitExceeded("value_checks", self.checks_limit, self.checks, pointer)
+        if not shape.types & kind:
+            return False
+        shape.check(kind)
+        if shape.values is not None:
+            if kind & (ARRAY | OBJECT):
+                spend(self.budget, size_of(value))
+            return identity(value) in self.identities(shape.values)
+        if kind == STRING:
+            return shape.strings is None or self.string(shape.strings, value)
+        if kind & NUMBER:
+            return shape.numbers is None or is_within(shape.numbers, value)
+        if kind == ARRAY:
+            return shape.arrays is None or self.array(shape.arrays, value)
+        return kind != OBJECT or shape.objects is None or self.members(shape.objects, value)
+
+    cdef frozenset identities(self, tuple values):
+        key = <size_t><void*>values
+        if self._listed is None:
+            self._listed = {}
+        if key not in self._listed:
+            self._listed[key] = values, frozenset([identity(value) for value in values])
+        return self._listed[key][1]
+
+    cdef bint string(self, Strings strings, str value) except -1:
+        cdef Named each
+        if len(value) < strings.minimum or (strings.maximum is not None and len(value) > strings.maximum):
+            return False
+        if value in strings.barred:
+            return False
+        # an automaton reads about so many characters in a microsecond
+        spend(self.budget, (<Py_ssize_t>len(value) >> 6) * (
+            <Py_ssize_t>len(strings.patterns) + <Py_ssize_t>len(strings.without)
+            + <Py_ssize_t>len(strings.formats)))
+        for each in strings.patterns:
+            if not self.pattern(each).accepts(value):
+                return False
+        for each in strings.without:
+            if self.pattern(each).accepts(value):
+                return False
+        for each in strings.formats:
+            if len(value) > formats.MOST.get(each.text, len(value)):
+                return False
+            if not self.format(each, False).accepts(value):
+                return False
+        return True
+
+    cdef bint matches(self, Named pattern, str text) except -1:
+        spend(self.budget, 1 + (<Py_ssize_t>len(text) >> 6))
+        return self.pattern(pattern).accepts(text)
+
+    cdef bint array(self, Arrays arrays, list value) except -1:
+        cdef Py_ssize_t number
+        if len(value) < arrays.minimum or (arrays.maximum is not None and len(value) > arrays.maximum):
+            return False
+        for number in range(len(value)):
+            place = arrays.prefix[number] if number < len(arrays.prefix) else arrays.rest
+            if not self.fits(place, value[number]):
+                return False
+        if arrays.unique is not None and len({identity(item) for item in value}) < len(value):
+            return False
+        return self.counts(arrays, value)
+
+    cdef bint counts(self, Arrays arrays, list value) except -1:
+        cdef Count each
+        for each in arrays.counts:
+            n = sum([self.fits(each.place, item) for item in value[each.first :]])
+            if n < each.minimum or (each.maximum is not None and n > each.maximum):
+                return False
+        return True
+
+    cdef bint members(self, Objects objects, dict value) except -1:
+        if len(value) < objects.minimum or (objects.maximum is not None and len(value) > objects.maximum):
+            return False
+        for name in objects.required:
+            if name not in value:
+                return False
+        for name, item in value.items():
+            if not self.fits(objects.place_of(name, self), item):
+                return False
+        return objects.is_plain() or self.keys(objects, value)
+
+    cdef bint keys(self, Objects objects, dict value) except -1:
+        """What is asked of keys, and of single members by their keys."""
+        cdef Keyed each
+        for name in value:
+            if not self.fits(objects.names, name):
+                return False
+        for each in objects.some:
+            for name, item in value.items():
+                if each.has(name, self) and self.fits(each.place, item):
+                    break
+            else:
+                return False
+        return True
+
+    cdef pattern(self, Named named):
+        """The automaton of a searched pattern.
+
+        Raises:
+            as ``regex.build_search``.
+        """
+        return self.automaton(named.text, named)
+
+    cdef format(self, Named named, bint short):
+        """The automaton of a format, or of its short form."""
+        return self.automaton((formats.SHORT if short else formats.PATTERNS)[named.text], named)
+
+    cdef Tree tree(self, str pattern, Named named):
+        """
+        Raises:
+            as ``regex_syntax.parse``.
+        """
+        if self._trees is None:
+            self._trees = {}
+        if pattern not in self._trees:
+            self._trees[pattern] = parse(pattern, pointer=named.pointer(), limits=self.limits)
+        return self._trees[pattern]
+
+    cdef automaton(self, str pattern, Named named):
+        cdef int64_t begun = spent(self.budget)
+        if self._automata is None:
+            self._automata = {}
+        if self._paid is None:
+            self._paid = set()
+        known = self._automata.get(pattern)
+        if known is None:
+            bound = Bound(self.limits.pattern_states, named.pointer(), self.budget)
+            found = search_automaton(self.tree(pattern, named), bound).minimal(bound)
+            known = self._automata[pattern] = found, spent(self.budget) - begun
+        elif pattern not in self._paid:
+            spend(self.budget, known[1])
+        self._paid.add(pattern)
+        return known[0]
+
+    # -- differences ------------------------------------------------------------------------------
+    cdef bint are_disjoint(self, list groups) except -1:
+        """Whether no value fits two of the groups, as far as ``PAIRS`` comparisons can tell."""
+        cdef set seen = set(), own
+        cdef Shape left, right
+        cdef tuple group
+        cdef list free = [], all_of = []
+        cdef Py_ssize_t number = 0
+        for group in groups:
+            own = set()
+            for left in group:
+                if left.values:
+                    own |= self.identities(left.values)
+            if not seen.isdisjoint(own):
+                return False
+            seen |= own
+        for group in groups:
+            for left in group:
+                all_of.append((number, left))
+                if left.values is None:
+                    free.append((number, left))
+            number += 1
+        if <Py_ssize_t>len(free) * <Py_ssize_t>len(all_of) > PAIRS:
+            return False
+        for a, left in free:
+            for b, right in all_of:
+                if a != b and not self.apart(left, right, DISTANCE):
+                    return False
+        return True
+
+    cdef bint apart(self, Shape a, Shape b, int distance) except -1:
+        cdef int common = a.types & b.types
+        cdef Shape some, other
+        spend(self.budget, 1)
+        if not common:
+            return True
+        if a.values is not None or b.values is not None:
+            some, other = (a, b) if a.values is not None else (b, a)
+            for value in some.values:
+                if self.fits_shape(other, value):
+                    return False
+            return True
+        if common & (NULL_TYPE | BOOLEAN):
+            return False
+        if common & STRING and not strings_apart(a.strings, b.strings):
+            return False
+        if common & NUMBER and not numbers_apart(a.numbers, b.numbers):
+            return False
+        if common & ARRAY and not arrays_apart(a.arrays, b.arrays):
+            return False
+        return not common & OBJECT or self.objects_apart(a.objects, b.objects, distance)
+
+    cdef bint objects_apart(self, Objects a, Objects b, int distance) except -1:
+        """A name that either side requires, and at which both sides have nothing in common, tells
+        them apart.
+        """
+        cdef Objects nothing
+        if a is not None and b is not None and self.contents.members_apart(a, b):
+            return True
+        if distance == 0:
+            return False
+        nothing = new_objects({}, True, (), None, (), 0, None, None)
+        a, b = a or nothing, b or nothing
+        spend(self.budget, 1 + <Py_ssize_t>len(a.required) + <Py_ssize_t>len(b.required))
+        for name in dict.fromkeys(a.required + b.required):
+            if self.places_apart(a.place_of(name, self), b.place_of(name, self), distance - 1):
+                return True
+        return False
+
+    cdef bint places_apart(self, tuple a, tuple b, int distance) except -1:
+        cdef Shape left, right
+        try:
+            lefts, rights = self.shapes_at(a), self.shapes_at(b)
+        except CircularReference:
+            return False
+        for left in lefts:
+            for right in rights:
+                if not self.apart(left, right, distance):
+                    return False
+        return True
+
+
+cdef bint is_within(Numbers numbers, value) except -1:
+    """Against the bounds as they are read most tightly, see ``keywords.decimal``."""
+    for number in (
+        {Decimal(repr(value)), Decimal(value)} if abs(value) >= 2**53 else {Decimal(repr(value))}
+    ):
+        if numbers.low is not None and (
+            number < numbers.low or (numbers.low_open and number == numbers.low)
+        ):
+            return False
+        if numbers.high is not None and (
+            number > numbers.high or (numbers.high_open and number == numbers.high)
+        ):
+            return False
+    return value not in numbers.barred and is_multiple(numbers, value)
+
+
+cdef bint is_multiple(Numbers numbers, value) except -1:
+    """As decimals, which is how a number is written."""
+    cdef object number
+    cdef Named each
+    if not numbers.multiples and not numbers.foreign:
+        return True
+    number = Fraction(Decimal(repr(value)))
+    for each in numbers.multiples:
+        if number % Fraction(each.text):
+            return False
+    for each in numbers.foreign:
+        if not number % Fraction(each.text):
+            return False
+    return True
+
+
+cdef bint lengths_apart(least_a, most_a, least_b, most_b) except -1:
+    return (most_a is not None and most_a < least_b) or (most_b is not None and most_b < least_a)
+
+
+cdef bint strings_apart(Strings a, Strings b) except -1:
+    return a is not None and b is not None and lengths_apart(a.minimum, a.maximum, b.minimum, b.maximum)
+
+
+cdef bint arrays_apart(Arrays a, Arrays b) except -1:
+    return a is not None and b is not None and lengths_apart(a.minimum, a.maximum, b.minimum, b.maximum)
+
+
+cdef bint numbers_apart(Numbers a, Numbers b) except -1:
+    cdef Numbers nothing = new_numbers(None, False, None, False, (), (), ())
+    return is_crossed(meet_numbers(a or nothing, b or nothing))

@@ -1,0 +1,994 @@
+"""Decimals as automata: see the header file."""
+
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import gcd, lcm
+
+from ...errors import LimitExceeded
+from ...grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
+from ...grammar.ir import Grammar
+from ...native.pool cimport vector
+from ...native.resources cimport WorkBudget, spend
+from ...native.word_table cimport WordTableC, table_number, table_size
+from ..regex.char_automaton cimport (
+    Bound, CharAutomaton, CharStateC, add_range, append_state, finish, trim,
+)
+from ..regex.char_automaton import Bound, bounded_node, intersection, with_length, words
+from ..regex.front_end import emit_search, search_automaton, whole, with_lengths
+from ..regex.regex_syntax import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
+from . import formats
+from .builder cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, STRING_BODY, Text
+from .evaluator cimport Evaluator
+from .schema_types cimport Named, Numbers, Strings, least
+
+cdef enum:
+    # significant digits that a double keeps apart
+    PRECISION = 15
+    # what stands for the rest of a number that is no multiple, whatever digits follow
+    NEVER = 0xFFFFFFFF
+    # the largest divisor, so that remainders fit their words
+    MOST_DIVISOR = 0x7FFFFFFF
+
+cdef enum:
+    BEGIN
+    ZERO
+    WHOLE_PART
+    POINT
+    FRACTION
+
+# a state: the place, digits of this part so far, significant digits; then a word for each comparison
+# and a word for each remainder
+cdef enum:
+    PLACE
+    DIGITS
+    SIGNIFICANT
+    FIRST
+
+# of a comparison with what was read so far
+cdef enum:
+    LESS
+    EQUAL
+    MORE
+
+
+cdef struct ComparedC:
+    vector[uint8_t] whole, fraction     # digits, without zeros at either end
+
+
+cdef struct DivisorC:
+    # p / 10^q; of whole numbers, p divides them
+    uint32_t p, q
+    vector[uint32_t] powers             # of ten, modulo p, up to the q-th
+
+
+cdef object decimals_between(
+    low, high, list multiples, list foreign, list barred, bint whole, Bound bound, WorkBudget budget
+):
+    """
+    Raises:
+        LimitExceeded: ``pattern_states``, ``compile_steps``.
+    """
+    cdef Form form = Form.__new__(Form)
+    form.is_whole = whole
+    form.low, form.high = low is not None, high is not None
+    form.dividing = <size_t>len(multiples)
+    form.is_short = bool(foreign or barred) and not whole
+    form.most = form.fraction = 1
+    divisors = [divisor_of(number, whole) for number in multiples + foreign]
+    # a number may leave any remainder of their least common multiple, and each is a state
+    common = lcm(*[p for p, _ in divisors])
+    bound.compare(<uint64_t>min(common, 1 << 63))
+    for p, q in divisors:
+        bound.compare(0 if p <= MOST_DIVISOR else <uint64_t>1 << 63)
+        form.add_divisor(p, q)
+    for number in ([low] if form.low else []) + ([high] if form.high else []) + barred:
+        form.add_compared(number)
+    return form.automaton(bound, budget)
+
+
+cdef tuple divisor_of(number, bint whole):
+    """(p, q) of p / 10^q; of whole numbers, what divides them."""
+    digits, exponent = Decimal(number).as_tuple()[1:]
+    p, q = int("".join(map(str, digits))), -exponent
+    if q < 0:
+        p, q = p * 10**-q, 0
+    return (p // gcd(p, 10**q), 0) if whole else (p, q)
+
+
+cdef class Form:
+    cdef bint is_whole, low, high, is_short
+    cdef vector[ComparedC] compared     # with the lower bound, the upper one, numbers left out
+    cdef vector[DivisorC] divisors      # of multiples, then of what is none
+    cdef size_t dividing                # how many of the former
+    cdef uint32_t most, fraction        # numbers of digits before and behind the point from here on are one
+
+    cdef int add_compared(self, number) except -1:
+        cdef ComparedC made
+        whole, _, fraction = format(number, "f").partition(".")
+        for digit in whole:
+            made.whole.push_back(<uint8_t>int(digit))
+        for digit in fraction.rstrip("0"):
+            made.fraction.push_back(<uint8_t>int(digit))
+        self.compared.push_back(made)
+        self.most = max(self.most, <uint32_t>made.whole.size() + 1)
+        self.fraction = max(self.fraction, <uint32_t>made.fraction.size())
+        return 0
+
+    cdef int add_divisor(self, p, q) except -1:
+        cdef DivisorC made
+        cdef uint32_t _k
+        made.p, made.q = p, q
+        made.powers.push_back(1 % made.p)
+        for _k in range(made.q):
+            made.powers.push_back(<uint32_t>(<uint64_t>made.powers.back() * 10 % made.p))
+        self.divisors.push_back(made)
+        self.fraction = max(self.fraction, made.q)
+        return 0
+
+    cdef object automaton(self, Bound bound, WorkBudget budget):
+        cdef CharAutomaton made = CharAutomaton.__new__(CharAutomaton)
+        cdef WordTableC numbers
+        cdef CharStateC char_state
+        cdef vector[uint32_t] state, after
+        cdef size_t parts = self.compared.size() + self.divisors.size()
+        cdef uint32_t s = 0, c, number
+        cdef int digit
+        state.assign(FIRST + self.compared.size(), EQUAL)
+        state[PLACE], state[DIGITS], state[SIGNIFICANT] = BEGIN, 0, 0
+        state.resize(FIRST + parts, 0)
+        after = state
+        table_number(&numbers, state.data(), state.size())
+        while s < table_size(&numbers):
+            spend(budget, 2 + <Py_ssize_t>parts)
+            bound.look(10 * parts)
+            state.assign(numbers.words.begin() + numbers.off[s], numbers.words.begin() + numbers.off[s + 1])
+            made.states.final.push_back(self.is_final(state.data()))
+            for digit in range(-1, 10):
+                if not (
+                    self.point(state.data(), after.data()) if digit < 0
+                    else self.digit(state.data(), <uint32_t>digit, after.data())
+                ):
+                    continue
+                c = 0x2E if digit < 0 else <uint32_t>(0x30 + digit)
+                number = table_number(&numbers, after.data(), after.size())
+                add_range(&char_state, c, c, number)
+                bound.compare(table_size(&numbers))
+            append_state(&char_state, &made.states)
+            s += 1
+        finish(&made.states)
+        trim(&made.states)
+        return made.minimal(bound)
+
+    cdef bint digit(self, const uint32_t* state, uint32_t digit, uint32_t* after) noexcept nogil:
+        """Writes the state behind a digit; False: none may stand there."""
+        cdef uint32_t place = state[PLACE], n = state[DIGITS], significant = state[SIGNIFICANT]
+        cdef size_t k, of_compared = self.compared.size()
+        cdef uint32_t rest
+        if place == ZERO or (
+            self.is_short and place >= POINT and significant >= PRECISION and digit
+        ):
+            return False
+        for k in range(of_compared):
+            after[FIRST + k] = self.compared_with(k, place, n, state[FIRST + k], digit)
+        for k in range(self.divisors.size()):
+            rest = self.remainder(&self.divisors[k], place, n, state[FIRST + of_compared + k], digit)
+            if rest == NEVER and k < self.dividing:
+                return False
+            after[FIRST + of_compared + k] = rest
+        after[SIGNIFICANT] = 0
+        if self.is_short:
+            after[SIGNIFICANT] = min(significant + (significant > 0 or digit > 0), <uint32_t>PRECISION)
+        if place == BEGIN:
+            after[PLACE], after[DIGITS] = WHOLE_PART if digit else ZERO, 1
+        else:
+            after[PLACE] = WHOLE_PART if place == WHOLE_PART else FRACTION
+            after[DIGITS] = min(n + 1, self.most if place < POINT else self.fraction)
+        return True
+
+    cdef uint32_t compared_with(
+        self, size_t k, uint32_t place, uint32_t n, uint32_t known, uint32_t digit
+    ) noexcept nogil:
+        cdef vector[uint8_t]* digits = (
+            &self.compared[k].whole if place < POINT else &self.compared[k].fraction)
+        if place < POINT and n >= digits.size():
+            # it has more digits before the point: that alone decides
+            return EQUAL
+        if known != EQUAL:
+            return known
+        return self.told(k, <int>digit - (<int>digits[0][n] if n < digits.size() else 0))
+
+    cdef uint32_t told(self, size_t k, int difference) noexcept nogil:
+        """What a difference says in a comparison; of numbers that are left out, only whether there is
+        one.
+        """
+        if difference == 0:
+            return EQUAL
+        return MORE if difference > 0 or k >= <size_t>(self.low + self.high) else LESS
+
+    cdef uint32_t remainder(
+        self, const DivisorC* divisor, uint32_t place, uint32_t n, uint32_t before, uint32_t digit
+    ) noexcept nogil:
+        if before == NEVER:
+            return NEVER
+        if place >= POINT and n >= divisor.q:
+            return NEVER if digit else before
+        return <uint32_t>((<uint64_t>before * 10 + digit) % divisor.p)
+
+    cdef bint point(self, const uint32_t* state, uint32_t* after) noexcept nogil:
+        """Writes the state behind a point; False: it may not stand there."""
+        cdef size_t k, of_compared = self.compared.size()
+        if self.is_whole or (state[PLACE] != ZERO and state[PLACE] != WHOLE_PART):
+            return False
+        if self.is_short and state[SIGNIFICANT] >= PRECISION:
+            return False
+        after[PLACE], after[DIGITS], after[SIGNIFICANT] = POINT, 0, state[SIGNIFICANT]
+        for k in range(of_compared):
+            after[FIRST + k] = self.settled(state, k)
+        for k in range(of_compared, of_compared + self.divisors.size()):
+            after[FIRST + k] = state[FIRST + k]
+        return True
+
+    cdef uint32_t settled(self, const uint32_t* state, size_t k) noexcept nogil:
+        """A comparison once the number of digits before the point is known."""
+        cdef uint32_t found = self.told(k, <int>state[DIGITS] - <int>self.compared[k].whole.size())
+        return state[FIRST + k] if found == EQUAL else found
+
+    cdef bint is_final(self, const uint32_t* state) noexcept nogil:
+        cdef size_t k, of_compared = self.compared.size()
+        cdef uint32_t place = state[PLACE], known, rest, n = state[DIGITS] if place == FRACTION else 0
+        cdef DivisorC* divisor
+        if place == BEGIN or place == POINT:
+            return False
+        for k in range(of_compared):
+            known = state[FIRST + k] if place == FRACTION else self.settled(state, k)
+            if known == EQUAL and n < self.compared[k].fraction.size():
+                known = LESS
+            if known == (
+                LESS if k < <size_t>self.low else MORE if k < <size_t>(self.low + self.high) else EQUAL
+            ):
+                return False
+        for k in range(self.divisors.size()):
+            divisor, rest = &self.divisors[k], state[FIRST + of_compared + k]
+            if rest != NEVER:
+                rest = <uint32_t>(
+                    <uint64_t>rest * divisor.powers[divisor.q - n if n < divisor.q else 0] % divisor.p)
+            if (rest == 0) != (k < self.dividing):
+                return False
+        return True
+
+
+# -- numbers -----------------------------------------------------------------------------------------
+
+#: digits before the point up to which a double holds every whole number
+WHOLE_DIGITS = 15
+DIGIT = ((0x30, 0x39),)
+LAST_DIGIT = 9
+#: below this, doubles keep fewer digits apart
+SMALLEST = Decimal("2.3e-308")
+#: the largest power of ten that a double holds
+EXACT_POWER = 22
+#: the largest exponent of an integer; no double that is read from it is off
+MOST_POWER = 15
+
+#: canonical numbers have an exponent from these powers of ten on, as Python's do: 1e-05, 1e+16
+SMALL_POWER, LARGE_POWER = 5, 16
+#: with this power of ten as its exponent every d.ddd is a double; readers take larger ones for infinity
+GREATEST_POWER = 307
+
+#: states for multiples with zeros behind a point, which are written without them where it takes more
+POINTED_STATES = 2_000
+#: whole numbers that are left out by comparing digits; of more, the texts are, without a point
+FEW_BARRED = 50
+#: whole numbers within bounds that are looked at one by one where not all are allowed
+MOST_LISTED = 5_000
+
+#: words of bounded numbers kept in the process, 4 MB
+cdef Py_ssize_t KEPT_NUMBER_WORDS = 1 << 20
+cdef FragmentCache KEPT_NUMBERS = FragmentCache(KEPT_NUMBER_WORDS)
+
+
+cdef uint32_t bounded(Text text, Numbers numbers, bint whole) except? 0xFFFFFFFF:
+    cdef IrFragment fragment
+    cdef Within fragment_builder
+    cdef tuple key = (
+        whole, numbers.low, numbers.low_open, numbers.high, numbers.high_open,
+        named_texts(numbers.multiples), named_texts(numbers.foreign), numbers.barred, numbers.is_plain,
+        text.canonical, text.limits())
+    made = text.kept.get(key)
+    if made is None:
+        fragment_builder = Within.__new__(Within)
+        fragment_builder.limits, fragment_builder.numbers, fragment_builder.whole = text.grammar.limits, numbers, whole
+        fragment_builder.canonical = text.canonical
+        fragment = KEPT_NUMBERS.get(text.grammar, key, fragment_builder)
+        made = text.kept[key] = fragment.put_into(text.grammar)
+    return made
+
+
+cdef class Within(FragmentBuilder):
+    """Of numbers within bounds."""
+    cdef object limits
+    cdef Numbers numbers
+    cdef bint whole, canonical
+
+    cdef IrFragment make(self):
+        grammar = Grammar(self.limits, self.budget)
+        return fragment_of(grammar, within(grammar, self.numbers, self.whole, self.canonical))
+
+
+cdef within(g, Numbers numbers, bint whole, bint canonical):
+    low, high = whole_bounds(numbers) if whole else closed(numbers)
+    if numbers.multiples or numbers.foreign or numbers.barred or numbers.is_plain:
+        return chosen(g, numbers, low, high, whole, canonical)
+    return with_sign(g, low, high, whole, canonical)
+
+
+cdef chosen(g, Numbers numbers, low, high, bint whole, bint canonical):
+    """Numbers low..high of which not all are allowed."""
+    cdef bint is_plain = numbers.is_plain or canonical
+    cdef list multiples = decimals_of(numbers.multiples), foreign = decimals_of(numbers.foreign), parts = []
+    cdef list barred = [Decimal(repr(value)) for value in numbers.barred]
+    bound = Bound(g.limits.pattern_states, pointer_of(numbers), g.budget)
+    if low is not None and high is not None:
+        if low > high:
+            return g.fail()
+        if whole and is_short_range(low, high, multiples):
+            return listed_numbers(g, low, high, multiples, foreign, barred, is_plain, canonical)
+    low = None if low is None else Decimal(low)
+    high = None if high is None else Decimal(high)
+    # (lower bound, upper bound, numbers left out, whether a bare zero is) of magnitudes
+    sides = []
+    if high is None or high >= 0:
+        some = [abs(value) for value in barred if value >= 0]
+        sides.append((low if low is not None and low > 0 else None, high, some, False))
+    if low is None or low <= 0:
+        some = [abs(value) for value in barred if value <= 0]
+        least = negative(high) if high is not None and high < 0 else None
+        sides.append((least, None if low is None else abs(low), some, canonical))
+    for side in sides:
+        if side != sides[0] or not parts:
+            least, most, some, no_zero = side
+            node = chosen_magnitude(
+                g, least, most, multiples, foreign, some, whole, is_plain, no_zero, bound)
+        parts.append(node)
+    if low is None or low <= 0:
+        parts[-1] = g.seq(g.bytes(b"-"), parts[-1])
+    return g.alt(*parts)
+
+
+cdef period_of(list multiples):
+    """The distance between whole numbers that are multiples of all."""
+    cdef object found = 1
+    for each in multiples:
+        found = lcm(found, Fraction(each).numerator)
+    return found
+
+
+cdef bint is_short_range(low, high, list multiples) except -1:
+    return (high - low) // period_of(multiples) < MOST_LISTED
+
+
+cdef listed_numbers(
+    g, low, high, list multiples, list foreign, list barred, bint is_plain, bint canonical
+):
+    """The whole numbers of a short range, one by one."""
+    cdef list texts = []
+    period = period_of(multiples)
+    value = -(-low // period) * period
+    while value <= high:
+        if value not in barred and not any([Fraction(value) % Fraction(each) == 0 for each in foreign]):
+            texts.append(str(value))
+            if value == 0 and not canonical:
+                texts.append("-0")
+        value += period
+    node = words(texts).to_node(g, inside_json=False)
+    if is_plain or max(abs(low), abs(high)) >= 10**WHOLE_DIGITS:
+        return node
+    return g.seq(node, g.optional(g.seq(g.bytes(b"."), g.repeat(g.bytes(b"0"), 1, None))))
+
+
+cdef chosen_magnitude(
+    g, low, high, list multiples, list foreign, list barred, bint whole, bint is_plain, bint no_zero, Bound bound
+):
+    """Whole numbers may have zeros behind a point, where that takes few states."""
+    cdef list texts = ["0"] if no_zero else []
+    cdef bint is_bare = not whole or len(barred) > FEW_BARRED
+    if whole and is_bare:
+        texts += [format(value, "f") for value in barred]
+        barred = []
+    found = decimals_between(low, high, multiples, foreign, barred, whole, bound, g.budget)
+    if texts:
+        found = intersection([found], [words(texts)], bound)
+    node = found.to_node(g, inside_json=False)
+    if is_plain or is_bare:
+        return node
+    if high is None or high >= 10**WHOLE_DIGITS:
+        if low is not None and low >= 10**WHOLE_DIGITS:
+            return node
+        try:
+            found = decimals_between(
+                low, Decimal(10**WHOLE_DIGITS - 1), multiples, foreign, barred, True, Bound(POINTED_STATES, "", g.budget),
+                g.budget)
+        except LimitExceeded as error:
+            if error.limit != "pattern_states":
+                raise
+            return node
+    pointed = g.seq(found.to_node(g, inside_json=False), g.bytes(b"."), g.repeat(g.bytes(b"0"), 1, None))
+    return g.alt(node, pointed)
+
+
+cdef list decimals_of(tuple named):
+    return [Decimal((<Named>each).text) for each in named]
+
+
+cdef str pointer_of(Numbers numbers):
+    for named in numbers.multiples + numbers.foreign:
+        return (<Named>named).pointer()
+    return "" if numbers.where is None else numbers.where.pointer()
+
+
+cdef bint is_free(Numbers numbers) noexcept:
+    """Whether this is any number."""
+    return numbers is None or (
+        numbers.low is None and numbers.high is None
+        and not (numbers.multiples or numbers.foreign or numbers.barred or numbers.is_plain))
+
+
+# -- integers ------------------------------------------------------------------------------------
+
+
+cdef uint32_t any_integer(Text text) except? 0xFFFFFFFF:
+    if text.shared[ANY_INTEGER] == NO_NODE:
+        text.define_shared(ANY_INTEGER, unbounded_number(True, text.canonical))
+    return text.shared[ANY_INTEGER]
+
+
+cdef uint32_t build_integer(Text text, Numbers numbers) except? 0xFFFFFFFF:
+    """``numbers`` None: any integer."""
+    if is_free(numbers):
+        return any_integer(text)
+    return bounded(text, numbers, True)
+
+
+cdef tuple whole_bounds(Numbers numbers):
+    low = high = None
+    if numbers.low is not None:
+        low = ceiling(numbers.low)
+        low += low == numbers.low and numbers.low_open
+    if numbers.high is not None:
+        high = int(numbers.high)
+        high -= high > numbers.high
+        high -= high == numbers.high and numbers.high_open
+    return low, high
+
+
+cdef ceiling(value):
+    whole = int(value)
+    return whole + (value > whole)
+
+
+cdef negative(value):
+    """Exactly: a minus sign would round a Decimal to the 28 digits of its context."""
+    return value.copy_negate() if isinstance(value, Decimal) else -value
+
+
+cdef with_sign(g, low, high, bint whole, bint canonical):
+    """Numbers low..high from magnitudes 0 <= least..most; None: no bound. Both signs may stand
+    before zero, unless it is canonical.
+    """
+    if low is not None and high is not None and low > high:
+        return g.fail()
+    parts = []
+    if high is None or high >= 0:
+        parts.append(magnitude(g, whole, 0 if low is None else max(low, 0 * low), high, canonical))
+    if low is None or low <= 0:
+        least = 0 if high is None else max(negative(high), 0 * high)
+        most = None if low is None else negative(low)
+        if canonical and whole:
+            least = max(least, 1)
+        if not canonical or most is None or least <= most and most > 0:
+            parts.append(g.seq(g.bytes(b"-"), magnitude(g, whole, least, most, canonical, False)))
+    return g.alt(*parts)
+
+
+cdef natural(g, low, high):
+    """Whole numbers low..high, 0 <= low, without leading zeros."""
+    if high is not None and low > high:
+        return g.fail()
+    first = str(low)
+    n = len(first)
+    if high is None:
+        more = g.seq(g.chars(((0x31, 0x39),)), g.repeat(g.chars(DIGIT), n, None))
+        return g.alt(digits_between(g, first, "9" * n), more)
+    last = str(high)
+    if len(last) == n:
+        return digits_between(g, first, last)
+    parts = [
+        digits_between(g, first, "9" * n),
+        digits_between(g, "1" + "0" * (len(last) - 1), last),
+    ]
+    if len(last) - n > 1:
+        parts.append(g.seq(g.chars(((0x31, 0x39),)), g.repeat(g.chars(DIGIT), n, len(last) - 2)))
+    return g.alt(*parts)
+
+
+cdef digits_between(g, str low, str high):
+    """Digit strings of one length, low..high. The automaton knows whether it is still on the edge
+    of either bound.
+    """
+    shared = 0
+    while shared < len(low) and low[shared] == high[shared]:
+        shared += 1
+    head = g.bytes(low[:shared].encode())
+    low, high = low[shared:], high[shared:]
+    n = len(low)
+    if n == 0:
+        return head
+    if set(low) <= {"0"} and set(high) <= {"9"}:
+        return g.seq(head, g.repeat(g.chars(DIGIT), n, n))
+    if n == 1:
+        return g.seq(head, one_digit(g, int(low), int(high)))
+    return g.seq(head, on_edges(g, low, high))
+
+
+cdef on_edges(g, str low, str high):
+    """As ``digits_between``, from the first digit at which the bounds differ; 1..n-1 on the lower,
+    then on the upper edge.
+    """
+    n = len(low)
+    end = 2 * n - 1
+    free = [g.repeat(g.chars(DIGIT), left, left) for left in range(n)]
+    edges = [
+        (0, one_digit(g, int(low[0]), int(low[0])), 1),
+        (0, one_digit(g, int(high[0]), int(high[0])), n),
+        (0, g.seq(one_digit(g, int(low[0]) + 1, int(high[0]) - 1), free[n - 1]), end),
+    ]
+    for i in range(1, n):
+        on_low, on_high = i, n - 1 + i
+        to_low, to_high = (end, end) if i == n - 1 else (on_low + 1, on_high + 1)
+        a, b = int(low[i]), int(high[i])
+        edges.append((on_low, one_digit(g, a, a), to_low))
+        edges.append((on_low, g.seq(one_digit(g, a + 1, LAST_DIGIT), free[n - 1 - i]), end))
+        edges.append((on_high, one_digit(g, b, b), to_high))
+        edges.append((on_high, g.seq(one_digit(g, 0, b - 1), free[n - 1 - i]), end))
+    return g.graph(end + 1, edges, [end])
+
+
+cdef one_digit(g, int low, int high):
+    return g.chars(((0x30 + low, 0x30 + high),)) if low <= high else g.fail()
+
+
+# -- numbers -------------------------------------------------------------------------------------
+
+
+cdef magnitude(g, bint whole, least, most, bint canonical, bint has_zero=True):
+    """``has_zero``: of canonical numbers, whether they may be a bare 0."""
+    if whole:
+        return natural(g, least, most) if canonical else whole_number(g, least, most)
+    return positive(g, Decimal(least), most, canonical, has_zero or not canonical)
+
+
+cdef whole_number(g, low, high):
+    """Whole numbers low..high, 0 <= low: their digits, with zeros behind a point, or one digit with an
+    exponent that alone keeps it within the bounds.
+    """
+    zeros = g.seq(g.bytes(b"."), g.repeat(g.bytes(b"0"), 1, None))
+    short = 10**WHOLE_DIGITS - 1 if high is None else min(high, 10**WHOLE_DIGITS - 1)
+    first = 0 if low == 0 else len(str(low)) - (low == 10 ** (len(str(low)) - 1))
+    last = MOST_POWER if high is None else min(len(str(high)) - 2 if high else -1, MOST_POWER)
+    powers = g.fail()
+    if first <= last:
+        exponent = g.seq(g.optional(g.bytes(b"+")), g.repeat(g.bytes(b"0"), 0, None), natural(g, first, last))
+        powers = g.seq(
+            g.chars(((0x31, 0x39),)), g.optional(zeros), g.chars(((0x45, 0x45), (0x65, 0x65))), exponent)
+    return g.alt(natural(g, low, high), g.seq(natural(g, low, short), zeros), powers)
+
+
+cdef uint32_t any_number(Text text) except? 0xFFFFFFFF:
+    if text.shared[ANY_NUMBER] == NO_NODE:
+        text.define_shared(ANY_NUMBER, unbounded_number(False, text.canonical))
+    return text.shared[ANY_NUMBER]
+
+
+cdef without_sign(g):
+    some = g.repeat(g.chars(DIGIT), 1, None)
+    exponent = g.seq(
+        g.chars(((0x45, 0x45), (0x65, 0x65))),
+        g.optional(g.chars(((0x2B, 0x2B), (0x2D, 0x2D)))),
+        some,
+    )
+    return g.seq(natural(g, 0, None), g.optional(g.seq(g.bytes(b"."), some)), g.optional(exponent))
+
+
+cdef uint32_t build_number(Text text, Numbers numbers) except? 0xFFFFFFFF:
+    """``numbers`` None: any number."""
+    if is_free(numbers):
+        return any_number(text)
+    return bounded(text, numbers, False)
+
+
+cdef tuple closed(Numbers numbers):
+    """The bounds as included ones, all of them Decimals."""
+    low = None if numbers.low is None else Decimal(numbers.low)
+    high = None if numbers.high is None else Decimal(numbers.high)
+    if low is not None and numbers.low_open:
+        low = negative(below(negative(low)))
+    if high is not None and numbers.high_open:
+        high = below(high)
+    return low, high
+
+
+cdef below(value):
+    """The next number of ``PRECISION`` significant digits below; doubles that are too small to have
+    so many are passed over.
+    """
+    if value == 0:
+        return Decimal(-1).scaleb(-PRECISION)
+    if abs(value) < SMALLEST:
+        return Decimal(0) if value > 0 else negative(SMALLEST)
+    context = Context(prec=PRECISION, rounding=ROUND_FLOOR)
+    rounded = context.plus(value)
+    return rounded if rounded < value else context.next_minus(value)
+
+
+cdef positive(g, low, high, bint canonical, bint has_zero):
+    """Numbers low..high without a sign, 0 <= low."""
+    if low == 0 and high is None and not canonical:
+        return without_sign(g)
+    first, low_digits = split_decimal(low)
+    last, high_digits = (None, "") if high is None else split_decimal(high)
+    inner = (first + 1, None if last is None else last - 1)
+    large = max(first, last or 0) >= 10**WHOLE_DIGITS
+    parts = [by_exponent(g, low, high, canonical)]
+    if first == last:
+        parts.append(joined(g, first, first, fraction_between(g, low_digits, high_digits), large, has_zero))
+        return g.alt(*parts)
+    parts.append(
+        joined(
+            g, first, first, fraction_between(g, low_digits, None), large and first >= 10**WHOLE_DIGITS, has_zero)
+    )
+    if last is not None:
+        parts.append(joined(g, last, last, fraction_between(g, "", high_digits), large))
+    free = fraction_between(g, "", None)
+    if not large:
+        parts.append(joined(g, inner[0], inner[1], free, False))
+    else:
+        middle = 10**WHOLE_DIGITS - 1 if inner[1] is None else min(inner[1], 10**WHOLE_DIGITS - 1)
+        parts.append(joined(g, inner[0], middle, free, False))
+        parts.append(joined(g, max(inner[0], middle + 1), inner[1], free, True))
+    return g.alt(*parts)
+
+
+cdef joined(g, low, high, tuple fraction, bint bare, bint has_zero=True):
+    """Whole parts low..high with a fraction behind them, unless they are to stand bare."""
+    digits, may_be_bare = fraction
+    may_be_bare = may_be_bare and (has_zero or low != 0)
+    whole = natural(g, low, high)
+    if bare:
+        return whole if may_be_bare else g.fail()
+    pointed = g.seq(g.bytes(b"."), digits)
+    return g.seq(whole, g.optional(pointed) if may_be_bare else pointed)
+
+
+cdef tuple split_decimal(value):
+    """Whole part, and the fraction's digits without trailing zeros."""
+    whole, _, fraction = format(value, "f").partition(".")
+    return int(whole), fraction.rstrip("0")
+
+
+cdef tuple fraction_between(g, str low, str high):
+    """Digits of fractions low..high (high None: below 1), of any length, and whether no fraction at
+    all fits, too.
+    """
+    if not low and high is None:
+        return g.repeat(g.chars(DIGIT), 1, None), True
+    return compared(g, low, high), not low
+
+
+cdef compared(g, str low, str high):
+    """An automaton over digits; a state is (digits read, still equal to low?, still equal to
+    high?).
+
+    Behind the digits of ``low`` nothing can fall below it; behind those of ``high`` only zeros stay
+    within it.
+    """
+    n = max(len(low), len(high or ""), 1)
+    lows, highs = low.ljust(n, "0"), (high or "").ljust(n + 1, "0")
+    start, free = (0, bool(low), high is not None), (n, False, False)
+    ids, todo = {start: 0}, [start]
+    edges = []
+    for i, on_low, on_high in todo:
+        source = ids[i, on_low, on_high]
+        a = int(lows[i]) if on_low else 0
+        b = int(highs[i]) if on_high else LAST_DIGIT
+        for first, last in runs(a, b, on_low, on_high):
+            still_low = on_low and first == last == a and i + 1 < n
+            still_high = on_high and first == last == b
+            after = (min(i + 1, n), still_low, still_high) if still_low or still_high else free
+            if after not in ids:
+                ids[after] = len(ids)
+                todo.append(after)
+            edges.append((source, one_digit(g, first, last), ids[after]))
+    finals = [ids[state] for state in todo if state[0] and (not state[1] or state[0] >= len(low))]
+    return g.graph(len(ids), edges, [number for number in finals if number])
+
+
+cdef list runs(int a, int b, bint on_low, bint on_high):
+    """The digits a..b, those at an edge apart."""
+    if a > b:
+        return []
+    if a == b:
+        return [(a, a)]
+    low = [(a, a)] if on_low else []
+    high = [(b, b)] if on_high else []
+    first, last = a + len(low), b - len(high)
+    return low + ([(first, last)] if first <= last else []) + high
+
+
+cdef power(exponent):
+    return Decimal((0, (1,), exponent))
+
+
+cdef by_exponent(g, low, high, bint canonical):
+    """d.ddde+x whose exponents alone keep them within the bounds: low <= 10^x, and 10^(x+1) <=
+    high. Canonical ones are those that serializers write with an exponent.
+    """
+    first = None if low == 0 else low.adjusted() + (low != power(low.adjusted()))
+    last = None if high is None else high.adjusted() - 1
+    if high == 0:
+        return g.fail()
+    # a reader may take a larger power for a double on the other side of a bound
+    if first is not None and first > EXACT_POWER:
+        first += 1
+    if last is not None and last >= EXACT_POWER:
+        last -= 1
+    zeros = g.repeat(g.bytes(b"0"), 0, None)
+    parts = []
+    if first is None or first < 0:
+        least = 1 if last is None else max(1, -last)
+        most = None if first is None else -first
+        if canonical:
+            # Python writes two digits at least
+            parts.append(g.seq(g.bytes(b"-"), two_digits(g, max(least, SMALL_POWER), most)))
+        else:
+            parts.append(g.seq(g.bytes(b"-"), zeros, natural(g, least, most)))
+    plus = g.optional(g.bytes(b"+"))
+    if canonical:
+        most = GREATEST_POWER if last is None else min(last, GREATEST_POWER)
+        parts.append(g.seq(plus, natural(g, max(first or 0, LARGE_POWER), most)))
+        tail = g.seq(g.repeat(g.chars(DIGIT), 0, None), g.chars(((0x31, 0x39),)))
+        return g.seq(
+            g.chars(((0x31, 0x39),)), g.optional(g.seq(g.bytes(b"."), tail)), g.bytes(b"e"), g.alt(*parts))
+    if last is None or last >= 0:
+        parts.append(g.seq(plus, zeros, natural(g, max(first or 0, 1), last)))
+    some = g.repeat(g.chars(DIGIT), 1, None)
+    digit = g.chars(DIGIT if first is None else ((0x31, 0x39),))
+    fraction = g.optional(g.seq(g.bytes(b"."), some))
+    return g.seq(digit, fraction, g.chars(((0x45, 0x45), (0x65, 0x65))), g.alt(*parts))
+
+
+cdef two_digits(g, low, high):
+    """Whole numbers low..high, those of one digit also behind a zero."""
+    if low > LAST_DIGIT:
+        return natural(g, low, high)
+    last = LAST_DIGIT if high is None else min(high, LAST_DIGIT)
+    return g.alt(g.seq(g.optional(g.bytes(b"0")), natural(g, low, last)), natural(g, LAST_DIGIT + 1, high))
+
+
+cdef IrFragment unbounded_number(bint whole, bint canonical):
+    cdef IrFragment fragment = KEPT_NUMBERS.recall((whole, canonical))
+    if fragment is None:
+        g = Grammar()
+        if canonical:
+            node = with_sign(g, None, None, whole, True)
+        else:
+            node = g.seq(g.optional(g.bytes(b"-")), whole_number(g, 0, None) if whole else without_sign(g))
+        fragment = fragment_of(g, node)
+        KEPT_NUMBERS.keep((whole, canonical), fragment)
+    return fragment
+
+
+# -- strings -----------------------------------------------------------------------------------------
+
+#: words of patterns and formats kept in the process, 32 MB
+cdef Py_ssize_t KEPT_STRING_WORDS = 8 << 20
+cdef FragmentCache KEPT_STRINGS = FragmentCache(KEPT_STRING_WORDS)
+
+
+cdef uint32_t build_string(Text text, Strings strings, Evaluator evaluator, bint apart=False) except? 0xFFFFFFFF:
+    """``strings`` None: any string. ``apart``: patterns get a rule of their own, so that they are not
+    determinised together with what stands beside them.
+    """
+    cdef uint32_t inside
+    if strings is None:
+        return text.any_string()
+    inside = build_inside(text, strings, evaluator)
+    if apart and inside != text.fail and (strings.patterns or strings.formats or strings.without):
+        inside = text.rule_by("pattern", inside)
+    return text.any_string() if inside == text.shared[STRING_BODY] else text.quoted(inside)
+
+
+cdef uint32_t build_inside(
+    Text text, Strings strings, Evaluator evaluator, bint is_key=False
+) except? 0xFFFFFFFF:
+    """What stands between the quotes."""
+    minimum, maximum = strings.minimum, longest(strings)
+    if maximum is not None and maximum < minimum:
+        return text.fail
+    if text.excludes is not None and (is_key or not (strings.patterns or strings.formats)):
+        return without_excludes(text, strings, evaluator, minimum, maximum)
+    if strings.patterns or strings.formats or strings.without:
+        return patterned(text, strings, evaluator)
+    if not strings.barred:
+        return any_of_length(text, minimum, maximum)
+    if minimum == 0 and maximum is None:
+        return text.other_body(list(strings.barred))
+    return patterned(text, strings, evaluator)
+
+
+cdef longest(Strings strings):
+    """The upper bound on the length: some formats have one of their own."""
+    cdef Named each
+    maximum = strings.maximum
+    for each in strings.formats:
+        maximum = least(maximum, formats.MOST.get(each.text))
+    return maximum
+
+
+cdef uint32_t any_of_length(Text text, minimum, maximum) except? 0xFFFFFFFF:
+    if minimum == 0 and maximum is None:
+        return text.any_body()
+    return text.any_of_length(minimum, maximum)
+
+
+cdef uint32_t without_excludes(
+    Text text, Strings strings, Evaluator evaluator, minimum, maximum
+) except? 0xFFFFFFFF:
+    bound = Bound(text.grammar.limits.pattern_states, place_of(strings), text.grammar.budget)
+    found = unbounded_string(strings, evaluator, minimum, bound)
+    if found is None:
+        return any_of_length(text, minimum, maximum)
+    if minimum or maximum is not None:
+        # what is excluded may leave a state without ends of every length, so registers won't do
+        found = with_length(found, minimum, maximum, bound)
+    return text.without_excludes(found, place_of(strings))
+
+
+cdef uint32_t patterned(Text text, Strings strings, Evaluator evaluator) except? 0xFFFFFFFF:
+    cdef IrFragment fragment
+    cdef Inside fragment_builder
+    cdef tuple key = (
+        strings.minimum,
+        strings.maximum,
+        named_texts(strings.patterns),
+        named_texts(strings.formats),
+        named_texts(strings.without),
+        strings.barred,
+        text.limits(),
+    )
+    made = text.kept.get(key)
+    if made is None:
+        fragment_builder = Inside.__new__(Inside)
+        fragment_builder.limits, fragment_builder.strings = text.grammar.limits, strings
+        fragment_builder.evaluator = evaluator
+        fragment = KEPT_STRINGS.get(text.grammar, key, fragment_builder)
+        made = text.kept[key] = (
+            any_of_length(text, strings.minimum, strings.maximum) if fragment.is_nothing()
+            else fragment.put_into(text.grammar))
+    return made
+
+
+cdef tuple named_texts(tuple of):
+    cdef Named each
+    if not of:
+        return ()
+    if len(of) == 1:
+        return ((<Named>of[0]).text,)
+    return tuple([each.text for each in of])
+
+
+cdef class Inside(FragmentBuilder):
+    """Of the inside of a string; nothing at all, where no more is asked for than a length."""
+    cdef object limits
+    cdef Strings strings
+    cdef Evaluator evaluator
+
+    cdef IrFragment make(self):
+        cdef Named each
+        cdef list asked = []
+        cdef bint is_barred = bool(self.strings.without or self.strings.barred)
+        for each in self.strings.patterns:
+            add_tree(each.text, each, self.evaluator, asked)
+        for each in self.strings.formats:
+            add_tree(formats.PATTERNS[each.text], each, self.evaluator, asked)
+        if not asked and not is_barred:
+            return IrFragment.__new__(IrFragment)
+        grammar = Grammar(self.limits, self.budget)
+        # automata that the evaluator has paid for would take fewer steps than elsewhere
+        paid, self.evaluator._paid = self.evaluator._paid, None
+        try:
+            return fragment_of(grammar, body(grammar, self.strings, asked, is_barred, self.evaluator))
+        finally:
+            self.evaluator._paid = paid
+
+
+cdef int add_tree(str pattern, Named named, Evaluator evaluator, list asked) except -1:
+    """Adds the pattern's tree and its pointer, unless it takes any text."""
+    tree = evaluator.tree(pattern, named)
+    if whole(tree, search=True) != ANYTHING:
+        asked.append((tree, named.pointer()))
+    return 0
+
+
+cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evaluator):
+    """The inside of a string for which more is asked than a length."""
+    minimum, maximum = strings.minimum, longest(strings)
+    if len(asked) == 1 and not is_barred:
+        tree, pointer = asked[0]
+        bounded = bounded_tree(tree, minimum, maximum)
+        if bounded is not None:
+            return emit_search(grammar, bounded, pointer)
+        rest, low, high = with_lengths(tree)
+        if rest is not tree:
+            bound = Bound(grammar.limits.pattern_states, pointer, grammar.budget)
+            found = search_automaton(rest, bound)
+            return bounded_node(grammar, found, max(minimum, low), least(maximum, high), bound)
+    bound = Bound(grammar.limits.pattern_states, place_of(strings), grammar.budget)
+    return bounded_node(grammar, unbounded_string(strings, evaluator, minimum, bound), minimum, maximum, bound)
+
+
+cdef unbounded_string(Strings strings, Evaluator evaluator, minimum, bound):
+    """The automaton of everything that is asked but the lengths; None: nothing is."""
+    cdef Named each
+    cdef list accepting, rejecting
+    accepting = [evaluator.pattern(each) for each in strings.patterns]
+    accepting += [evaluator.format(each, minimum > 0) for each in strings.formats]
+    rejecting = [evaluator.pattern(each) for each in strings.without]
+    if strings.barred:
+        rejecting.append(words(strings.barred))
+    if not rejecting and len(accepting) < 2:
+        return accepting[0] if accepting else None
+    return intersection(accepting, rejecting, bound)
+
+
+cdef str place_of(Strings strings):
+    """The pointer of the first of what is asked."""
+    for named in strings.patterns + strings.formats + strings.without:
+        return (<Named>named).pointer()
+    return "" if strings.where is None else strings.where.pointer()
+
+
+cdef bounded_tree(tree, minimum, maximum):
+    """A tree to be searched for, whose matches have no other lengths; None where that takes an
+    automaton.
+    """
+    if minimum == 0 and maximum is None:
+        return tree
+    plain = whole(tree, search=True)
+    if plain is None:
+        return None
+    if minimum <= plain.least and (
+        maximum is None or (plain.most is not None and plain.most <= maximum)
+    ):
+        return tree
+    return counted_tree(plain, minimum, maximum)
+
+
+cdef counted_tree(plain, minimum, maximum):
+    """The tree with the bounds in the counts of the one repeated class that makes its length vary,
+    anchored.
+    """
+    parts = list(plain.parts) if isinstance(plain, Cat) else [plain]
+    varying = [n for n, part in enumerate(parts) if part.least != part.most]
+    if len(varying) != 1:
+        return None
+    part = parts[varying[0]]
+    if not isinstance(part, Repeat) or not isinstance(part.body, Chars):
+        return None
+    fixed = sum([other.least for other in parts]) - part.least
+    low = max(part.minimum, minimum - fixed)
+    high = least(part.maximum, None if maximum is None else maximum - fixed)
+    if high is not None and high < low:
+        return Chars(())
+    parts[varying[0]] = repeat(part.body, low, high)
+    return cat([START, *parts, END])

@@ -1,6 +1,0 @@
-from typing import Any
-
-class Bitmask:
-    height: int
-    def __init__(self, buffer: Any) -> None: ...
-    def allow_all(self) -> None: ...
