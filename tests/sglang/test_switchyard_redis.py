@@ -21,7 +21,7 @@ KEY = "sixteen bytes of secret"
 
 
 def schema_of(word: str) -> dict[str, Any]:
-    """Has one rule of its own, whose automaton and masks are worth sharing."""
+    """Return a schema with one rule of its own, whose masks are worth sharing."""
     pattern = f"(?:[abc]{{2,9}}-){{3}}{word}"
     return {
         "type": "object",
@@ -89,16 +89,15 @@ def ask(worker: SGLangServer, word: str) -> None:
 
 
 def loads_what_others_learn(worker: SGLangServer, folder: Path, redis: RedisServer) -> None:
-    for kind in ("masks", "automata"):
-        before = count(worker, f"shared_{kind}_loaded")
-        learn(folder, redis, f"{kind}{before}")
-        wait_for(lambda: count(worker, f"shared_{kind}_loaded") > before)  # noqa: B023
+    before = count(worker, "shared_masks_loaded")
+    learn(folder, redis, f"masks{before}")
+    wait_for(lambda: count(worker, "shared_masks_loaded") > before)
 
 
 def test_a_worker_and_a_gateway_follow_each_other_and_serve_without_redis(
     worker: SGLangServer, padded_model_folder: Path, redis: RedisServer
 ) -> None:
-    wait_for(lambda: count(worker, "shared_automata_loaded") > 0)
+    wait_for(lambda: count(worker, "shared_masks_loaded") > 0)
     ask(worker, "popular")
     loads_what_others_learn(worker, padded_model_folder, redis)
     with log_of(redis) as gateway:
