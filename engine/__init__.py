@@ -10,7 +10,6 @@ It is usable on its own.
 """
 
 from . import _modules as _modules
-from .native.resources import WorkBudget
 from .compiler import Compiler
 from .errors import (
     Cancelled,
@@ -26,8 +25,13 @@ from .features import Features
 from .inspection import Inspection, inspect
 from .limits import Limits
 from .masks.row_masks import Bitmask, apply_bitmask, apply_bitmask_at
+from .native.resources import WorkBudget
 from .runtime.matcher import (
-    Compiled, Matcher, MatcherCounters, fill_bitmask_batch, fill_bitmask_tree,
+    Compiled,
+    Matcher,
+    MatcherCounters,
+    fill_bitmask_batch,
+    fill_bitmask_tree,
 )
 from .runtime.parser import Parser
 from .schema_tools import Relaxation, Relaxations, Relaxed, Report, check_json_schema, relax

@@ -19,7 +19,6 @@ from itertools import product
 from typing import Any
 
 from .automata.rule_automata import AutomatonCache
-from .native.resources import WorkBudget
 from .errors import LimitExceeded, SpecError
 from .features import Features
 from .frontends.choice import build_choice
@@ -34,6 +33,7 @@ from .grammar.stop_tokens import check_stops
 from .limits import Limits
 from .masks.token_mask import TokenMaskCache
 from .native import resources as memory
+from .native.resources import WorkBudget
 from .runtime.matcher import Compiled, Matcher
 from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache
 from .sharing.artifact_kinds import Masks

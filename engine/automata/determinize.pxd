@@ -35,7 +35,7 @@ cdef struct DfaStateC:
     uint8_t missing         # bytes that a character of free text lacks
 
 
-# -- nfa ---------------------------------------------------------------------------------------------
+# -- nfa -------------------------------------------------------------------------------------------
 # A nondeterministic automaton under construction: IR nodes become edges between two states.
 #
 # Representation   states are 0..size-1; edges in the order they were made, sorted by nothing.
@@ -72,7 +72,7 @@ cdef void nfa_emit_counted(NfaC* nfa, LoweredGrammar ir, uint32_t number) noexce
 cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil
 
 
-# -- spelling ----------------------------------------------------------------------------------------
+# -- spelling --------------------------------------------------------------------------------------
 # How characters are spelled in bytes: UTF-8, and every legal spelling inside a JSON string.
 #
 # Source: RFC 3629 (UTF-8 without surrogates), RFC 8259 section 7 (strings). A code point inside a
@@ -87,7 +87,7 @@ cdef void emit_json_char(
 ) noexcept nogil
 
 
-# -- minimize ----------------------------------------------------------------------------------------
+# -- minimize --------------------------------------------------------------------------------------
 # Partition refinement: which states of a deterministic automaton have the same language.
 #
 # Representation   the edges of state s are edges[off[s]..off[s + 1] - 1]: disjoint ranges of letters, in one
@@ -115,7 +115,7 @@ cdef uint32_t refine(
 ) noexcept nogil
 
 
-# -- determinize -------------------------------------------------------------------------------------
+# -- determinize -----------------------------------------------------------------------------------
 # Subset construction, trimming and minimisation of one rule's automaton.
 #
 # Input    an ``NfaC`` with start 0 and final 1.

@@ -12,6 +12,7 @@ from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
 
+
 cdef void nfa_start(NfaC* nfa, uint32_t limit) noexcept nogil:
     nfa.edges.clear()
     nfa.size = 0
@@ -159,7 +160,7 @@ cdef void emit_bounded(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, ui
             nfa_edge(nfa, base + n * graph.a + ir.pool[graph.b + k], EPSILON_EDGE, 0, 0, t)
 
 
-# -- spelling ----------------------------------------------------------------------------------------
+# -- spelling --------------------------------------------------------------------------------------
 
 cdef uint32_t NO_BYTE = 0xFFFFFFFF
 
@@ -344,7 +345,7 @@ cdef void emit_json_char(
             astral(nfa, max(low, <uint32_t>0x10000), high, u, t)
 
 
-# -- minimize ----------------------------------------------------------------------------------------
+# -- minimize --------------------------------------------------------------------------------------
 
 cdef enum:
     NONE = 0xFFFFFFFF
@@ -496,7 +497,7 @@ cdef uint32_t renumber(vector[uint32_t]* blocks, uint32_t count) noexcept nogil:
     return fresh
 
 
-# -- determinize -------------------------------------------------------------------------------------
+# -- determinize -----------------------------------------------------------------------------------
 
 cdef uint32_t START = 0
 cdef uint32_t FINISH = 1

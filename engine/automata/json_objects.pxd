@@ -87,7 +87,7 @@ cdef inline ChoiceC every_name() noexcept nogil:
     return choice
 
 
-# -- excluded names ----------------------------------------------------------------------------------
+# -- excluded names --------------------------------------------------------------------------------
 # The inside of a JSON string that is none of some texts (keys that an object does not list).
 #
 # The automaton is that of any string body with the few differences that the texts make: beside the
@@ -105,7 +105,7 @@ cdef void build_other_text(Automata automata, uint32_t rule) noexcept nogil
 cdef void grow_other_text(Automata automata, uint32_t state) noexcept nogil
 
 
-# -- json objects ------------------------------------------------------------------------------------
+# -- json objects ----------------------------------------------------------------------------------
 # JSON objects: their members, listed ones in their order or in any, as an automaton made state by state.
 #
 #     {  opened  ws  F  "  names  "  B  ws  C  :  D  ws  E  value  S  ws  T  ,  U  ws  V  "  ...   or }

@@ -253,7 +253,7 @@ cdef SpotC spot_at(SpotsC* spots, uint32_t number) noexcept nogil:
     return spot
 
 
-# -- excluded names ----------------------------------------------------------------------------------
+# -- excluded names --------------------------------------------------------------------------------
 
 cdef uint32_t body_target(Automata automata, uint32_t state, uint8_t byte) noexcept nogil:
     """Where the body's automaton goes, 0: nowhere."""
@@ -318,7 +318,7 @@ cdef void grow_other_text(Automata automata, uint32_t state) noexcept nogil:
     automata.states[state] = made
 
 
-# -- json objects ------------------------------------------------------------------------------------
+# -- json objects ----------------------------------------------------------------------------------
 
 cdef enum:
     # what was read last, in the order of the picture

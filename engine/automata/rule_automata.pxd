@@ -42,7 +42,7 @@ cdef class AutomatonCache:
     cdef void clear(self) noexcept nogil
 
 
-# -- rule automata -----------------------------------------------------------------------------------
+# -- rule automata ---------------------------------------------------------------------------------
 # Rule automata: one small automaton per rule, built when something first visits it.
 #
 # Representation   states of all built rules lie in one array; state 0 is unused (0 = unknown).

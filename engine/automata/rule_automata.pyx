@@ -25,6 +25,7 @@ from .json_objects cimport (
 )
 from .tag_dispatch cimport build_dispatch
 
+
 cdef inline uint64_t key_hash(uint64_t high, uint64_t low) noexcept nogil:
     """64 bits to find an automaton by; equality is checked on the whole digest."""
     return mix(high ^ mix(low)) | 1
@@ -107,7 +108,7 @@ cdef size_t automaton_bytes(AutomatonC* automaton) noexcept nogil:
     return size
 
 
-# -- rule automata -----------------------------------------------------------------------------------
+# -- rule automata ---------------------------------------------------------------------------------
 
 # A deterministic automaton may have this many states for each edge of the nondeterministic one;
 # past it the rule stays nondeterministic. People's patterns stay below 2.

@@ -11,7 +11,7 @@ Cost     linear in the letters of the patterns, where they share few suffixes wi
 Source   A. Aho, M. Corasick, Efficient string matching, CACM 18(6), 1975.
 """
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint32_t, uint8_t
 
 from ..grammar.lowered cimport LoweredGrammar
 from ..native.pool cimport vector

@@ -1,6 +1,6 @@
 """Free text with triggers as one automaton: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
 from ..grammar.lowered cimport NO_RULE, ArmC, DispatchC, LoweredGrammar, letter_bytes
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put

@@ -36,7 +36,7 @@ Sources        J. Earley, CACM 13(2), 1970.
 Not here       masks (masks), histories (matcher).
 """
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp.mutex cimport mutex
 
 from ..automata.rule_automata cimport Automata, StateC

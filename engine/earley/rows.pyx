@@ -1,6 +1,6 @@
 """The arena of rows: see the header file."""
 
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport sort
 

@@ -222,7 +222,7 @@ cdef class Grammar:
 cdef int push_pattern(vector[uint32_t]* out, pattern) except -1
 
 
-# -- ir fragment -------------------------------------------------------------------------------------
+# -- ir fragment -----------------------------------------------------------------------------------
 # A piece of a grammar that is kept, to be put into others: what a pattern, a format or a bounded
 # number becomes.
 #

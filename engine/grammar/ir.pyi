@@ -101,9 +101,7 @@ class Grammar:
 
 def children(node: NodeTuple) -> tuple[Node, ...]: ...
 
-
-# -- ir fragment -------------------------------------------------------------------------------------
-#
+# -- ir fragment -----------------------------------------------------------------------------------
 
 class FragmentCache:
     def forget(self) -> None: ...

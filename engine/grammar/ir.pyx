@@ -2,6 +2,12 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
+
+from ..native.hashing cimport hash_words
+from ..native.pool cimport held_bytes, vector
+from ..native.resources cimport spend, spent
+from ..vocabulary.vocabulary cimport TokenSet
+
 from collections import OrderedDict
 from collections.abc import Sequence
 from sys import getsizeof
@@ -9,11 +15,7 @@ from threading import Lock
 
 from ..errors import InternalError, LimitExceeded
 from ..limits import Limits
-from ..native.hashing cimport hash_words
-from ..native.pool cimport held_bytes, vector
-from ..native.resources cimport spend, spent
 from ..sharing.single_flight import SingleFlight
-from ..vocabulary.vocabulary cimport TokenSet
 
 Node = int
 NodeTuple = tuple
@@ -758,7 +760,7 @@ def children(node):
     return ()
 
 
-# -- ir fragment -------------------------------------------------------------------------------------
+# -- ir fragment -----------------------------------------------------------------------------------
 
 #: all ``FragmentCache`` of this process
 TABLES = []

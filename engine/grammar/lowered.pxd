@@ -33,7 +33,7 @@ Invariants       I1 as in ir.pxd; nodes, pool and rules never change after load.
 Not here         automata (rule_automata), identities (rule_digest).
 """
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint32_t, uint8_t
 
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector

@@ -1,12 +1,12 @@
 """LoweredGrammar: see the header file. One linear pass over an ``ir.Grammar``, then two fixpoints."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
 from libcpp.algorithm cimport binary_search
 
-from ..native.resources cimport spend
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
+from ..native.resources cimport spend
 from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,

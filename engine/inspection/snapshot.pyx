@@ -29,6 +29,7 @@ from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 
 from . import values
 
+
 cdef tuple CLASSES = ("", "below minimum", "plenty")
 cdef dict ROLES = {ROLE_TAG: "tag", ROLE_BEGIN: "begin", ROLE_END: "end", ROLE_TEXT: "text"}
 

@@ -27,7 +27,7 @@ cdef void safe_states(Automata automata, uint32_t rule, vector[SafeC]* out) noex
 cdef SafeC safe_loop(Automata automata, uint32_t state) noexcept nogil
 
 
-# -- mask builder ------------------------------------------------------------------------------------
+# -- mask builder ----------------------------------------------------------------------------------
 # Making token masks: walking the token trie over one rule by tables, with nothing outside it.
 #
 # Tabled rules are those that were built whole and are deterministic: string bodies, patterns, numbers,
@@ -111,7 +111,7 @@ cdef void sort_exits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil
 cdef void pack_bits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil
 
 
-# -- split points ------------------------------------------------------------------------------------
+# -- split points ----------------------------------------------------------------------------------
 # Where counted text may be over within a token, so that what follows goes on there.
 #
 # A place is a node of the token trie whose byte is the first that is not the text's any more: the
@@ -133,7 +133,7 @@ cdef uint32_t missing_behind(
 ) noexcept nogil
 
 
-# -- free text masks ---------------------------------------------------------------------------------
+# -- free text masks -------------------------------------------------------------------------------
 # Token masks of free text, made from that of plain text.
 #
 # Plain text is any UTF-8. Free text differs from it only below tokens in which a pattern completes,

@@ -16,6 +16,7 @@ from ..vocabulary.byte_classes cimport (
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 from .token_mask cimport TokenMaskC, TokenMaskPtr, group_exits
 
+
 cdef uint64_t ASCII = (<uint64_t>1 << 43) - 1
 # Digits, letters, spaces, characters of several bytes.
 cdef uint64_t MANY = MULTIBYTE | 0x3F0
@@ -185,7 +186,7 @@ cdef extern from *:
     int __builtin_popcountll(unsigned long long) noexcept nogil
 
 
-# -- mask builder ------------------------------------------------------------------------------------
+# -- mask builder ----------------------------------------------------------------------------------
 
 # A walk by difference is given up past this many nodes: then the two states have little in common.
 cdef uint32_t DIFFERING_NODES = 1 << 14
@@ -665,7 +666,7 @@ cdef extern from *:
     int __builtin_popcount(unsigned int) noexcept nogil
 
 
-# -- split points ------------------------------------------------------------------------------------
+# -- split points ----------------------------------------------------------------------------------
 
 # Nodes that are looked at for one mask. llama3 has 274,520: 13,000 of the most frequent letter, some
 # hundred of a bracket.
@@ -738,7 +739,7 @@ cdef uint32_t missing_behind(
     return maker.automata.states[maker.slots[slot].state].missing
 
 
-# -- free text masks ---------------------------------------------------------------------------------
+# -- free text masks -------------------------------------------------------------------------------
 
 cdef uint8_t INVALID = 255
 

@@ -30,7 +30,7 @@ cdef class Bitmask:
 cdef int[:, ::1] rows_of(object bitmask)
 
 
-# -- mask unions -------------------------------------------------------------------------------------
+# -- mask unions -----------------------------------------------------------------------------------
 # Unions: what several states of tabled rules say of the vocabulary together, in one walk.
 #
 # Where keys match many patterns, or alternatives many, a row has an item for each, and each would walk
@@ -61,7 +61,7 @@ cdef bint make_union(
 ) noexcept nogil
 
 
-# -- row masks ---------------------------------------------------------------------------------------
+# -- row masks -------------------------------------------------------------------------------------
 # Masks of instances: the tokens that the rows take, made rule by rule where that is cheaper.
 #
 #     tokens below a node of the trie that an instance takes =
@@ -233,7 +233,7 @@ cdef class Masks:
     cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil
 
 
-# -- prefill -----------------------------------------------------------------------------------------
+# -- prefill ---------------------------------------------------------------------------------------
 # Masks made ahead of time: while a prompt is prefilled, or all there are.
 #
 # From the start, rows are followed byte by byte, breadth first; each state met is a *place*. What a

@@ -27,6 +27,7 @@ from .token_mask cimport (
     fits, no_bounds, suffix_trie_bytes, suffix_trie_of, token_mask_bytes, too_long,
 )
 
+
 cdef class Bitmask:
     """Takes the place of its buffer in every call that takes a bitmask, and spares it the look.
 
@@ -59,7 +60,7 @@ cdef int[:, ::1] rows_of(object bitmask):
     return bitmask
 
 
-# -- mask unions -------------------------------------------------------------------------------------
+# -- mask unions -----------------------------------------------------------------------------------
 
 # With more members, to find what each always takes costs more than the nodes that it skips.
 cdef size_t SAFE_MEMBERS = 16
@@ -191,7 +192,7 @@ cdef extern from *:
     int __builtin_popcountll(unsigned long long) noexcept nogil
 
 
-# -- row masks ---------------------------------------------------------------------------------------
+# -- row masks -------------------------------------------------------------------------------------
 
 cdef uint32_t STOP = 2
 
@@ -1118,7 +1119,7 @@ cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
     return False
 
 
-# -- logits ------------------------------------------------------------------------------------------
+# -- logits ----------------------------------------------------------------------------------------
 
 cdef extern from "masks/logits.h" namespace "logits":
     void rule_out(float* row, const uint32_t* words, size_t width) noexcept nogil
@@ -1180,7 +1181,7 @@ cdef void rule_out_rows(float* logits, Py_ssize_t width, int[:, ::1] bitmask) no
         rule_out(logits + row * width, <const uint32_t*>&bitmask[row, 0], width)
 
 
-# -- prefill -----------------------------------------------------------------------------------------
+# -- prefill ---------------------------------------------------------------------------------------
 
 cdef uint8_t BACKSLASH = 0x5C
 

@@ -124,7 +124,7 @@ cdef size_t suffix_trie_bytes(SuffixTrieC* suffixes) noexcept nogil
 cdef bint is_sound(TokenMaskC* token_mask, Vocabulary vocabulary) noexcept nogil
 
 
-# -- suffix trie -------------------------------------------------------------------------------------
+# -- suffix trie -----------------------------------------------------------------------------------
 # The suffixes of uncertain tokens as a trie: see ``SuffixTrieC`` in token masks.
 #
 # Cost     building sorts the group's tokens by what remains of them, about 0.3 us a token; so it is
@@ -137,7 +137,7 @@ cdef SuffixTriePtr suffix_trie_of(
 ) noexcept nogil
 
 
-# -- count bounds ------------------------------------------------------------------------------------
+# -- count bounds ----------------------------------------------------------------------------------
 # What is left of a counted item, and what of its rule's token mask that leaves.
 #
 # Counted rules   their token masks are in the order of need, and say how many iterations end before each

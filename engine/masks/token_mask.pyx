@@ -14,6 +14,7 @@ from ..native.pool cimport held_bytes, vector
 from ..sharing.mask_codec cimport DigestC, bytes_of
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary, lead_bytes
 
+
 cdef inline uint64_t key_hash(TokenMaskKeyC key) noexcept nogil:
     """64 bits to find a token mask by; equality is checked on the whole key."""
     return mix(key.high ^ mix(key.low ^ mix(<uint64_t>key.state << 32 | key.node))) | 1
@@ -245,7 +246,7 @@ cdef bint group_exits(TokenMaskC* t, Vocabulary vocabulary) noexcept nogil:
     return True
 
 
-# -- suffix trie -------------------------------------------------------------------------------------
+# -- suffix trie -----------------------------------------------------------------------------------
 
 # Groups with fewer exits are followed one by one.
 cdef uint32_t FEW_EXITS = 24
@@ -356,7 +357,7 @@ cdef void build_trie(
     out.nodes.push_back(node)
 
 
-# -- count bounds ------------------------------------------------------------------------------------
+# -- count bounds ----------------------------------------------------------------------------------
 
 cdef BoundsC no_bounds() noexcept nogil:
     cdef BoundsC out

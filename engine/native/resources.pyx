@@ -1,10 +1,12 @@
 """The work budget: see the header file."""
 
+from .pool cimport Pool
+
 import _thread
 
 from ..errors import Cancelled, LimitExceeded
 from ..limits import Limits
-from .pool cimport Pool
+
 
 cdef class WorkBudget:
     def __init__(self, limits=None):
@@ -51,7 +53,7 @@ cdef class WorkBudget:
         return 0
 
 
-# -- memory ------------------------------------------------------------------------------------------
+# -- memory ----------------------------------------------------------------------------------------
 # The pool of memory behind the engine's vectors, as Python sees it.
 
 def keep_ready(*, bint wait=False):

@@ -4,7 +4,7 @@ Cost      a step for each byte.
 Threads   a reader belongs to its caller.
 """
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint64_t, uint8_t
 
 from .pool cimport vector
 

@@ -54,7 +54,7 @@ cdef void follow_only(
 cdef list forced_split(Arena arena, Vocabulary vocabulary, uint32_t instance, bytes data, most)
 
 
-# -- compiled ----------------------------------------------------------------------------------------
+# -- compiled --------------------------------------------------------------------------------------
 # A compiled grammar: flat IR, and the generation of automata, rows and masks that matchers share.
 #
 # Representation   `generation` is the current one; a matcher holds the one it began with.
@@ -106,7 +106,7 @@ cdef class Compiled:
     cdef int raise_limit(self, uint32_t error, uint32_t got) except -1
 
 
-# -- matcher -----------------------------------------------------------------------------------------
+# -- matcher ---------------------------------------------------------------------------------------
 # A matcher: one text's place in a grammar, with its whole history as a persistent stack.
 #
 # Representation   entries are packed (instance, flags), one for each successful accept, in
@@ -170,7 +170,7 @@ cdef class Matcher:
     cdef uint32_t after_token(self, uint32_t instance, uint32_t token, uint32_t* flags) noexcept nogil
 
 
-# -- batch -------------------------------------------------------------------------------------------
+# -- batch -----------------------------------------------------------------------------------------
 # Masks of many matchers at once.
 #
 # Representation   a *job* is one matcher's mask. Jobs of one generation are a *group*: they would wait

@@ -37,9 +37,7 @@ class Compiled:
     def parser(self) -> Parser: ...
     def stats(self) -> dict[str, int]: ...
 
-
-# -- matcher -----------------------------------------------------------------------------------------
-#
+# -- matcher ---------------------------------------------------------------------------------------
 
 class MatcherCounters:
     accepts: int
@@ -66,9 +64,7 @@ def fill_bitmask_tree(
     matcher: Matcher, tokens: Sequence[int], parents: Sequence[int], bitmask: Any
 ) -> list[bool]: ...
 
-
-# -- batch -------------------------------------------------------------------------------------------
-#
+# -- batch -----------------------------------------------------------------------------------------
 
 def fill_bitmask_batch(
     matchers: Sequence[Matcher],

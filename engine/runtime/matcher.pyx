@@ -7,24 +7,26 @@ from libcpp.algorithm cimport sort
 from libcpp.memory cimport make_shared, shared_ptr
 from libcpp.mutex cimport mutex
 from libcpp.vector cimport vector as plain_vector
-from sys import getsizeof
 
 from ..automata.rule_automata cimport (
     BYTES_EXCEEDED, MASK_ITEMS_EXCEEDED, NO_ERROR, ROW_ITEMS_EXCEEDED, RULE_EDGES_EXCEEDED,
     Automata,
 )
 from ..earley.rows cimport DEAD, Arena, RowC
-from ..errors import LimitExceeded, SpecError
 from ..grammar.ir cimport Grammar
 from ..masks.row_masks cimport Prefill, rows_of
 from ..native.bitset cimport clear_bit
 from ..native.clock cimport nanoseconds
 from ..native.hashing cimport MISSING, map_get, map_put
 from ..native.pool cimport Pool, vector
-from ..native.resources import keep_ready
 from ..sharing.mask_codec cimport Digests
 from ..vocabulary.vocabulary cimport Vocabulary
 from .unique_items cimport Place, Trials, follow, new_suspects
+
+from sys import getsizeof
+
+from ..errors import LimitExceeded, SpecError
+from ..native.resources import keep_ready
 
 cdef uint32_t ORDINARY = 0
 # Takes the blank that a tokenizer puts before each text (rule 4).
@@ -208,7 +210,7 @@ cdef uint32_t class_of(uint8_t byte) noexcept nogil:
     return 34 + byte - 0x7B
 
 
-# -- compiled ----------------------------------------------------------------------------------------
+# -- compiled --------------------------------------------------------------------------------------
 
 # Places that `prepare` looks at for each mask it may make: names of keys lie between the places that
 # cost something.
@@ -399,7 +401,7 @@ cdef class Compiled:
         return sizes
 
 
-# -- matcher -----------------------------------------------------------------------------------------
+# -- matcher ---------------------------------------------------------------------------------------
 
 cdef uint32_t STOP = 2
 cdef uint32_t EMPTY = 3
@@ -862,7 +864,7 @@ def fill_bitmask_tree(Matcher matcher not None, tokens, parents, bitmask):
     return taken
 
 
-# -- batch -------------------------------------------------------------------------------------------
+# -- batch -----------------------------------------------------------------------------------------
 
 cdef extern from "native/parallel_for.h" namespace "parallel":
     void parallel_for(

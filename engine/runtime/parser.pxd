@@ -18,7 +18,7 @@ Threads          whatever looks at automata is under the arena's mutex, for they
 Not here         what regions mean to a format (adapters), masks.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
 from ..automata.rule_automata cimport Automata
 from ..native.hashing cimport U64MapC

@@ -1,6 +1,6 @@
 """The event parser: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
 from ..automata.rule_automata cimport NO_ERROR, StateC

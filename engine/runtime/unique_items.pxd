@@ -19,7 +19,7 @@ Cost     nothing where no rule differs. A mask: the trie's nodes that lie on use
 Threads  under the arena's mutex, as the rows.
 """
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.vector cimport vector as plain_vector
 
 from ..earley.rows cimport Arena

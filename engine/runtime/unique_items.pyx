@@ -1,6 +1,6 @@
 """Items that must differ: see the header file."""
 
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
 
 from ..earley.rows cimport DEAD, INSTANCE, MET, Arena

@@ -21,13 +21,13 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
-from ..native.resources import WorkBudget
 from ..errors import LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
 from ..grammar.ir import Grammar
 from ..limits import Limits
-from ..sharing.refusals import again
+from ..native.resources import WorkBudget
 from ..sharing.grammar_cache import SpecHash
+from ..sharing.refusals import again
 from .document import count_values, path_of, pointer_of
 from .weaken import Weakening
 from .words import KNOWN

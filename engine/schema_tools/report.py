@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from ..native.resources import WorkBudget
 from ..compiler import Compiler
 from ..errors import EngineError, LimitExceeded, SpecError, UnsupportedSchema
 from ..frontends.json_schema import build_json_schema
 from ..grammar.ir import Grammar
 from ..inspection import inspect
+from ..native.resources import WorkBudget
 from ..runtime.matcher import Matcher
 from .reading import Keyword, keywords_of
 from .relax import Relaxation, Relaxations, relax

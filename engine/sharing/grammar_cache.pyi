@@ -17,9 +17,7 @@ class SpecHash:
             SpecError: not a JSON value.
         """
 
-
-# -- grammar cache -----------------------------------------------------------------------------------
-#
+# -- grammar cache ---------------------------------------------------------------------------------
 
 class GrammarCache:
     measured: int

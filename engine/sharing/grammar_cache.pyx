@@ -1,20 +1,22 @@
 """SpecHash: see the header file."""
 
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.dict cimport PyDict_Next
+from cpython.object cimport PyObject
+from libc.stdint cimport uint64_t, uint8_t
+from libc.string cimport memcpy
+
+from ..native.resources cimport WorkBudget, spend, spent
+from ..runtime.matcher cimport Compiled
+
 import json
 import marshal
 import os
 import threading
-from libc.stdint cimport uint64_t, uint8_t
-from libc.string cimport memcpy
 from collections import OrderedDict
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.dict cimport PyDict_Next
-from cpython.object cimport PyObject
 
 from ..errors import LimitExceeded, SpecError
 from ..native import resources as memory
-from ..native.resources cimport WorkBudget, spend, spent
-from ..runtime.matcher cimport Compiled
 from .refusals import Refusals
 from .single_flight import SingleFlight
 
@@ -227,7 +229,7 @@ cdef class SpecHash:
         return PyBytes_FromStringAndSize(<char*>out, 16)
 
 
-# -- grammar cache -----------------------------------------------------------------------------------
+# -- grammar cache ---------------------------------------------------------------------------------
 # Compiled grammars by the digest of their spec, and one compile of each spec at a time.
 #
 # Representation   two ordered dicts by key: grammars, the least recently used first, and what each took when

@@ -85,7 +85,7 @@ cdef inline bint is_none(DigestC digest) noexcept nogil:
     return digest.high == 0 and digest.low == 0
 
 
-# -- mask bytes --------------------------------------------------------------------------------------
+# -- mask bytes ------------------------------------------------------------------------------------
 # A token mask's bytes within an artifact.
 #
 #     token mask   state | node | nanoseconds that making it took | body

@@ -19,8 +19,9 @@ from ..native.bitset cimport clear_bit, list_bits, set_bits
 from ..native.hashing cimport MISSING, U64MapC, hash_words, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
 from ..native.varint cimport ReaderC, put, take
-from ..versions import ARTIFACT_VERSION
 from ..vocabulary.vocabulary cimport Vocabulary
+
+from ..versions import ARTIFACT_VERSION
 
 cdef extern from "native/blake2b.h" namespace "blake2b":
     void blake2b_digest "blake2b::digest"(const void* data, size_t n, uint64_t* out) noexcept nogil
@@ -355,7 +356,7 @@ def blake2b(const unsigned char[:] data):
     return int(out[0]).to_bytes(8, "little") + int(out[1]).to_bytes(8, "little")
 
 
-# -- mask bytes --------------------------------------------------------------------------------------
+# -- mask bytes ------------------------------------------------------------------------------------
 
 cdef enum:
     LISTED = 0
@@ -597,7 +598,7 @@ cdef inline bint take_distance(ReaderC* left, uint32_t* value) noexcept nogil:
     return found >> 32 == 0
 
 
-# -- mask codec --------------------------------------------------------------------------------------
+# -- mask codec ------------------------------------------------------------------------------------
 # The bytes of a rule's token masks, as they lie in the log, and what of them is worth sharing.
 #
 #     artifact   magic "SYM1" | version u32 | words with a token's bit u32 | trie nodes u32

@@ -6,7 +6,7 @@ Classes  one for each ASCII punctuation mark, since patterns exclude single ones
 Phase    where within a character a text stands: BOUNDARY, or what bytes must follow.
 """
 
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint64_t, uint8_t
 
 cdef enum:
     BOUNDARY = 0

@@ -13,7 +13,7 @@ cdef class TokenSet:
     cdef vector[uint32_t] ids
 
 
-# -- vocabulary --------------------------------------------------------------------------------------
+# -- vocabulary ------------------------------------------------------------------------------------
 # The vocabulary as the engine sees it: token bytes, and a flat depth-first trie over them.
 #
 # Representation   nodes[0] is the root; the subtree of node i is nodes[i .. nodes[i].end - 1],

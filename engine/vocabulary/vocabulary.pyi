@@ -9,9 +9,7 @@ class TokenSet:
     def __iter__(self) -> Iterator[int]: ...
     def __contains__(self, token: object) -> bool: ...
 
-
-# -- vocabulary --------------------------------------------------------------------------------------
-#
+# -- vocabulary ------------------------------------------------------------------------------------
 
 class Vocabulary:
     tokens: list[bytes]

@@ -2,11 +2,14 @@
 
 from libc.string cimport memset
 from libcpp.algorithm cimport binary_search
+
+from .byte_classes cimport BOUNDARY, BROKEN, INVALID, MULTIBYTE, class_bit, phase_after
+
 from hashlib import blake2b
 
 from ..errors import InternalError
-from .byte_classes cimport BOUNDARY, BROKEN, INVALID, MULTIBYTE, class_bit, phase_after
 from .tokenizer_bytes import huggingface_tokens
+
 
 cdef class TokenSet:
     """Token ids in ascending order, each once."""
@@ -33,7 +36,7 @@ cdef class TokenSet:
         return f"TokenSet({list(self)})"
 
 
-# -- vocabulary --------------------------------------------------------------------------------------
+# -- vocabulary ------------------------------------------------------------------------------------
 
 cdef enum:
     ORDINARY = 0

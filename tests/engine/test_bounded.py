@@ -7,8 +7,7 @@ import re
 import pytest
 
 import engine
-from engine.frontends.regex.char_automaton import Bound, CharAutomaton
-from engine.frontends.regex.char_automaton import bounded_node, with_length
+from engine.frontends.regex.char_automaton import Bound, CharAutomaton, bounded_node, with_length
 from engine.frontends.regex.char_nfa import from_tree
 from engine.frontends.regex.regex_syntax import parse
 from engine.grammar.ir import BOUNDED, GRAPH, Grammar, Node

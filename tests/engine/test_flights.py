@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import engine
-from engine.grammar import ir as fragment
 from engine.frontends.regex import front_end as regex
+from engine.grammar import ir as fragment
 from engine.sharing import single_flight as flights
 from engine.sharing.single_flight import SingleFlight
 from tests.engine.harness import THREADS, in_threads

@@ -123,7 +123,7 @@ cdef Text text_of(Grammar grammar, bint flexible, int blanks, layout, bint canon
 cdef str spelled(str text)
 
 
-# -- graphs ------------------------------------------------------------------------------------------
+# -- graphs ----------------------------------------------------------------------------------------
 # Graphs whose states are told apart by what was written so far: members and items that must be
 # counted, or remembered as sets.
 #
@@ -153,7 +153,7 @@ cdef class Graph:
 cdef Graph new_graph(Text text, start)
 
 
-# -- places ------------------------------------------------------------------------------------------
+# -- places ----------------------------------------------------------------------------------------
 # What one kind of value needs to know of the whole schema: the nodes of the places inside it.
 #
 # Not here   how places become nodes (builder).
@@ -169,7 +169,7 @@ cdef class Places:
     cdef uint32_t schema(self, schema, Located above, str keyword, key) except? 0xFFFFFFFF
 
 
-# -- values ------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 # Values of enum and const as they are written: strings in any spelling, objects in the order of
 # their keys.
 #
@@ -180,7 +180,7 @@ cdef list once(list texts)
 cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) except -1
 
 
-# -- productive --------------------------------------------------------------------------------------
+# -- productive ------------------------------------------------------------------------------------
 # Whether a rule has any text at all: recursion without a way out has none.
 #
 # Cost   a pass over what lies below the node, again for as long as that makes rules productive: twice
@@ -189,7 +189,7 @@ cdef int add_values(Text text, list values, vector[uint32_t]* alternatives) exce
 cdef bint is_productive(Grammar grammar, uint32_t node)
 
 
-# -- builder -----------------------------------------------------------------------------------------
+# -- builder ---------------------------------------------------------------------------------------
 # Places of a schema -> rules.
 #
 # A place becomes a node: a shared rule, a rule with its content (scalars), or a rule of its own (what

@@ -1,26 +1,19 @@
 """White space, quotes and shared rules: see the header file."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
-from decimal import Decimal
-from json import dumps
 
-from ...errors import SpecError, UnsupportedSchema
 from ...grammar.ir cimport (
-    ALT, BOUNDED, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, OBJECT as OBJECT_NODE, REF, REPEAT, SEQ, Grammar,
-    IrFragment, NodeC,
+    ALT, BOUNDED, BYTES, CHARS, EMPTY, FAIL, GRAPH, JSON_CHARS, OBJECT as OBJECT_NODE, REF, REPEAT,
+    SEQ, Grammar, IrFragment, NodeC,
 )
 from ...grammar.lowered cimport list_members, members_suffice
 from ...native.hashing cimport map_get, map_put
 from ...native.pool cimport vector
 from ...native.resources cimport spend
-from ..regex.char_automaton import Bound, intersection, words
 from .document cimport (
     ENUM, TYPE, KeywordsC, bit, check_document, has, has_key, new_references, one_type, scan,
 )
 from .evaluator cimport has_surrogate, identity
-from .excludes import ANYTHING as ANY_TEXT, Excludes, written_node
-from .guidance import WORD, is_compact
-from .layout import COMPACT, layout_of
 from .reader cimport new_reader
 from .scalars cimport any_integer, any_number, build_integer, build_number, build_string
 from .schema_types cimport (
@@ -28,6 +21,15 @@ from .schema_types cimport (
     Numbers, Objects, Shape, located, meet_numbers, named, new_numbers, root_place,
 )
 from .structures cimport build_array, build_object
+
+from decimal import Decimal
+from json import dumps
+
+from ...errors import SpecError, UnsupportedSchema
+from ..regex.char_automaton import Bound, intersection, words
+from .excludes import ANYTHING as ANY_TEXT, Excludes, written_node
+from .guidance import WORD, is_compact
+from .layout import COMPACT, layout_of
 
 cdef uint32_t[4] SPACE_OR_TAB = [0x09, 0x09, 0x20, 0x20]
 #: every Unicode scalar value
@@ -295,7 +297,7 @@ cdef Text text_of(Grammar grammar, bint flexible, int blanks, layout, bint canon
     return grammar.shared[key]
 
 
-# -- graphs ------------------------------------------------------------------------------------------
+# -- graphs ----------------------------------------------------------------------------------------
 
 cdef Graph new_graph(Text text, start):
     cdef Graph made = Graph.__new__(Graph)
@@ -356,7 +358,7 @@ cdef class Graph:
             <uint32_t>len(order), kept.data(), kept.size() // 3, finals.data(), finals.size())
 
 
-# -- places ------------------------------------------------------------------------------------------
+# -- places ----------------------------------------------------------------------------------------
 
 cdef class Places:
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:
@@ -368,7 +370,7 @@ cdef class Places:
         raise NotImplementedError
 
 
-# -- values ------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 #: up to here, every whole number is a double
 EXACT = 2**53
@@ -476,7 +478,7 @@ cdef uint32_t listed(Text text, bytes begin, vector[uint32_t]* items, bytes end)
     return text.bracketed(begin, text.seq(parts.data(), parts.size()), end)
 
 
-# -- productive --------------------------------------------------------------------------------------
+# -- productive ------------------------------------------------------------------------------------
 
 # words of a grammar that a pass looks at in about a microsecond
 cdef int64_t WORDS_PER_STEP = 32
@@ -609,7 +611,7 @@ cdef bint has_way(Grammar grammar, NodeC* graph, vector[uint8_t]* known) noexcep
     return False
 
 
-# -- builder -----------------------------------------------------------------------------------------
+# -- builder ---------------------------------------------------------------------------------------
 
 # Where a depth stands in the key of a place: addresses have 48 bits at most.
 cdef int DEPTH_SHIFT = 48

@@ -8,8 +8,8 @@ A schema is read in one pass: ``scan`` sorts its keywords into the slots of a ``
 borrows the values from the schema and is good for as long as that is not changed.
 """
 
-from libc.stdint cimport uint64_t
 from cpython.ref cimport PyObject
+from libc.stdint cimport uint64_t
 
 from .schema_types cimport Located
 
@@ -123,12 +123,12 @@ cdef decimal_at(value, str pointer, tightest)
 cdef set names_of(value, str keyword, Located where)
 
 
-# -- dialects ----------------------------------------------------------------------------------------
+# -- dialects --------------------------------------------------------------------------------------
 # Which keywords a document's dialect knows; the others are annotations in it, as the standard says.
 #
 # The dialect is that of ``$schema`` at the root: drafts 4 (draft 3 is read as 4), 6, 7, 2019-09,
-# 2020-12, and 2020-12 where none is named or nobody knows it. What later drafts spell otherwise is understood everywhere:
-# ``definitions``, ``dependencies``, ``items`` as an array with ``additionalItems``, and
+# 2020-12, and 2020-12 where none is named or nobody knows it. What later drafts spell otherwise is
+# understood everywhere: ``definitions``, ``dependencies``, ``items`` as an array with ``additionalItems``, and
 # ``exclusiveMinimum`` as a boolean; and so is ``nullable``, which is OpenAPI's, beside ``type``.
 #
 # ``ref_alone``: up to draft 7, whatever stands beside ``$ref`` is ignored.
@@ -142,7 +142,7 @@ cdef class Dialect:
 cdef Dialect dialect_of(root)
 
 
-# -- document ----------------------------------------------------------------------------------------
+# -- document --------------------------------------------------------------------------------------
 # Whether something is JSON at all, and neither too deep nor too long in its pointers: looked at before
 # anything else reads it.
 
@@ -150,7 +150,7 @@ cdef check_document(root, limits, str pointer)
 cdef bint has_key(item, str key) except -1
 
 
-# -- references --------------------------------------------------------------------------------------
+# -- references ------------------------------------------------------------------------------------
 # ``$ref`` and its like inside one document. Nothing is ever fetched.
 #
 # A document is one resource, or several: a schema with a URI of its own (``$id``) begins another one.

@@ -1,15 +1,17 @@
 """Keywords and the forms of their values: see the header file."""
 
-from libc.stdint cimport uint64_t
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.ref cimport PyObject
+from libc.stdint cimport uint64_t
+
+from .schema_types cimport (
+    ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located, located, root_place,
+)
+
 from decimal import Decimal
 from urllib.parse import unquote, urljoin
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
-from .schema_types cimport (
-    ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located, located, root_place,
-)
 
 cdef dict TYPES = {
     "null": NULL_TYPE, "boolean": BOOLEAN, "integer": INTEGER, "number": NUMBER, "string": STRING,
@@ -176,7 +178,7 @@ cdef str at(Located where, str keyword):
     return where.at(keyword) if keyword else where.pointer()
 
 
-# -- dialects ----------------------------------------------------------------------------------------
+# -- dialects --------------------------------------------------------------------------------------
 
 cdef dict DRAFTS = {
     "http://json-schema.org/draft-03/schema": 4,
@@ -217,7 +219,7 @@ cdef uint64_t known_to(int draft) noexcept nogil:
     return ~later
 
 
-# -- document ----------------------------------------------------------------------------------------
+# -- document --------------------------------------------------------------------------------------
 
 cdef extern from "Python.h":
     # without counting references
@@ -358,7 +360,7 @@ cdef str path(tuple entry):
     return "".join([f"/{part}" for part in reversed(parts)])
 
 
-# -- references --------------------------------------------------------------------------------------
+# -- references ------------------------------------------------------------------------------------
 
 #: keywords whose value is a schema, or a list of them
 cdef tuple OF_SCHEMAS = (

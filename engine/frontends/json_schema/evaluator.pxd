@@ -67,7 +67,7 @@ cdef identity(value)
 cdef bint has_surrogate(str text)
 
 
-# -- evaluate ----------------------------------------------------------------------------------------
+# -- evaluate --------------------------------------------------------------------------------------
 # Whether a given value fits a shape, and whether two shapes have a value in common.
 #
 # Needed for enum and const beside other keywords, and for oneOf, which is anyOf where its branches

@@ -1,19 +1,12 @@
 """Schemas and values at first sight: see the header file."""
 
-from libc.stdint cimport int64_t
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
-from decimal import Decimal
-from fractions import Fraction
+from libc.stdint cimport int64_t
 
-from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir cimport Grammar
 from ...native.resources cimport spend, spent
-from ..regex.char_automaton import Bound
-from ..regex.front_end import search_automaton
 from ..regex.regex_syntax cimport Tree
-from ..regex.regex_syntax import parse
-from . import formats
 from .document cimport (
     ADDITIONAL, ADDITIONAL_ITEMS, ALL_OF, ANY_OF, BASE, CONST, CONTAINS, DEPENDENCIES,
     DEPENDENT_SCHEMAS, DYNAMIC_REFERENCE, ELSE_, ENUM, IF_, ITEMS, NOT, NULLABLE, ONE_OF,
@@ -26,6 +19,15 @@ from .schema_types cimport (
     Arrays, Count, Derived, Judge, Keyed, Located, Named, Numbers, Objects, Shape, Strings,
     is_crossed, meet_numbers, new_numbers, new_objects,
 )
+
+from decimal import Decimal
+from fractions import Fraction
+
+from ...errors import LimitExceeded, SpecError, UnsupportedSchema
+from ..regex.char_automaton import Bound
+from ..regex.front_end import search_automaton
+from ..regex.regex_syntax import parse
+from . import formats
 
 cdef frozenset NONE_BARRED = frozenset()
 # integers of fewer digits than any bound on their length
@@ -429,7 +431,7 @@ cdef bint is_of_schemas(int slot) noexcept:
         UNEVALUATED_ITEMS, PROPERTY_NAMES, ADDITIONAL_ITEMS, CONTAINS)
 
 
-# -- evaluate ----------------------------------------------------------------------------------------
+# -- evaluate --------------------------------------------------------------------------------------
 
 # levels of properties that are looked into for a difference between two branches of oneOf
 cdef int DISTANCE = 3

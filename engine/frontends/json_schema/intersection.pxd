@@ -51,7 +51,7 @@ cdef tuple NOTHING_FITS     # the place of no value
 cdef bint is_false(tuple place) noexcept
 
 
-# -- subsumption -------------------------------------------------------------------------------------
+# -- subsumption -----------------------------------------------------------------------------------
 # Whether one alternative says all that another one says, so that it adds nothing beside it.
 #
 # Complements multiply: what is neither {a, b} nor {a, c} is found as "no a", "no a and no c", "no b and
@@ -67,7 +67,7 @@ cdef bint is_within_shape(Shape a, Shape b, Judge judge) except -1
 cdef tuple absorbed(tuple shapes, Judge judge)
 
 
-# -- intersection ------------------------------------------------------------------------------------
+# -- intersection ----------------------------------------------------------------------------------
 # Alternatives that meet, or are taken from one another.
 #
 #     intersections     all pairs of alternatives of two sides (allOf, $ref, siblings)

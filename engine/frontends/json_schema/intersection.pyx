@@ -3,11 +3,8 @@
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
 
-from ...errors import UnsupportedSchema
 from ...native.resources cimport spend, spent
-from . import formats
 from .evaluator cimport Evaluator, Hull
-from .evaluator import CircularReference
 from .schema_types cimport (
     ALL, ANYTHING, ANY_OF_THESE, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER,
     OBJECT, PLAIN_NUMBERS, STRING, THIS_VALUE, Arrays, Count, Derived, Judge, Keyed, Located, Named,
@@ -15,6 +12,10 @@ from .schema_types cimport (
     new_arrays, new_count, new_keyed, new_numbers, new_objects, new_shape, new_strings,
     objects_apart, refusal, root_place, weight_of,
 )
+
+from ...errors import UnsupportedSchema
+from . import formats
+from .evaluator import CircularReference
 
 cdef object WIDE = formats.WIDE
 #: the texts of a list become a pattern up to so many
@@ -327,7 +328,7 @@ cdef Named texts_pattern(list texts, Located where):
     return named(f"^(?:{'|'.join(spelled)})$", where, "propertyNames")
 
 
-# -- subsumption -------------------------------------------------------------------------------------
+# -- subsumption -----------------------------------------------------------------------------------
 
 #: alternatives that are compared with each other
 cdef Py_ssize_t MOST = 400
@@ -459,7 +460,7 @@ cdef bint has_objects(Objects a, Objects b, Judge judge) except -1:
         and has_all(a.some, b.some))
 
 
-# -- intersection ------------------------------------------------------------------------------------
+# -- intersection ----------------------------------------------------------------------------------
 
 # pairs of alternatives that are looked at for each one that may be left
 cdef Py_ssize_t INTERSECTIONS = 16

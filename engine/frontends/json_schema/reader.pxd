@@ -45,7 +45,7 @@ cdef Shape present(tuple names, Located where)
 cdef Shape absent(str name, Located where)
 
 
-# -- negation ----------------------------------------------------------------------------------------
+# -- negation --------------------------------------------------------------------------------------
 # What does not fit a schema, taken from shapes: keyword by keyword, since what fails one keyword fails
 # the schema.
 #
@@ -81,7 +81,7 @@ cdef class Negation(Composition):
     cdef list against_dependency(self, str name, value, str keyword, Located where, tuple shapes)
 
 
-# -- constraints -------------------------------------------------------------------------------------
+# -- constraints -----------------------------------------------------------------------------------
 # The keywords that a schema has of its own, read into one shape.
 #
 # Every value is checked for its form, whether its types are allowed or not. What can't be enforced
@@ -91,7 +91,7 @@ cdef Shape own_shape(KeywordsC* found, Located where, Evaluator evaluator, bint 
 cdef Evaluated evaluated_by(KeywordsC* found, Located where, bint by_contains)
 
 
-# -- reader ------------------------------------------------------------------------------------------
+# -- reader ----------------------------------------------------------------------------------------
 # Schemas -> shapes. References and applicators are worked in here; properties and items stay places.
 #
 # What is read is remembered by the identity of the schema object, so that a schema that is referred

@@ -2,9 +2,7 @@
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from ...errors import LimitExceeded, SpecError
 from ...native.hashing cimport MISSING, map_get, map_put
-from . import formats
 from .document cimport (
     ADDITIONAL, ADDITIONAL_ITEMS, ALL_OF, ANY_OF, BASE, CONST, CONTAINS, DEPENDENCIES,
     DEPENDENT_REQUIRED, DEPENDENT_SCHEMAS, DYNAMIC_REFERENCE, ELSE_, ENUM, EXCLUSIVE_MAXIMUM,
@@ -17,7 +15,6 @@ from .document cimport (
     of_strings, scan, types_of, value_of,
 )
 from .evaluator cimport Evaluator, has_surrogate, new_contents
-from .evaluator import CircularReference
 from .intersection cimport NOTHING_FITS, Intersection, absorbed, place_key, united
 from .schema_types cimport (
     ALL, ANYTHING, ANYTHING_ONLY, ANY_OF_THESE, ARRAY, FRACTION, NOT_THIS, NULL_TYPE, NUMBER,
@@ -26,6 +23,10 @@ from .schema_types cimport (
     new_count, new_evaluated, new_keyed, new_numbers, new_objects, new_shape, new_strings, place_at,
     refusal, with_evaluated, without_evaluated,
 )
+
+from ...errors import LimitExceeded, SpecError
+from . import formats
+from .evaluator import CircularReference
 
 # integers of fewer digits than any bound on their length
 cdef long SAFE = 1 << 53
@@ -266,7 +267,7 @@ cdef bint is_plain_constant(schema):
     return type(value) is bool or value is None or (type(value) is int and -SAFE < value < SAFE)
 
 
-# -- negation ----------------------------------------------------------------------------------------
+# -- negation --------------------------------------------------------------------------------------
 
 cdef class Negation(Composition):
     cdef Shape own(self, KeywordsC* found, Located where):
@@ -403,7 +404,7 @@ cdef uint64_t indivisible() noexcept:
         | bit(UNEVALUATED_ITEMS))
 
 
-# -- constraints -------------------------------------------------------------------------------------
+# -- constraints -----------------------------------------------------------------------------------
 
 cdef object PATTERNS = formats.PATTERNS
 cdef list NOTHING = []
@@ -462,7 +463,7 @@ cdef bint is_flag(KeywordsC* found, int keyword, Located where, str name) except
     return value
 
 
-# -- strings -------------------------------------------------------------------------------------
+# -- strings ---------------------------------------------------------------------------------------
 cdef Strings string_facet(KeywordsC* found, Located where, bint refuse_unknown, list refused):
     cdef tuple patterns = (), known = ()
     if has(found, PATTERN):
@@ -484,7 +485,7 @@ cdef str text_of(KeywordsC* found, int keyword, Located where, str name):
     return value
 
 
-# -- numbers -------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 cdef Numbers number_facet(KeywordsC* found, Located where):
     low, low_open = tightest_bound(found, where, MINIMUM, "minimum", EXCLUSIVE_MINIMUM, "exclusiveMinimum", max)
     high, high_open = tightest_bound(found, where, MAXIMUM, "maximum", EXCLUSIVE_MAXIMUM, "exclusiveMaximum", min)
@@ -521,7 +522,7 @@ cdef tuple tightest_bound(
     return value, is_open
 
 
-# -- arrays --------------------------------------------------------------------------------------
+# -- arrays ----------------------------------------------------------------------------------------
 cdef Arrays array_facet(KeywordsC* found, Located where):
     """Before 2020-12, ``items`` as an array is what ``prefixItems`` is now, and ``additionalItems``
     what ``items`` is beside it.
@@ -559,7 +560,7 @@ cdef tuple contained(KeywordsC* found, Located where):
     return (new_count(place, 0, 1 if least is None else least, most, where),)
 
 
-# -- objects -------------------------------------------------------------------------------------
+# -- objects ---------------------------------------------------------------------------------------
 cdef Objects object_facet(KeywordsC* found, Located where, Evaluator evaluator):
     cdef tuple required = ()
     cdef set wanted = None
@@ -622,7 +623,7 @@ cdef Objects with_patterns(Objects plain, dict given, Located where, Evaluator e
     return keyed_objects(made, tuple(keyed), (), ())
 
 
-# -- what is evaluated ---------------------------------------------------------------------------
+# -- what is evaluated -----------------------------------------------------------------------------
 cdef Evaluated evaluated_by(KeywordsC* found, Located where, bint by_contains):
     """By the schema's own keywords, which are well-formed. ``by_contains``: items that fit
     ``contains`` are.
@@ -647,7 +648,7 @@ cdef Evaluated evaluated_by(KeywordsC* found, Located where, bint by_contains):
     )
 
 
-# -- reader ------------------------------------------------------------------------------------------
+# -- reader ----------------------------------------------------------------------------------------
 
 # the part of the budget that looks for places without any value may take, one in so many
 cdef int64_t LOOK_SHARE = 4

@@ -30,7 +30,7 @@ cdef object decimals_between(
 )
 
 
-# -- numbers -----------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 # Numbers, with exact bounds.
 #
 # Unbounded numbers are those of RFC 8259; -0 is 0. An integer is written with its digits, with zeros
@@ -51,7 +51,7 @@ cdef uint32_t any_number(Text text) except? 0xFFFFFFFF
 cdef uint32_t build_number(Text text, Numbers numbers) except? 0xFFFFFFFF
 
 
-# -- strings -----------------------------------------------------------------------------------------
+# -- strings ---------------------------------------------------------------------------------------
 # Strings: lengths, patterns and formats, all judged on the decoded value.
 #
 # A length alone is a counted repetition, a pattern or format alone is emitted as it stands. Together

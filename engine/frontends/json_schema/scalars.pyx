@@ -1,26 +1,28 @@
 """Decimals as automata: see the header file."""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
-from decimal import ROUND_FLOOR, Context, Decimal
-from fractions import Fraction
-from math import gcd, lcm
 
-from ...errors import LimitExceeded
 from ...grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
-from ...grammar.ir import Grammar
 from ...native.pool cimport vector
 from ...native.resources cimport WorkBudget, spend
 from ...native.word_table cimport WordTableC, table_number, table_size
 from ..regex.char_automaton cimport (
     Bound, CharAutomaton, CharStateC, add_range, append_state, finish, trim,
 )
-from ..regex.char_automaton import Bound, bounded_node, intersection, with_length, words
-from ..regex.front_end import emit_search, search_automaton, whole, with_lengths
-from ..regex.regex_syntax import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
-from . import formats
 from .builder cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, STRING_BODY, Text
 from .evaluator cimport Evaluator
-from .schema_types cimport Named, Numbers, Strings, least
+from .schema_types cimport Named, Numbers, Strings, smaller_bound
+
+from decimal import ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import gcd, lcm
+
+from ...errors import LimitExceeded
+from ...grammar.ir import Grammar
+from ..regex.char_automaton import Bound, bounded_node, intersection, with_length, words
+from ..regex.front_end import emit_search, search_automaton, whole as whole_pattern, with_lengths
+from ..regex.regex_syntax import ANYTHING, END, START, Cat, Chars, Repeat, cat, repeat
+from . import formats
 
 cdef enum:
     # significant digits that a double keeps apart
@@ -258,7 +260,7 @@ cdef class Form:
         return True
 
 
-# -- numbers -----------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 #: digits before the point up to which a double holds every whole number
 WHOLE_DIGITS = 15
@@ -407,7 +409,8 @@ cdef chosen_magnitude(
             return node
         try:
             found = decimals_between(
-                low, Decimal(10**WHOLE_DIGITS - 1), multiples, foreign, barred, True, Bound(POINTED_STATES, "", g.budget),
+                low, Decimal(10**WHOLE_DIGITS - 1), multiples, foreign, barred, True,
+                Bound(POINTED_STATES, "", g.budget),
                 g.budget)
         except LimitExceeded as error:
             if error.limit != "pattern_states":
@@ -434,7 +437,7 @@ cdef bint is_free(Numbers numbers) noexcept:
         and not (numbers.multiples or numbers.foreign or numbers.barred or numbers.is_plain))
 
 
-# -- integers ------------------------------------------------------------------------------------
+# -- integers --------------------------------------------------------------------------------------
 
 
 cdef uint32_t any_integer(Text text) except? 0xFFFFFFFF:
@@ -558,7 +561,7 @@ cdef one_digit(g, int low, int high):
     return g.chars(((0x30 + low, 0x30 + high),)) if low <= high else g.fail()
 
 
-# -- numbers -------------------------------------------------------------------------------------
+# -- numbers ---------------------------------------------------------------------------------------
 
 
 cdef magnitude(g, bint whole, least, most, bint canonical, bint has_zero=True):
@@ -788,7 +791,7 @@ cdef IrFragment unbounded_number(bint whole, bint canonical):
     return fragment
 
 
-# -- strings -----------------------------------------------------------------------------------------
+# -- strings ---------------------------------------------------------------------------------------
 
 #: words of patterns and formats kept in the process, 32 MB
 cdef Py_ssize_t KEPT_STRING_WORDS = 8 << 20
@@ -831,7 +834,7 @@ cdef longest(Strings strings):
     cdef Named each
     maximum = strings.maximum
     for each in strings.formats:
-        maximum = least(maximum, formats.MOST.get(each.text))
+        maximum = smaller_bound(maximum, formats.MOST.get(each.text))
     return maximum
 
 
@@ -915,7 +918,7 @@ cdef class Inside(FragmentBuilder):
 cdef int add_tree(str pattern, Named named, Evaluator evaluator, list asked) except -1:
     """Adds the pattern's tree and its pointer, unless it takes any text."""
     tree = evaluator.tree(pattern, named)
-    if whole(tree, search=True) != ANYTHING:
+    if whole_pattern(tree, search=True) != ANYTHING:
         asked.append((tree, named.pointer()))
     return 0
 
@@ -932,7 +935,7 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
         if rest is not tree:
             bound = Bound(grammar.limits.pattern_states, pointer, grammar.budget)
             found = search_automaton(rest, bound)
-            return bounded_node(grammar, found, max(minimum, low), least(maximum, high), bound)
+            return bounded_node(grammar, found, max(minimum, low), smaller_bound(maximum, high), bound)
     bound = Bound(grammar.limits.pattern_states, place_of(strings), grammar.budget)
     return bounded_node(grammar, unbounded_string(strings, evaluator, minimum, bound), minimum, maximum, bound)
 
@@ -964,7 +967,7 @@ cdef bounded_tree(tree, minimum, maximum):
     """
     if minimum == 0 and maximum is None:
         return tree
-    plain = whole(tree, search=True)
+    plain = whole_pattern(tree, search=True)
     if plain is None:
         return None
     if minimum <= plain.least and (
@@ -987,7 +990,7 @@ cdef counted_tree(plain, minimum, maximum):
         return None
     fixed = sum([other.least for other in parts]) - part.least
     low = max(part.minimum, minimum - fixed)
-    high = least(part.maximum, None if maximum is None else maximum - fixed)
+    high = smaller_bound(part.maximum, None if maximum is None else maximum - fixed)
     if high is not None and high < low:
         return Chars(())
     parts[varying[0]] = repeat(part.body, low, high)

@@ -223,4 +223,4 @@ cdef bint is_crossed(Numbers numbers) except -1
 cdef Py_ssize_t weight_of(Objects objects) except -1
 cdef tuple both(tuple a, tuple b, Judge judge)
 cdef tuple united(tuple a, tuple b)
-cdef least(a, b)
+cdef smaller_bound(a, b)

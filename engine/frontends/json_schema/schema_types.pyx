@@ -328,7 +328,7 @@ cdef class Judge:
         raise NotImplementedError
 
 
-# -- intersection -------------------------------------------------------------------------------------
+# -- intersection ----------------------------------------------------------------------------------
 
 
 cdef Shape meet(Shape a, Shape b, Judge judge):
@@ -460,7 +460,7 @@ cdef Evaluated meet_evaluated(Evaluated a, Evaluated b):
     )
 
 
-cdef least(a, b):
+cdef smaller_bound(a, b):
     """The smaller of two upper bounds; None is no bound."""
     return b if a is None else a if b is None else min(a, b)
 
@@ -470,7 +470,7 @@ cdef Strings meet_strings(Strings a, Strings b):
         return b if a is None else a
     made = new_strings(
         max(a.minimum, b.minimum),
-        least(a.maximum, b.maximum),
+        smaller_bound(a.maximum, b.maximum),
         united(a.patterns, b.patterns),
         united(a.formats, b.formats),
         united(a.without, b.without),
@@ -557,7 +557,7 @@ cdef Arrays meet_arrays(Arrays a, Arrays b, Judge judge):
         tuple(prefix),
         both(a.rest, b.rest, judge),
         max(a.minimum, b.minimum),
-        least(a.maximum, b.maximum),
+        smaller_bound(a.maximum, b.maximum),
         joined(a.counts, b.counts),
         a.unique or b.unique,
     )
@@ -578,7 +578,7 @@ cdef Arrays with_counts_of_all(Arrays arrays, Judge judge):
             if each.minimum:
                 minimum = max(minimum, each.first + each.minimum)
             if each.maximum is not None:
-                maximum = least(maximum, each.first + each.maximum)
+                maximum = smaller_bound(maximum, each.first + each.maximum)
         else:
             kept.append(each)
     return new_arrays(arrays.prefix, arrays.rest, minimum, maximum, tuple(kept), arrays.unique)
@@ -610,7 +610,7 @@ cdef Objects meet_objects(Objects a, Objects b, Judge judge):
         set(required) if required else None,
         both(a.rest, b.rest, judge),
         max(a.minimum, b.minimum),
-        least(a.maximum, b.maximum),
+        smaller_bound(a.maximum, b.maximum),
         a.where,
     )
     return keyed_objects(made, joined(a.keyed, b.keyed), both(a.names, b.names, judge), joined(a.some, b.some))

@@ -38,7 +38,7 @@ cdef class Cardinality:
 cdef Cardinality new_cardinality(Reader reader, bint any_order)
 
 
-# -- members -----------------------------------------------------------------------------------------
+# -- members ---------------------------------------------------------------------------------------
 # Members that are not listed, sorted by their keys; and objects whose members must be counted.
 #
 # Keys that are not listed fall into classes: those that match the same patterns. The members of a
@@ -70,7 +70,7 @@ cdef uint32_t counted_members(
 ) except? 0xFFFFFFFF
 
 
-# -- objects -----------------------------------------------------------------------------------------
+# -- objects ---------------------------------------------------------------------------------------
 # Objects: listed keys in their order, required ones among them, additional ones anywhere between.
 #
 # The automaton is made where it is visited (engine.objects), for keys in any order, too.
@@ -82,7 +82,7 @@ cdef uint32_t counted_members(
 cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF
 
 
-# -- items -------------------------------------------------------------------------------------------
+# -- items -----------------------------------------------------------------------------------------
 # Arrays some of whose items are counted by what they are, or all of whose items differ.
 #
 # A state is how many items were written, how many of them were counted for each ``contains``, and
@@ -104,7 +104,7 @@ cdef bint has_values_enough(Places places, Arrays arrays) except -1
 cdef uint32_t differing(Places places, tuple place) except? 0xFFFFFFFF
 
 
-# -- arrays ------------------------------------------------------------------------------------------
+# -- arrays ----------------------------------------------------------------------------------------
 # Arrays: a prefix of own schemas, then items of one schema, within bounds on their number.
 #
 # states   n: n elements of the prefix were written; the last one and the end are joined by a counted

@@ -1,16 +1,12 @@
 """Numbers of values: see the header file."""
 
 from libc.stdint cimport uint32_t
-from fractions import Fraction
-from math import ceil, floor, gcd, lcm
 
-from ...errors import LimitExceeded, UnsupportedSchema
 from ...grammar.ir cimport (
     ANY_ORDER, EXTRA_LAST, LAID_OUT, LAYOUT_PARTS, MAY_BE_EMPTY, ROLE_DIFFERS, SPELLED,
 )
 from ...native.pool cimport vector
 from ...native.resources cimport WorkBudget, spend
-from ..regex.char_automaton import Bound, intersection, is_empty
 from .builder cimport Graph, Places, Text, add_values, new_graph, spelled
 from .evaluator cimport identity, is_within
 from .intersection cimport place_key
@@ -20,6 +16,12 @@ from .schema_types cimport (
     ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Count, Judge,
     Keyed, Located, Named, Numbers, Objects, Shape, Strings, both, meet_strings, new_strings,
 )
+
+from fractions import Fraction
+from math import ceil, floor, gcd, lcm
+
+from ...errors import LimitExceeded, UnsupportedSchema
+from ..regex.char_automaton import Bound, intersection, is_empty as is_empty_language
 
 #: levels of arrays and objects that are looked into, far beyond what people write; each takes four
 #: frames of the stack
@@ -221,7 +223,7 @@ cdef words_of(automaton, minimum, maximum, WorkBudget budget):
     return min(found, LOTS)
 
 
-# -- members -----------------------------------------------------------------------------------------
+# -- members ---------------------------------------------------------------------------------------
 
 #: classes of keys of one object
 cdef Py_ssize_t MOST_CLASSES = 64
@@ -239,7 +241,7 @@ cdef class KeyClass:
     cdef tuple patterns, without
 
 
-# -- classes of keys -----------------------------------------------------------------------------
+# -- classes of keys -------------------------------------------------------------------------------
 cdef bint must_differ(Objects objects) noexcept:
     """Whether keys that are not listed must not repeat."""
     cdef Keyed each
@@ -479,7 +481,7 @@ cdef bint have_none(Composition reader, tuple patterns, tuple without) except -1
     if key not in reader._classes:
         each = (patterns or without)[-1]
         bound = Bound(reader.limits.pattern_states, each.pointer(), reader.budget)
-        reader._classes[key] = is_empty(
+        reader._classes[key] = is_empty_language(
             [reader.pattern(each) for each in patterns], [reader.pattern(each) for each in without], bound)
     return reader._classes[key]
 
@@ -514,7 +516,7 @@ cdef uint32_t key_node(Places places, KeyClass keys, list names) except? 0xFFFFF
     return text.rule_by("key", build_inside(text, strings, reader, True))
 
 
-# -- counted members -----------------------------------------------------------------------------
+# -- counted members -------------------------------------------------------------------------------
 cdef uint32_t counted_members(
     Places places, Objects objects, MembersC* members, list names, list others, Py_ssize_t keys
 ) except? 0xFFFFFFFF:
@@ -631,7 +633,7 @@ cdef object bit_of(Py_ssize_t k):
     return one << k
 
 
-# -- objects -----------------------------------------------------------------------------------------
+# -- objects ---------------------------------------------------------------------------------------
 
 cdef uint32_t build_object(Places places, Objects objects) except? 0xFFFFFFFF:
     """``objects`` None: any object.
@@ -845,7 +847,7 @@ cdef uint32_t members_node(
         names, members.nodes.data(), members.required.data(), extra, text.space(), layout, flags)
 
 
-# -- items -------------------------------------------------------------------------------------------
+# -- items -----------------------------------------------------------------------------------------
 
 #: values that must differ; there is a state for each set of them
 cdef Py_ssize_t MOST_VALUES = 10
@@ -1184,7 +1186,7 @@ cdef class Items:
         return found
 
 
-# -- arrays ------------------------------------------------------------------------------------------
+# -- arrays ----------------------------------------------------------------------------------------
 
 cdef uint32_t build_array(Places places, Arrays arrays) except? 0xFFFFFFFF:
     """``arrays`` None: any array."""

@@ -37,9 +37,7 @@ class CharAutomaton:
 def words(texts: Iterable[str]) -> CharAutomaton:
     """Exactly these texts: their trie."""
 
-
-# -- char products -----------------------------------------------------------------------------------
-#
+# -- char products ---------------------------------------------------------------------------------
 
 def intersection(
     accepting: Sequence[CharAutomaton], rejecting: Sequence[CharAutomaton], bound: Bound
@@ -69,9 +67,7 @@ def before(automaton: CharAutomaton, ends: CharAutomaton, bound: Bound) -> CharA
         LimitExceeded: ``pattern_states``.
     """
 
-
-# -- char lengths ------------------------------------------------------------------------------------
-#
+# -- char lengths ----------------------------------------------------------------------------------
 
 def with_length(
     automaton: CharAutomaton, minimum: int, maximum: int | None, bound: Bound

@@ -4,12 +4,13 @@ from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
 
 from ...automata.determinize cimport LetterEdgeC, LetterEdgesC, refine
-from ...errors import LimitExceeded
 from ...grammar.ir cimport CHARS, JSON_CHARS, Grammar
-from ...grammar.ir import ANY_CHAR
 from ...native.pool cimport vector
 from ...native.resources cimport WorkBudget, spend
 from ...native.word_table cimport WordTableC, table_number, table_size
+
+from ...errors import LimitExceeded
+from ...grammar.ir import ANY_CHAR
 from .charset import intersect
 
 cdef uint64_t LOOKS = 64    # of it count as one state
@@ -155,7 +156,7 @@ cdef bint is_all(StatesC* states, uint32_t s) noexcept nogil:
     )
 
 
-# -- moves of one state --------------------------------------------------------------------------
+# -- moves of one state ----------------------------------------------------------------------------
 
 
 cdef void append_state(CharStateC* char_state, StatesC* out) noexcept nogil:
@@ -340,7 +341,7 @@ cdef void merge_parts(StatesC* states, vector[uint32_t]* part, uint32_t count, S
     finish(out)
 
 
-# -- sets of texts -------------------------------------------------------------------------------
+# -- sets of texts ---------------------------------------------------------------------------------
 
 
 def words(texts):
@@ -358,7 +359,7 @@ def words(texts):
     return CharAutomaton([[(((c, c),), t) for c, t in sorted(out.items())] for out in children], ends)
 
 
-# -- char products -----------------------------------------------------------------------------------
+# -- char products ---------------------------------------------------------------------------------
 # Intersections and differences of automata over characters, by the product construction, and quotients.
 #
 # All automata are read side by side, so that no complement and no automaton between two of them is made.
@@ -558,7 +559,7 @@ cdef class Product:
         return 0
 
 
-# -- char lengths ------------------------------------------------------------------------------------
+# -- char lengths ----------------------------------------------------------------------------------
 # Lengths of texts, counted in characters: by states (``with_length``), or by the engine's registers
 # (``bounded_node``), which takes no states.
 #

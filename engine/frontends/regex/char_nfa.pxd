@@ -75,7 +75,7 @@ cdef int sweep(
 cdef void unique(vector[uint32_t]* members) noexcept nogil
 
 
-# -- char looks --------------------------------------------------------------------------------------
+# -- char looks ------------------------------------------------------------------------------------
 # Trees with look-around -> deterministic automata over characters.
 #
 #     (?=X)   from here on the rest of the text must be one that begins with X: an *obligation*, a

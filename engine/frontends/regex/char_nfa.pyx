@@ -12,7 +12,9 @@ from .char_automaton cimport (
     is_all, state_count, trim,
 )
 from .regex_syntax cimport Alt, Anchor, Automaton, Cat, Chars, Look, Repeat, Tree
+
 from .regex_syntax import ANYTHING, Alt, Cat, Look, Repeat, cat
+
 
 cdef class Thompson:
     """Thompson's construction."""
@@ -146,7 +148,7 @@ cdef void index(NfaC* nfa) noexcept nogil:
     nfa.now = 0
 
 
-# -- overlapping moves ---------------------------------------------------------------------------
+# -- overlapping moves -----------------------------------------------------------------------------
 
 
 cdef struct EventC:
@@ -221,7 +223,7 @@ cdef void unique(vector[uint32_t]* members) noexcept nogil:
     members.resize(n)
 
 
-# -- char looks --------------------------------------------------------------------------------------
+# -- char looks ------------------------------------------------------------------------------------
 
 # what one more automaton costs beside its states, in looks
 cdef uint64_t AUTOMATON_LOOKS = 256
@@ -637,7 +639,7 @@ cdef void unique_behind(vector[uint32_t]* key) noexcept nogil:
     key.resize(n)
 
 
-# -- char subsets ------------------------------------------------------------------------------------
+# -- char subsets ----------------------------------------------------------------------------------
 # Trees -> deterministic automata over characters: the subset construction.
 #
 # Many subsets read the same sets of characters and differ in where these lead. How sets cut one another into

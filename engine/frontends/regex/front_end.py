@@ -19,8 +19,22 @@ from ...grammar.ir import Grammar, Node
 from .char_automaton import Bound, CharAutomaton, bounded_node
 from .char_nfa import from_tree
 from .regex_syntax import (
-    ANYTHING, END, START, Alt, Cat, Chars, Look, Repeat, Tree, alt, cat, emit, factored, look,
-    parse, repeat,
+    ANYTHING,
+    END,
+    START,
+    Alt,
+    Cat,
+    Chars,
+    Look,
+    Repeat,
+    Tree,
+    alt,
+    cat,
+    emit,
+    factored,
+    look,
+    parse,
+    repeat,
 )
 
 #: states up to which a searched pattern is made deterministic rather than emitted as it stands

@@ -63,7 +63,7 @@ cpdef Tree repeat(Tree body, minimum, maximum)
 cpdef Tree look(Tree body, bint ahead, bint negated)
 
 
-# -- regex emit --------------------------------------------------------------------------------------
+# -- regex emit ------------------------------------------------------------------------------------
 # Trees of regular expressions -> IR, as they stand.
 #
 # A repetition stays a counted repetition, characters that follow one another become one literal. Inside

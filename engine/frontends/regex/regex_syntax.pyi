@@ -57,9 +57,7 @@ def accepted(states: CharAutomaton) -> Tree:
 def factored(tree: Tree) -> Tree:
     """The same texts; alternatives share their common beginnings, as in a trie."""
 
-
-# -- regex syntax ------------------------------------------------------------------------------------
-#
+# -- regex syntax ----------------------------------------------------------------------------------
 
 def parse(
     pattern: str,
@@ -83,9 +81,7 @@ def parse(
         LimitExceeded: ``pattern_chars`` or, for nested groups, ``spec_depth``.
     """
 
-
-# -- regex emit --------------------------------------------------------------------------------------
-#
+# -- regex emit ------------------------------------------------------------------------------------
 
 def emit(grammar: Grammar, tree: Tree, inside_json: bool) -> Node:
     """A tree without anchors."""

@@ -2,14 +2,16 @@
 
 cimport cython
 from libc.stdint cimport uint32_t
+
+from ...grammar.ir cimport CHARS, JSON_CHARS, Grammar
+from ...native.pool cimport vector
+from .charset cimport normalise
+
 from functools import lru_cache
 
 from ...errors import InternalError, LimitExceeded, SpecError, UnsupportedSchema
-from ...grammar.ir cimport CHARS, JSON_CHARS, Grammar
 from ...grammar.ir import ANY_CHAR
-from ...native.pool cimport vector
 from .char_classes import CLASSES, CONTROLS, LINE_ENDS, WORD, any_case, property_ranges
-from .charset cimport normalise
 from .charset import complement, union
 
 #: no text has as many characters: an upper bound from here on bounds nothing
@@ -216,7 +218,7 @@ cdef Tree trie(list branches):
 ANYTHING = repeat(Chars(ANY_CHAR), 0, None)
 
 
-# -- regex syntax ------------------------------------------------------------------------------------
+# -- regex syntax ----------------------------------------------------------------------------------
 
 HEX = frozenset("0123456789abcdefABCDEF")
 #: digits of a count; the engine's counters hold 32 bits
@@ -627,7 +629,7 @@ cdef bint is_number(str text) except -1:
     return text.isascii() and text.isdecimal()
 
 
-# -- regex emit --------------------------------------------------------------------------------------
+# -- regex emit ------------------------------------------------------------------------------------
 
 cpdef uint32_t emit(Grammar grammar, Tree tree, bint inside_json) except? 0xFFFFFFFF:
     cdef vector[uint32_t] words

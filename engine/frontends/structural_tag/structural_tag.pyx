@@ -14,16 +14,10 @@ Refused      what the language knows and the engine can't do, and every unknown 
 Cost         linear; places are written out only where something is wrong.
 """
 
-import json
 from libc.stdint cimport uint32_t
 
-from ...errors import InternalError, LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir cimport REF, ROLE_BEGIN, ROLE_TAG, ROLE_TEXT, Grammar
 from ...native.pool cimport vector
-from ...versions import SPEC_VERSION
-from ..grammar_text import build_grammar
-from ..json_schema.layout import checked_indent, checked_separators
-from .loose_json import build_loose_json
 from .tag_formats cimport (
     AnyText, ConstString, Dispatch, Ebnf, Fields, Format, FreeText, FreeTextBuilder, JsonSchema, Or,
     OtherTokens, Regex, Repeat, Sequence, Spelling, Tag, TagVocabulary, TagsWithSeparator, Token,
@@ -32,6 +26,14 @@ from .tag_formats cimport (
     new_other_tokens, new_regex, new_repeat, new_sequence, new_tag, new_tags_with_separator,
     new_token, new_triggered, sizes_of,
 )
+
+import json
+
+from ...errors import InternalError, LimitExceeded, SpecError, UnsupportedSchema
+from ...versions import SPEC_VERSION
+from ..grammar_text import build_grammar
+from ..json_schema.layout import checked_indent, checked_separators
+from .loose_json import build_loose_json
 from .tag_styles import STYLES
 from .tag_xml import build_xml
 
@@ -489,7 +491,7 @@ cdef int check_triggers(tuple triggers, tuple tags, str place) except -1:
     return 0
 
 
-# -- structural tag ----------------------------------------------------------------------------------
+# -- structural tag --------------------------------------------------------------------------------
 # Structural tags to IR: the front end behind ``Compiler.compile_structural_tag``.
 #
 # Meaning    xgrammar's, apart from the engine's own rules for special tokens; the tests pin both.

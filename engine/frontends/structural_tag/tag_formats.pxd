@@ -30,7 +30,7 @@ cdef tuple as_texts(list items, str pointer)
 cdef object as_schema(value, str pointer)
 
 
-# -- tag formats -------------------------------------------------------------------------------------
+# -- tag formats -----------------------------------------------------------------------------------
 # The formats of structural tags, as checked objects: what the parser makes and the builder reads.
 #
 # ``pointer`` is a format's JSON pointer in the document that the caller sent. A mark (what begins,
@@ -143,7 +143,7 @@ cdef bint is_endless(Format made) except -1
 cdef bint is_text(Format made) except -1
 
 
-# -- tag spelling ------------------------------------------------------------------------------------
+# -- tag spelling ----------------------------------------------------------------------------------
 # Literals that hold special tokens: such a text matches the token or its spelled bytes.
 #
 # A text is cut into pieces from left to right, always at the longest special token's text; pieces do
@@ -179,7 +179,7 @@ cdef uint32_t add_literal(Grammar grammar, str text, Py_ssize_t start) except? 0
 cdef list sizes_of(tuple marks)
 
 
-# -- tag vocabulary ----------------------------------------------------------------------------------
+# -- tag vocabulary --------------------------------------------------------------------------------
 # What structural tags need to know of a vocabulary: made once for each, shared by all compiles.
 #
 # Kept      what depends on marks and the vocabulary alone: their spellings, and which special tokens
@@ -212,7 +212,7 @@ cdef class TagVocabulary:
 cdef bint are_tangled(ends, others) except -1
 
 
-# -- tag free text -----------------------------------------------------------------------------------
+# -- tag free text ---------------------------------------------------------------------------------
 # Free text of structural tags as one DISPATCH: triggers, excludes and the end around it.
 #
 # Specials   free text holds all special tokens but stop tokens, the excluded ones, and those whose

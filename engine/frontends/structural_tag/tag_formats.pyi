@@ -25,9 +25,7 @@ class JsonSchema(Format):
     separators: list[str] | None
     excludes: tuple[str, ...]
 
-
-# -- tag spelling ------------------------------------------------------------------------------------
-#
+# -- tag spelling ----------------------------------------------------------------------------------
 
 SPELLINGS: int
 
@@ -39,9 +37,7 @@ class Spelling:
     def patterns(self, mark: Mark, pointer: str) -> list[Pattern]:
         """All ways to write a mark that is not empty."""
 
-
-# -- tag vocabulary ----------------------------------------------------------------------------------
-#
+# -- tag vocabulary --------------------------------------------------------------------------------
 
 KEPT: int
 KEPT_MARKS: int
@@ -77,9 +73,7 @@ class TagVocabulary:
         end_pointer: str,
     ) -> Surroundings: ...
 
-
-# -- tag free text -----------------------------------------------------------------------------------
-#
+# -- tag free text ---------------------------------------------------------------------------------
 
 def build_free_text(
     grammar: Grammar,

@@ -2,13 +2,16 @@
 
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
+
+from ...grammar.ir cimport NO_MAXIMUM, ROLE_END, ROLE_TEXT, Grammar, push_pattern
+from ...native.pool cimport vector
+from ...vocabulary.vocabulary cimport TokenSet
+
 from itertools import chain
 from operator import itemgetter
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
-from ...grammar.ir cimport NO_MAXIMUM, ROLE_END, ROLE_TEXT, Grammar, push_pattern
-from ...native.pool cimport vector
-from ...vocabulary.vocabulary cimport TokenSet
+
 
 @cython.no_gc
 @cython.freelist(8)
@@ -115,7 +118,7 @@ cdef object as_schema(value, str pointer):
     return value
 
 
-# -- tag formats -------------------------------------------------------------------------------------
+# -- tag formats -----------------------------------------------------------------------------------
 
 Mark = str | int
 
@@ -355,7 +358,7 @@ cdef bint is_counted(AnyText made) noexcept:
     return made.max_chars is not None or made.max_tokens is not None
 
 
-# -- tag spelling ------------------------------------------------------------------------------------
+# -- tag spelling ----------------------------------------------------------------------------------
 
 cdef extern from "Python.h":
     const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
@@ -547,7 +550,7 @@ cdef list sizes_of(tuple marks):
     return sorted({len(mark) for mark in marks if isinstance(mark, str)})
 
 
-# -- tag vocabulary ----------------------------------------------------------------------------------
+# -- tag vocabulary --------------------------------------------------------------------------------
 
 # results kept; a gateway needs one for each kind of free text in its formats
 KEPT = 64
@@ -700,7 +703,7 @@ cdef bint reaches_into(tuple end, tuple other, Py_ssize_t size) except -1:
     return False
 
 
-# -- tag free text -----------------------------------------------------------------------------------
+# -- tag free text ---------------------------------------------------------------------------------
 
 cdef object NO_TOKENS = frozenset()
 

@@ -22,7 +22,8 @@ from typing import Any
 
 from ...errors import LimitExceeded, SpecError, UnsupportedSchema
 from ...grammar.ir import Grammar, Node
-from ..json_schema.formats import MOST as MOST_OF_FORMATS, PATTERNS
+from ..json_schema.formats import MOST as MOST_OF_FORMATS
+from ..json_schema.formats import PATTERNS
 from ..regex.char_automaton import Bound, CharAutomaton, bounded_node, intersection, words
 from ..regex.char_nfa import from_tree
 from ..regex.regex_syntax import Chars, cat, parse

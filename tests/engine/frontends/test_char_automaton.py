@@ -6,9 +6,14 @@ import random
 import pytest
 
 from engine.errors import LimitExceeded
-from engine.frontends.regex.char_automaton import Bound, CharAutomaton, words
-from engine.frontends.regex.char_automaton import with_length
-from engine.frontends.regex.char_automaton import intersection, is_empty
+from engine.frontends.regex.char_automaton import (
+    Bound,
+    CharAutomaton,
+    intersection,
+    is_empty,
+    with_length,
+    words,
+)
 from engine.frontends.regex.char_nfa import from_tree
 from engine.frontends.regex.regex_syntax import parse
 from engine.limits import Limits

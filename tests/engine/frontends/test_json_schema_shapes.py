@@ -6,7 +6,15 @@ import pytest
 
 from engine.frontends.json_schema import build_json_schema
 from engine.grammar.ir import (
-    ANY_CHAR, JSON_CHARS, OBJECT, REF, REPEAT, SEQ, Grammar, Node, children,
+    ANY_CHAR,
+    JSON_CHARS,
+    OBJECT,
+    REF,
+    REPEAT,
+    SEQ,
+    Grammar,
+    Node,
+    children,
 )
 
 

@@ -6,13 +6,10 @@ import re
 import pytest
 
 from engine.errors import LimitExceeded
-from engine.frontends.regex.char_automaton import Bound
-from engine.frontends.regex.char_automaton import with_length
-from engine.frontends.regex.char_automaton import intersection
+from engine.frontends.regex.char_automaton import Bound, intersection, with_length
 from engine.frontends.regex.char_nfa import from_tree
 from engine.frontends.regex.front_end import build_regex, build_search, search_automaton
-from engine.frontends.regex.regex_syntax import parse
-from engine.frontends.regex.regex_syntax import Repeat, factored
+from engine.frontends.regex.regex_syntax import Repeat, factored, parse
 from engine.grammar.ir import GRAPH, REPEAT, Grammar
 from engine.limits import Limits
 from tests.engine.frontends.recognise import accepts, language, quoted

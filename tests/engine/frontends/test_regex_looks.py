@@ -13,8 +13,7 @@ from engine.errors import LimitExceeded, UnsupportedSchema
 from engine.frontends.regex.char_automaton import Bound
 from engine.frontends.regex.char_nfa import from_tree
 from engine.frontends.regex.front_end import search_automaton, with_lengths
-from engine.frontends.regex.regex_syntax import parse
-from engine.frontends.regex.regex_syntax import END, START, cat
+from engine.frontends.regex.regex_syntax import END, START, cat, parse
 from engine.limits import Limits
 from tests.engine.frontends.random_schemas import byte_vocabulary, takes
 from tests.engine.frontends.regex_cases import PEOPLE

@@ -8,11 +8,9 @@ import unicodedata
 import pytest
 
 from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
-from engine.frontends.regex.char_classes import any_case
+from engine.frontends.regex.char_classes import any_case, property_ranges
 from engine.frontends.regex.front_end import build_regex
-from engine.frontends.regex.char_classes import property_ranges
-from engine.frontends.regex.regex_syntax import parse
-from engine.frontends.regex.regex_syntax import Chars, Repeat
+from engine.frontends.regex.regex_syntax import Chars, Repeat, parse
 from engine.limits import Limits
 from tests.engine.frontends.recognise import accepts, language
 from tests.engine.frontends.regex_cases import ILL_FORMED, MATCHES

@@ -7,7 +7,10 @@ from engine.frontends.json_schema import build_json_schema
 from engine.frontends.regex.front_end import build_regex
 from engine.frontends.structural_tag.structural_tag import build_structural_tag
 from engine.frontends.structural_tag.tag_formats import (
-    KEPT, KEPT_CHARACTERS, KEPT_MARKS, TagVocabulary,
+    KEPT,
+    KEPT_CHARACTERS,
+    KEPT_MARKS,
+    TagVocabulary,
 )
 from engine.grammar import ir
 from engine.grammar.ir import Grammar
