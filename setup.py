@@ -41,7 +41,7 @@ DIRECTIVES = {
     "initializedcheck": DEBUG,
     "wraparound": True,
     "cdivision": True,
-    # pickling of compiled objects is not offered; without its code the build takes a fifth less time
+    # compiled objects cannot be pickled; without that code a build takes a fifth less time
     "auto_pickle": False,
 }
 SANITIZE_ARGS = ["-fsanitize=thread"] if THREADS else []

@@ -224,7 +224,8 @@ class Settings(BaseSettings):
     cache_loads_per_second: int = Field(
         default=500,
         ge=0,
-        description="entries announced by other replicas that are loaded, a second; 0: none are",
+        description="maximum entries per second that are loaded because other replicas announced "
+        "them; 0 disables",
     )
 
     @field_validator("workers", "api_keys", "admin_keys", mode="before")
