@@ -160,10 +160,13 @@ class Compiler:
                 spelling=spelling,
             )
 
+        def compiled(spec: Any, budget: WorkBudget) -> Compiled:
+            return self._build(self.parse(spec), build, budget)
+
         kind = f"json_schema {any_order} {whitespace} {unknown_formats} {spelling}"
         if indent is not None or separators is not None:
             kind += f" {indent!r} {separators!r}"
-        return self._compile(kind, self.parse(schema), build, budget)
+        return self._find_or_compile(kind, schema, compiled, budget)
 
     def compile_regex(self, pattern: str, *, budget: WorkBudget | None = None) -> Compiled:
         """Text that matches the pattern (ECMA-262) as a whole."""
@@ -194,11 +197,19 @@ class Compiler:
         return self._compile(f"grammar {syntax}", text, build, budget)
 
     def compile_structural_tag(
-        self, tag: dict[str, Any] | str, *, budget: WorkBudget | None = None
+        self,
+        tag: dict[str, Any] | str | Callable[[], dict[str, Any]],
+        *,
+        key: Any = None,
+        budget: WorkBudget | None = None,
     ) -> Compiled:
         """Text with tagged regions; ``tag`` may be given as JSON text.
 
         The language is described in docs/engine.md.
+
+        Args:
+            key: a JSON value that determines the tag. The grammar is then cached under the key, and
+                ``tag`` is a function that returns the tag, called only if the grammar is compiled.
         """
 
         def build(grammar: Grammar, spec: Any) -> Node:
@@ -210,12 +221,16 @@ class Compiler:
                 build_regex=build_regex,
             )
 
-        spec, packed = (self.parse(tag), tag) if isinstance(tag, str) else _plain(tag)
-        compiled = self._compile("structural_tag", spec, build, budget)
-        if compiled.tag_text is None:
-            compiled.tag_text = packed
-            compiled.extend = self._extend
-        return compiled
+        def compiled(_: Any, budget: WorkBudget) -> Compiled:
+            spec = tag() if callable(tag) else tag
+            value, packed = (self.parse(spec), spec) if isinstance(spec, str) else _plain(spec)
+            made = self._build(value, build, budget)
+            made.tag_text, made.extend = packed, self._extend
+            return made
+
+        if key is not None:
+            return self._find_or_compile("structural_tag by key", key, compiled, budget)
+        return self._find_or_compile("structural_tag", tag, compiled, budget)
 
     def _extend(self, text: str | bytes, tags: list[dict[str, Any]]) -> Compiled:
         # bytes are those of _plain
@@ -244,6 +259,20 @@ class Compiler:
         def compiled(spec: Any, budget: WorkBudget) -> Compiled:
             return self._build(spec, build, budget)
 
+        return self._find_or_compile(kind, spec, compiled, budget)
+
+    def _find_or_compile(
+        self,
+        kind: str,
+        spec: Any,
+        compiled: Callable[[Any, WorkBudget], Compiled],
+        budget: WorkBudget | None,
+    ) -> Compiled:
+        """Look the spec up by its hash, and compile it on a miss. JSON text is hashed as text, and
+        parsed only on a miss; the same value in another spelling is compiled again.
+        """
+        if isinstance(spec, str) and len(spec) > self.limits.spec_bytes:
+            raise LimitExceeded("spec_bytes", self.limits.spec_bytes, len(spec))
         return self._grammars.get_or_build(self._digest.of(kind, spec), spec, compiled, budget)
 
     def _build(self, spec: Any, build: Build, budget: WorkBudget) -> Compiled:
@@ -287,12 +316,6 @@ class Compiler:
         """Forget compiled grammars, and give memory back to the system. Matchers keep theirs."""
         self._grammars.forget()
         memory.trim()
-
-    def note_use(self, compiled: Compiled) -> None:
-        """Note that a grammar compiled before is used again: it is dropped last, and its growth is
-        measured. For callers that keep grammars themselves.
-        """
-        self._grammars.note_use(compiled)
 
     def flush(self) -> None:
         """Publish what was made here now, in this thread, instead of in a moment.

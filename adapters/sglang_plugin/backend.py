@@ -114,7 +114,6 @@ class SwitchyardBackend(BaseGrammarBackend):  # type: ignore[misc]
 
     def reset(self) -> None:
         """Forgets compiled grammars, and gives their memory back."""
-        self.compilations.clear()
         self.compiler.clear()
 
     def dispatch_json(self, key_string: str) -> BaseGrammarObject:

@@ -1,13 +1,9 @@
 """Compiles for SGLang: one for all requests that wait for a grammar, then a look-up.
 
-Representation   ``_known``: weak references to recent grammars by spec; the compiler decides how
-                 long it keeps a grammar, since it counts the bytes. ``_under_way``: running
-                 compiles with the futures of waiting requests.
-Invariants       I1 failures are not kept here: the next request asks the compiler, which keeps its
-                    refusals.
-                 I2 cancelling one request's future leaves the others; cancelling the last one ends
-                    the compile.
-                 I3 the specs' texts stay below ``grammar_text_bytes``.
+Representation   ``_under_way``: running compiles with the futures of waiting requests. Only the
+                 compiler keeps grammars and refusals.
+Invariants       cancelling one request's future leaves the others; cancelling the last one ends the
+                 compile.
 Threads          compile threads, and one thread for masks during the prefill, so that no compile
                  waits for masks. The scheduler calls ``known`` and ``start``, which never wait.
 Not here         what is compiled (grammar_specs).
@@ -15,18 +11,15 @@ Not here         what is compiled (grammar_specs).
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from sys import getsizeof
 from typing import Any
-from weakref import ref
 
 from engine import Cancelled, Compiled, Compiler, WorkBudget
 
 from .executor import BoundedExecutor
-from .grammar_specs import GrammarSpec, compile_grammar
+from .grammar_specs import GrammarSpec, compile_grammar, find_grammar
 from .settings import Settings
 
 #: grammars that wait for masks; behind more than these a prefill ends before its turn comes
@@ -58,23 +51,18 @@ class Compilations:
         self._pool = ThreadPoolExecutor(settings.compile_threads, "switchyard-compile")
         self.prefill = BoundedExecutor("switchyard-prefill", MOST_AHEAD)
         self._guard = threading.Lock()
-        self._known: OrderedDict[GrammarSpec, ref[Compiled]] = OrderedDict()
-        self._text_bytes = 0
         self._under_way: dict[GrammarSpec, _UnderWay] = {}
         self.counts = {"compiles": 0, "compile_failures": 0, "shared_compiles": 0, "hits": 0}
 
     def known(self, spec: GrammarSpec) -> Compiled | None:
-        """Return the grammar if it is still kept."""
-        with self._guard:
-            found = self._known.get(spec)
-            compiled = None if found is None else found()
-            if compiled is None:
-                self._forget(spec)
-            else:
-                self._known.move_to_end(spec)
-                self.counts["hits"] += 1
-                self._compiler.note_use(compiled)
-            return compiled
+        """Return the grammar if the compiler still keeps it.
+
+        Raises:
+            SpecError, LimitExceeded: the compiler keeps a refusal of the spec.
+        """
+        found = find_grammar(self._compiler, spec)
+        self.counts["hits"] += found is not None
+        return found
 
     def start(self, spec: GrammarSpec, prompt_tokens: int, deliver: Deliver) -> Future[Any]:
         """Compile in a thread, which calls ``deliver`` for the future's result."""
@@ -98,11 +86,6 @@ class Compilations:
             work.budget.cancel()
             self._end(spec, work)
 
-    def clear(self) -> None:
-        """Forget all grammars."""
-        with self._guard:
-            self._clear()
-
     # -- in the pool -------------------------------------------------------------------------------
     def _run(self, spec: GrammarSpec, work: _UnderWay, prompt_tokens: int) -> None:
         with self._guard:
@@ -112,8 +95,6 @@ class Compilations:
         made = self._compile(spec, work.budget)
         with self._guard:
             waiting = self._end(spec, work)
-            if isinstance(made, Compiled):
-                self._remember(spec, made)
         for future, deliver in waiting:
             if future.set_running_or_notify_cancel():
                 _settle(future, deliver, made)
@@ -154,24 +135,6 @@ class Compilations:
             del self._under_way[spec]
         waiting, work.waiting = work.waiting, []
         return waiting
-
-    def _clear(self) -> None:
-        self._known.clear()
-        self._text_bytes = 0
-
-    def _remember(self, spec: GrammarSpec, compiled: Compiled) -> None:
-        self._forget(spec)
-        self._known[spec] = ref(compiled)
-        self._text_bytes += getsizeof(spec.text)
-        while self._known and (
-            len(self._known) > self._settings.grammars
-            or self._text_bytes > self._settings.grammar_text_bytes
-        ):
-            self._forget(next(iter(self._known)))
-
-    def _forget(self, spec: GrammarSpec) -> None:
-        if self._known.pop(spec, None) is not None:
-            self._text_bytes -= getsizeof(spec.text)
 
 
 def _settle(future: Future[Any], deliver: Deliver, made: Compiled | Exception) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from engine import Compiled, Compiler, SpecError, WorkBudget
+from engine import Cancelled, Compiled, Compiler, SpecError, WorkBudget
 
 #: SGLang's names of grammar kinds
 KINDS = ("json", "regex", "ebnf", "full_assistant_ebnf", "structural_tag")
@@ -56,21 +56,43 @@ def compile_grammar(
     Raises:
         SpecError, LimitExceeded, Cancelled: see ``engine.Compiler``.
     """
-    compile_tag = partial(compiler.compile_structural_tag, budget=budget)
-    kind, text = spec.kind, spec.text
+    kind, text, thinking = spec.kind, spec.text, spec.thinking
     if kind not in KINDS:
         raise SpecError(f"grammars of the kind {kind!r} are unknown")
-    if spec.thinking is not None:
-        return compile_tag(_behind(spec.thinking, compiler, spec))
-    if kind == "json" and spec.most_whitespace is not None:
-        return compile_tag({"format": _format(compiler, spec)})
-    if kind == "json":
+    if thinking is None and kind == "json" and spec.most_whitespace is None:
         return compiler.compile_json_schema(text, budget=budget)
-    if kind == "regex":
+    if thinking is None and kind == "regex":
         return compiler.compile_regex(text, budget=budget)
-    if kind in ("ebnf", "full_assistant_ebnf"):
+    if thinking is None and kind in ("ebnf", "full_assistant_ebnf"):
         return compiler.compile_grammar(text, "ebnf", budget=budget)
-    return compile_tag(_tag(compiler.parse(text)))
+    # the text is parsed only if the compiler has no grammar for the key
+    region = None if thinking is None else (thinking.end, thinking.most)
+    return compiler.compile_structural_tag(
+        partial(_structural_tag, compiler, spec),
+        key=(kind, text, region, spec.most_whitespace),
+        budget=budget,
+    )
+
+
+def find_grammar(compiler: Compiler, spec: GrammarSpec) -> Compiled | None:
+    """Return the grammar if the compiler still keeps it; never compile, and never wait.
+
+    Raises:
+        SpecError, LimitExceeded: the compiler keeps a refusal of the spec.
+    """
+    try:
+        return compile_grammar(compiler, spec, WorkBudget.exhausted())
+    except Cancelled:
+        return None
+
+
+def _structural_tag(compiler: Compiler, spec: GrammarSpec) -> dict[str, Any]:
+    if spec.thinking is not None:
+        return _behind(spec.thinking, compiler, spec)
+    if spec.kind == "structural_tag":
+        tag: dict[str, Any] = _tag(compiler.parse(spec.text))
+        return tag
+    return {"format": _format(compiler, spec)}
 
 
 def _tag(spec: Any) -> Any:

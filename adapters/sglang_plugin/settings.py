@@ -51,9 +51,6 @@ class Settings:
     compiler_memory_bytes: int = 832 << 20
     #: threads that compile; they share the scheduler's process
     compile_threads: int = 2
-    #: compiled grammars that are found by the request's text, and the bytes of these texts
-    grammars: int = 1024
-    grammar_text_bytes: int = 64 << 20
     #: microseconds of masks made ahead for each token of the prompt, and milliseconds at most
     prefill_us_per_token: float = 20.0
     prefill_most_ms: float = 50.0

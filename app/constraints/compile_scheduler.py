@@ -134,13 +134,6 @@ class CompileScheduler:
         self._stop(client)
 
 
-def without_work() -> WorkBudget:
-    """Return a budget that cancels a compile at its first step: only kept results are found."""
-    budget = WorkBudget(Limits(compile_steps=0))
-    budget.cancel()
-    return budget
-
-
 def _too_many() -> ApiError:
     return ApiError(
         429,

@@ -48,7 +48,7 @@ from ..errors import ApiError, bad_request
 from ..observability.logs import Logger
 from ..observability.metrics import Metrics
 from .backend_limits import WITHOUT_TAGS, unenforced_keywords
-from .compile_scheduler import CompileScheduler, without_work
+from .compile_scheduler import CompileScheduler
 from .foreign_backend import ForeignParser, token_node_ids
 from .relaxation import MOST_LOGGED, RelaxedKeyword, SchemaRefused, relaxed_plan
 
@@ -136,7 +136,7 @@ class ConstraintPlanner:
         plan = self._format_plan(output)
         constrain = partial(self._constrain, output, plan, time.perf_counter() - start)
         try:
-            return constrain(without_work())
+            return constrain(WorkBudget.exhausted())
         except Cancelled:
             return constrain
 
@@ -182,16 +182,26 @@ class ConstraintPlanner:
         compile_tag = partial(self._compiler.compile_structural_tag, budget=budget)
         if not self._is_foreign:
             plan = for_own_engine(plan)
-            return plan, compile_tag(plan.spec)
+            return plan, compile_tag(self._text_of(plan))
         # compiled strictly first, so that what can't be enforced is refused
         compile_tag(plan.spec)
         return plan, compile_tag(for_reading_foreign(plan).spec)
+
+    def _text_of(self, plan: FormatPlan) -> str:
+        """Return the spec as JSON text, under which the compiler keeps the grammar, and which the
+        worker is sent.
+        """
+        try:
+            return plan.spec_json
+        except FormatError as error:
+            self._metrics.refused("format")
+            raise refusal(error.location, error.message) from None
 
     # -- foreign backends --------------------------------------------------------------------------
     def _spec_of(self, plan: FormatPlan, output: OutputSpec) -> tuple[str | None, SpecKind]:
         """Return what the worker is sent. Raises ApiError 400 if its engine can't enforce it."""
         if self._backend != WITHOUT_TAGS:
-            return plan.spec_json, "structural_tag"
+            return self._text_of(plan), "structural_tag"
         answer = plan.spec["format"]
         if answer["type"] == "json_schema":
             return json.dumps(answer["json_schema"]), "json_schema"

@@ -14,6 +14,15 @@ cdef class WorkBudget:
         self.charged = self.left = min(self.limit, <int64_t>INTERVAL)
         self.cancelled = False
 
+    @staticmethod
+    def exhausted():
+        """Return a budget without a step left: a compile with it finds cached results only, and
+        raises Cancelled otherwise.
+        """
+        budget = WorkBudget(Limits(compile_steps=0))
+        budget.cancel()
+        return budget
+
     @property
     def spent(self):
         return spent(self)

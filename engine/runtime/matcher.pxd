@@ -92,9 +92,8 @@ cdef class Compiled:
     cdef readonly object grammar
     cdef readonly object limits
     cdef readonly object features
-    # set by the compiler: under what it keeps this; and of a structural tag the tag as text or
-    # marshalled, and what makes another one of that and more tags (None: it is something else)
-    cdef public bytes key
+    # set by the compiler for a structural tag: the tag as text or marshalled, and the function that compiles
+    # it with more tags (None: this is no structural tag)
     cdef public object tag_text
     cdef public object extend
     cdef size_t held                      # when it was last measured

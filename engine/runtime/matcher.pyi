@@ -16,7 +16,6 @@ class Compiled:
     grammar: Grammar
     limits: Limits
     features: Features
-    key: bytes | None
     tag_text: str | bytes | None
     extend: Callable[[str, list[dict[str, Any]]], Compiled] | None
     def __init__(

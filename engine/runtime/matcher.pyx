@@ -298,7 +298,7 @@ cdef class Compiled:
         grammar.budget.spend(self.ir.largest_rule // EDGES_PER_STEP)
         self.table = table
         self.automata_table = automata_table
-        self.key = self.tag_text = self.extend = None
+        self.tag_text = self.extend = None
         self.held = OBJECT_BYTES
         self.generation = Generation.of(self)
         self.raise_limit(self.generation.arena.take_error(), self.generation.arena.error_got)

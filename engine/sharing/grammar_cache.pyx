@@ -325,7 +325,6 @@ cdef class GrammarCache:
     # -- under the guard ----------------------------------------------------------------------------
     cdef int keep(self, bytes key, Compiled made) except -1:
         last = next(reversed(self._grammars), None)
-        made.key = key
         self._grammars[key] = made
         if last is not None:
             self.measure(last)
@@ -353,13 +352,6 @@ cdef class GrammarCache:
         return 0
 
     # -- the compiler -------------------------------------------------------------------------------
-    def note_use(self, Compiled compiled):
-        """A grammar compiled before is used again: it is dropped last, and measured."""
-        with self._guard:
-            if compiled.key is not None and self._grammars.get(compiled.key) is compiled:
-                self.renew(compiled.key)
-        memory.keep_ready()
-
     def forget(self):
         """Forget all grammars and refusals."""
         with self._guard:

@@ -106,12 +106,14 @@ def test_thinking_goes_first_where_the_request_says_so(backend: SwitchyardBacken
         ("outlines", "x", "unknown"),
     ],
 )
-def test_what_does_not_compile_is_said_and_never_remembered(
+def test_a_refusal_is_an_invalid_grammar_and_kept_by_the_compiler(
     backend: SwitchyardBackend, kind: str, text: str, words: str
 ) -> None:
-    for _ in range(2):
+    for was_asked_before in (False, True):
         made, hit = asked(backend, kind, text)
-        assert isinstance(made, InvalidGrammarObject) and not hit
+        assert isinstance(made, InvalidGrammarObject)
+        # an unknown kind never reaches the compiler
+        assert hit == (was_asked_before or kind == "outlines")
         assert words in made.error_message or words == "."
         assert len(made.error_message) <= module.MESSAGE_CHARS
 

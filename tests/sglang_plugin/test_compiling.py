@@ -4,14 +4,13 @@ import gc
 import threading
 import weakref
 from concurrent.futures import Future
-from sys import getsizeof
 from typing import Any
 
 import pytest
 
 from adapters.sglang_plugin import compiling
 from adapters.sglang_plugin.compiling import Compilations
-from adapters.sglang_plugin.grammar_specs import GrammarSpec, compile_grammar
+from adapters.sglang_plugin.grammar_specs import GrammarSpec, ThinkingRegion, compile_grammar
 from adapters.sglang_plugin.settings import Settings
 from engine import Compiled, Compiler, Limits, SpecError, WorkBudget
 from tests.engine.frontends.random_schemas import byte_vocabulary
@@ -21,7 +20,7 @@ GOOD, BAD = GrammarSpec("regex", "a+"), GrammarSpec("regex", "(")
 
 @pytest.fixture
 def compilations() -> Compilations:
-    return Compilations(Compiler(byte_vocabulary()), Settings(grammars=2, grammar_text_bytes=1000))
+    return Compilations(Compiler(byte_vocabulary()), Settings())
 
 
 def start(compilations: Compilations, wanted: GrammarSpec) -> Future[Any]:
@@ -48,7 +47,7 @@ def test_what_was_compiled_is_known_afterwards(compilations: Compilations) -> No
     (made,) = start(compilations, GOOD).result(60)
     assert isinstance(made, Compiled)
     assert compilations.known(GOOD) is made
-    compilations.clear()
+    compilations._compiler.clear()
     assert compilations.known(GOOD) is None
 
 
@@ -158,12 +157,61 @@ def test_what_was_delivered_lives_as_long_as_its_future(
         gc.enable()
 
 
-def test_a_failure_is_told_and_not_remembered(compilations: Compilations) -> None:
+def test_a_refusal_is_delivered_and_then_known(compilations: Compilations) -> None:
+    assert compilations.known(BAD) is None
     for _ in range(2):
         (made,) = start(compilations, BAD).result(60)
         assert isinstance(made, SpecError)
-        assert compilations.known(BAD) is None
+        with pytest.raises(SpecError):
+            compilations.known(BAD)
     assert compilations.counts["compile_failures"] == 2
+
+
+SCHEMA = '{"type": "integer"}'
+TAG = '{"format": {"type": "any_text"}}'
+THINKING = ThinkingRegion("</think>", 9)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        GrammarSpec("json", SCHEMA),
+        GrammarSpec("json", SCHEMA, most_whitespace=2),
+        GrammarSpec("json", SCHEMA, THINKING),
+        GrammarSpec("structural_tag", TAG),
+        GrammarSpec("structural_tag", TAG, THINKING),
+        GrammarSpec("regex", "a+", THINKING),
+    ],
+    ids=repr,
+)
+def test_the_text_of_a_known_grammar_is_not_parsed(
+    compilations: Compilations, monkeypatch: pytest.MonkeyPatch, wanted: GrammarSpec
+) -> None:
+    (made,) = start(compilations, wanted).result(60)
+
+    def fail(_: Any) -> Any:
+        raise AssertionError
+
+    monkeypatch.setattr(compilations._compiler, "parse", fail)
+    assert isinstance(made, Compiled)
+    assert compilations.known(wanted) is made
+
+
+def test_specs_that_differ_in_one_part_have_different_grammars(compilations: Compilations) -> None:
+    specs = [
+        GrammarSpec("json", SCHEMA),
+        GrammarSpec("json", SCHEMA, most_whitespace=2),
+        GrammarSpec("json", SCHEMA, most_whitespace=3),
+        GrammarSpec("json", SCHEMA, THINKING),
+        GrammarSpec("json", SCHEMA, ThinkingRegion("</think>", 8)),
+        GrammarSpec("json", SCHEMA, ThinkingRegion("</thinks>", 9)),
+        GrammarSpec("structural_tag", TAG, THINKING),
+        GrammarSpec("regex", SCHEMA, THINKING),
+        GrammarSpec("ebnf", 'root ::= "a"', THINKING),
+    ]
+    made = [start(compilations, each).result(60)[0] for each in specs]
+    assert all(isinstance(each, Compiled) for each in made)
+    assert len({id(each) for each in made}) == len(specs)
 
 
 @pytest.mark.parametrize("error", [RuntimeError("x"), MemoryError(), RecursionError()])
@@ -186,24 +234,6 @@ def test_a_deliverer_that_fails_fails_its_own_request_only(compilations: Compila
     with pytest.raises(RuntimeError, match="mine"):
         compilations.start(GOOD, 0, fail).result(60)
     assert compilations.known(GOOD) is not None
-
-
-def test_texts_are_bounded_in_number_and_bytes(compilations: Compilations) -> None:
-    made = []
-    for n in range(3):
-        made.append(start(compilations, GrammarSpec("regex", f"a{{{n},9}}")).result(60))
-    known = [compilations.known(GrammarSpec("regex", f"a{{{n},9}}")) is not None for n in range(3)]
-    assert known == [False, True, True]
-
-
-@pytest.mark.parametrize("letter", ["b", "\N{HANGUL SYLLABLE GA}"])
-def test_a_text_counts_for_what_it_takes(compilations: Compilations, letter: str) -> None:
-    """REGRESSION: characters were counted, of which one takes up to four bytes."""
-    room = (1000 - getsizeof(letter)) // (getsizeof(letter * 2) - getsizeof(letter))
-    for count, is_known in ((room + 1, True), (room + 2, False)):
-        wanted = GrammarSpec("regex", letter * count)
-        start(compilations, wanted).result(60)
-        assert (compilations.known(wanted) is not None) == is_known
 
 
 def test_a_grammar_that_is_found_again_is_not_the_next_to_go() -> None:
