@@ -100,7 +100,7 @@ WITH_TORCH := $(addprefix tests/workers/test_,transformers.py forced.py draft_mo
 test-sglang: $(VENV)/.dev build data ## test the plug-in in a real SGLang server on the CPU, and run the tests that need torch; installs 2 GB
 	worker=$$($(PY) -m tests.sglang.environment) && \
 	    SGLANG_USE_CPU_ENGINE=1 PYTHONPATH=tests/sglang/shims $$worker -m pytest tests/sglang_plugin $(WITH_TORCH) $(ARGS)
-	SWITCHYARD_SGLANG=1 $(PY) -m pytest tests/sglang $(ARGS)
+	SWITCHYARD_SGLANG=1 $(PY) -m pytest $(PARALLEL) tests/sglang $(ARGS)
 
 check: $(VENV)/.dev ## check format, lint, types and prose; changes nothing
 	$(PY) -m ruff check .

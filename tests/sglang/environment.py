@@ -51,7 +51,8 @@ def _own_venv() -> Path:
         _remove(folder)
         _run(sys.executable, "-m", "venv", str(folder))
         stamp.write_text("unfinished")
-        _pip(python, "--no-deps", "--requirement", str(REQUIREMENTS))
+        # most of its 17,000 modules are never imported: Python compiles those that are
+        _pip(python, "--no-compile", "--no-deps", "--requirement", str(REQUIREMENTS))
         stamp.write_text(wanted)
     return python
 
