@@ -17,6 +17,8 @@ SECONDS ?= 600
 WALKS ?= 10000
 PY := $(VENV)/bin/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
+# Prints a line for each module. A separate step, because pip hides the output of the build that it runs.
+COMPILE := $(PY) setup.py --quiet build_ext --inplace
 BFCL := bfcl-eval==2026.3.23
 CHAT_TEMPLATES := llama-cpp-python==0.3.36
 
@@ -26,29 +28,38 @@ help: ## list the commands
 $(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	    { echo "Python 3.11 or later is needed: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
+	@echo "creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
 
 # Without build isolation, the build tools are installed only once.
 $(VENV)/.tools: | $(VENV)/pyvenv.cfg
-	$(INSTALL) 'setuptools>=77' 'Cython>=3.1,<4'
+	@echo "installing the build tools: setuptools, Cython"
+	@$(INSTALL) 'setuptools>=77' 'Cython>=3.1,<4'
 	@touch $@
 
 $(VENV)/.gateway: pyproject.toml setup.py | $(VENV)/.tools
-	$(INSTALL) --no-build-isolation --editable '.[gateway]'
+	@echo "compiling the engine; the first build takes one to two minutes"
+	@$(COMPILE)
+	@echo "installing the gateway and its dependencies"
+	@$(INSTALL) --no-build-isolation --editable '.[gateway]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml setup.py | $(VENV)/.tools
-	$(INSTALL) --no-build-isolation --editable '.[gateway,dev]'
+	@echo "compiling the engine; the first build takes one to two minutes"
+	@$(COMPILE)
+	@echo "installing the gateway, its dependencies and the development tools"
+	@$(INSTALL) --no-build-isolation --editable '.[gateway,dev]'
 	@touch $@ $(VENV)/.gateway
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/.dev
-	$(INSTALL) --no-build-isolation --editable '.[bench]'
+	@echo "installing the other engines and torch; downloads gigabytes"
+	@$(INSTALL) --no-build-isolation --editable '.[bench]'
 	@touch $@
 
 setup: $(VENV)/.dev ## create .venv with all development tools
 
 build: $(VENV)/.gateway ## compile the changed modules of the engine
-	$(PY) setup.py --quiet build_ext --inplace
+	@$(COMPILE)
 
 # Tests in which threads share grammars. A finding of ThreadSanitizer ends the run.
 RACES := tests/engine/test_threads.py tests/engine/test_batch.py tests/engine/test_paths.py
@@ -56,10 +67,10 @@ RACES := tests/engine/test_threads.py tests/engine/test_batch.py tests/engine/te
 UNSPREAD := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
 debug: $(VENV)/.dev data ## look for data races, then run all tests with an engine that checks bounds and invariants
-	ENGINE_SANITIZE=thread $(PY) setup.py --quiet build_ext --inplace
+	ENGINE_SANITIZE=thread $(COMPILE)
 	LD_PRELOAD="$$($(CXX) -print-file-name=libtsan.so)" TSAN_OPTIONS="halt_on_error=1 exitcode=66" \
 	    $(UNSPREAD) $(PY) -m pytest -p no:cacheprovider $(RACES) -k "not real"
-	ENGINE_DEBUG=1 $(PY) setup.py --quiet build_ext --inplace
+	ENGINE_DEBUG=1 $(COMPILE)
 	$(PY) -m pytest $(PARALLEL) $(ARGS)
 
 # One process for each processor. The tests of a file stay together: they share fixtures, and some rely on order.
@@ -155,25 +166,27 @@ pictures: $(VENV)/.dev build ## redraw the pictures of engine/DESIGN.md; needs G
 	$(PY) -m tests.engine.pictures
 
 serve: build ## run the gateway on 127.0.0.1:8000
-	$(VENV)/bin/switchyard serve
+	@$(VENV)/bin/switchyard serve
 
 data: .data/.bfcl .data/.chat_templates ## download tool-calling cases and chat templates for tests and benchmarks
 
 # Only the data of the package are needed; its dependencies take gigabytes.
 .data/.bfcl: | $(VENV)/pyvenv.cfg
-	mkdir -p .data/wheels
-	$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --dest .data/wheels $(BFCL)
-	$(PY) -m zipfile -e .data/wheels/bfcl_eval-*.whl .data
+	@echo "downloading tool-calling cases"
+	@mkdir -p .data/wheels
+	@$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --dest .data/wheels $(BFCL)
+	@$(PY) -m zipfile -e .data/wheels/bfcl_eval-*.whl .data
 	@touch $@
 
 # The source distribution contains chat templates of many models. The package itself is never built.
 .data/.chat_templates: | $(VENV)/pyvenv.cfg
-	mkdir -p .data/sources .data/chat_templates
-	$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --no-binary llama-cpp-python \
+	@echo "downloading chat templates"
+	@mkdir -p .data/sources .data/chat_templates
+	@$(PY) -m pip download --quiet --disable-pip-version-check --no-deps --no-binary llama-cpp-python \
 	    --dest .data/sources $(CHAT_TEMPLATES)
-	tar -xzf .data/sources/llama_cpp_python-*.tar.gz -C .data/chat_templates --strip-components=5 \
+	@tar -xzf .data/sources/llama_cpp_python-*.tar.gz -C .data/chat_templates --strip-components=5 \
 	    --wildcards '*/vendor/llama.cpp/models/templates/*.jinja'
-	rm -r .data/sources
+	@rm -r .data/sources
 	@touch $@
 
 clean: ## remove build results

@@ -1,8 +1,8 @@
-"""Builds the engine's shared library; everything else about the project stands in pyproject.toml.
+"""Build of the engine's shared library. pyproject.toml declares the rest of the project.
 
-Every engine/**/*.pyx becomes one module. All of them are linked into one library,
-engine/_library*.so, from which engine/_modules.py imports them: what they share is in it once, and
-calls between them need no detour. Three kinds of build:
+Every engine/**/*.pyx becomes one module. All modules are linked into one library,
+engine/_library*.so, from which engine/_modules.py imports them. The library contains shared code
+once, and calls between modules are direct. There are three kinds of build:
 
     release     -O2, no bounds checks
     debug       ENGINE_DEBUG=1: -O1 -g, -DENGINE_DEBUG and assert (invariants), bounds and
@@ -10,14 +10,18 @@ calls between them need no detour. Three kinds of build:
     threads     ENGINE_SANITIZE=thread: -O1 -g and ThreadSanitizer, whose library must be loaded
                 before the interpreter (LD_PRELOAD; see `make debug`)
 
-Changing the kind rebuilds everything; otherwise only what is older than its sources. BUILD_JOBS
-says how many compilers may run at once (default: the processors, at most 4, since each may take a
-gigabyte).
+A build of another kind rebuilds everything; otherwise only outdated files are rebuilt. BUILD_JOBS
+limits the compilers that run in parallel (default: the number of processors, at most 4, because
+each may need a gigabyte of memory). The build prints a line for each module to standard error.
 """
 
+import io
+import multiprocessing
 import os
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import redirect_stdout
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -26,9 +30,9 @@ from setuptools.modified import newer_group
 
 ROOT = Path(__file__).parent
 LIBRARY = "engine._library"
-#: Cython's own helpers (memoryviews, coroutines), which all modules share
+#: Cython's own helpers (memoryviews, coroutines), shared by all modules
 HELPERS = "engine._cython_helpers"
-#: made by the build: which modules the library has
+#: generated: the names of the library's modules
 LISTING = ROOT / "build" / "_library.pyx"
 DEBUG = os.environ.get("ENGINE_DEBUG", "0") not in ("", "0")
 THREADS = os.environ.get("ENGINE_SANITIZE", "") == "thread"
@@ -45,12 +49,14 @@ DIRECTIVES = {
     "auto_pickle": False,
 }
 SANITIZE_ARGS = ["-fsanitize=thread"] if THREADS else []
-#: masks are copied and united in loops over words, which -O2 alone does not vectorise
+#: -O2 alone does not vectorise the loops over words that copy and unite masks
 RELEASE_ARGS = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic", "-g0"]
 COMPILE_ARGS = [
     "-std=c++17",
     "-fvisibility=hidden",
     *(["-O1", "-g", "-UNDEBUG"] if DEBUG or THREADS else RELEASE_ARGS),
+    # false alarms in generated code
+    *["-Wno-sign-compare", "-Wno-unused-function", "-Wno-maybe-uninitialized"],
     *SANITIZE_ARGS,
 ]
 #: modules that call into Python most of the time: -O2 makes them no faster, and takes half as long
@@ -67,10 +73,10 @@ MACROS: list[tuple[str, str | None]] = [("ENGINE_DEBUG", "1")] if DEBUG else []
 
 
 class BuildLibrary(build_ext):
-    """Translates all modules to C++, side by side, then compiles them, side by side, and links.
+    """Translate all modules to C++ in parallel, compile them in parallel, and link them.
 
-    In place it uses one fixed folder for what lies between, so that an editable install and a later
-    `build_ext --inplace` share their work.
+    A build in place keeps its intermediate files in one fixed folder, so that an editable install
+    and a later `build_ext --inplace` share them.
     """
 
     def finalize_options(self) -> None:
@@ -89,33 +95,57 @@ class BuildLibrary(build_ext):
         stamp.write_text(KIND)
 
     def build_extension(self, ext: Extension) -> None:
-        target = self.get_ext_fullpath(ext.name)
+        outdated = [module for module in self._modules if self._is_outdated(module)]
         with ThreadPoolExecutor(int(self.parallel)) as pool:
-            objects = list(pool.map(self._compile, self._modules))
+            numbers = range(1, len(outdated) + 1)
+            list(pool.map(self._compile, outdated, numbers, [len(outdated)] * len(outdated)))
+        objects = [self._object_file(module) for module in self._modules]
+        target = self.get_ext_fullpath(ext.name)
         if self.force or newer_group(objects, target):
+            report(f"linking {ext.name}")
             self.compiler.link_shared_object(
                 objects, target, extra_postargs=ext.extra_link_args, target_lang="c++"
             )
 
-    def _compile(self, module: Extension) -> str:
-        """The object file of a module, made anew where it is older than what it is made of."""
-        (made,) = self.compiler.object_filenames(module.sources, output_dir=self.build_temp)
+    def _object_file(self, module: Extension) -> str:
+        (file,) = self.compiler.object_filenames(module.sources, output_dir=self.build_temp)
+        return str(file)
+
+    def _is_outdated(self, module: Extension) -> bool:
+        sources = [*module.sources, *module.depends]
+        return bool(self.force or newer_group(sources, self._object_file(module)))
+
+    def _compile(self, module: Extension, number: int, total: int) -> None:
+        report(f"compiling {module.name} ({number} of {total})")
         plain = module.name.startswith(PLAIN_MODULES)
-        if self.force or newer_group([*module.sources, *module.depends], made):
-            sys.stderr.write(f"compiling {module.name}\n")
-            self.compiler.compile(
-                module.sources,
-                output_dir=self.build_temp,
-                include_dirs=[*self.compiler.include_dirs, "engine"],
-                macros=MACROS,
-                extra_postargs=[*COMPILE_ARGS, *(PLAIN_ARGS if plain else [])],
-                depends=module.depends,
-            )
-        return str(made)
+        self.compiler.compile(
+            module.sources,
+            output_dir=self.build_temp,
+            include_dirs=[*self.compiler.include_dirs, "engine"],
+            macros=MACROS,
+            extra_postargs=[*COMPILE_ARGS, *(PLAIN_ARGS if plain else [])],
+            depends=module.depends,
+        )
+
+
+class TranslationProgress(io.TextIOBase):
+    """Replaces Cython's standard output: reports each translated module, drops other lines."""
+
+    def write(self, text: str) -> int:
+        if match := re.match(r"\[ *(\d+)/(\d+)\] Cythonizing (.+)\.pyx", text):
+            number, total, path = match.groups()
+            report(f"translating {path.replace('/', '.')} ({number} of {total})")
+        return len(text)
+
+
+def report(line: str) -> None:
+    """Print a line of progress in one call, so that parallel jobs do not mix their lines."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
 
 
 def translate(*, force: bool) -> list[Extension]:
-    """Each module with its C++ file as its source."""
+    """Translate outdated modules; return every module with its C++ file as its source."""
     from Cython.Build import cythonize
 
     modules = [
@@ -123,22 +153,26 @@ def translate(*, force: bool) -> list[Extension]:
         Extension(HELPERS, ["build/_cython_helpers.cpp"]),
         Extension(LIBRARY, [str(listing().relative_to(ROOT))], language="c++"),
     ]
-    translated: list[Extension] = cythonize(
-        modules,
-        # Other systems start helpers anew, which would run this file again.
-        nthreads=JOBS if sys.platform == "linux" else 0,
-        compiler_directives=DIRECTIVES,
-        shared_utility_qualified_name=HELPERS,
-        force=force,
-    )
+    # A forked process has the redirected output; one started anew would run this file again.
+    forks = sys.platform == "linux"
+    if forks:
+        multiprocessing.set_start_method("fork", force=True)
+    with redirect_stdout(TranslationProgress()):
+        translated: list[Extension] = cythonize(
+            modules,
+            nthreads=JOBS if forks else 0,
+            compiler_directives=DIRECTIVES,
+            shared_utility_qualified_name=HELPERS,
+            force=force,
+        )
     return translated
 
 
 def sources() -> dict[str, Path]:
-    """The .pyx file of each module.
+    """Return the .pyx file of each module by the module's name.
 
     Raises:
-        ValueError: two modules of the library would have one name.
+        ValueError: two modules have the same last name, which the linker would not distinguish.
     """
     found: dict[str, Path] = {}
     for path in sorted(path.relative_to(ROOT) for path in (ROOT / "engine").rglob("*.pyx")):
@@ -146,12 +180,12 @@ def sources() -> dict[str, Path]:
     names = [name.rpartition(".")[2] for name in found]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise ValueError(f"modules of the engine need different names: {', '.join(sorted(twice))}")
+        raise ValueError(f"two modules of the engine have one name: {', '.join(sorted(twice))}")
     return found
 
 
 def listing() -> Path:
-    """The source of the library's own module, which lists the others."""
+    """Write the source of the library's own module, which lists the others; return its path."""
     text = f"MODULES = frozenset({sorted([HELPERS, *sources()])!r})\n"
     if not LISTING.is_file() or LISTING.read_text() != text:
         LISTING.parent.mkdir(exist_ok=True)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from engine import Compiler
-from engine.native import pool
+from engine.native import resources
 from tests.campaigns.memory import MEBIBYTE, SLACK, TAKEN_SLACK, Point, complaints
 from tests.vocabularies import small_vocabulary
 
@@ -18,7 +18,7 @@ def test_a_process_takes_what_its_compiler_counts_and_gives_it_back() -> None:
     peak. In a process of its own: what other tests drop would count, too.
     """
     Compiler(small_vocabulary())
-    if pool.stats()["mapped"] == 0:
+    if resources.stats()["mapped"] == 0:
         pytest.skip("ENGINE_DEBUG=1 builds take every block from operator new")
     arguments = ("--grammars", "300", "--memory-mb", "32")
     found = subprocess.run(
