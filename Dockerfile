@@ -1,5 +1,5 @@
-# The gateway. The first stage compiles the engine and installs everything into one folder. The second stage
-# copies that folder to a slim base without compilers, and runs as an unprivileged user.
+# The gateway. The first stage builds the wheel. The second stage installs it, with its dependencies, into a slim
+# base without compilers, and runs as an unprivileged user.
 #
 #   docker build -t switchyard . && docker run --rm -p 127.0.0.1:8000:8000 switchyard
 
@@ -7,17 +7,19 @@ FROM python:3.11-slim-bookworm AS build
 RUN apt-get update \
  && apt-get install -y --no-install-recommends g++ \
  && rm -rf /var/lib/apt/lists/*
-RUN python -m venv /opt/switchyard
 WORKDIR /src
 COPY pyproject.toml setup.py README.md LICENSE ./
 COPY engine engine
 COPY cache cache
 COPY adapters adapters
 COPY app app
-RUN /opt/switchyard/bin/pip install --no-cache-dir '.[gateway]'
+RUN python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
 FROM python:3.11-slim-bookworm
-COPY --from=build /opt/switchyard /opt/switchyard
+COPY --from=build /wheels /wheels
+# --only-binary: a dependency without a wheel fails here, not in a compiler that is missing
+RUN python -m venv /opt/switchyard \
+ && /opt/switchyard/bin/pip install --no-cache-dir --only-binary :all: "$(echo /wheels/switchyard-*.whl)[gateway]"
 ENV PATH=/opt/switchyard/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \

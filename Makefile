@@ -62,7 +62,7 @@ build: $(VENV)/.gateway ## compile the changed modules of the engine
 	@$(COMPILE)
 
 # Tests in which threads share grammars. A finding of ThreadSanitizer ends the run.
-RACES := tests/engine/test_threads.py tests/engine/test_batch.py tests/engine/test_paths.py
+RACES := tests/engine/runtime/test_threads.py tests/engine/runtime/test_batch.py tests/engine/masks/test_mask_paths.py
 # ThreadSanitizer does not support the address randomisation of recent kernels, so turn it off.
 UNSPREAD := $(shell setarch -R true 2>/dev/null && echo setarch -R)
 
@@ -142,9 +142,12 @@ campaign: $(VENV)/.dev build ## run all campaigns: random schemas, hostile worke
 	done; \
 	[ -z "$$failed" ] || { echo "campaigns with findings:$$failed" >&2; exit 1; }
 
+# Tests that compare with xgrammar where it is installed.
+PEERS := $(addprefix tests/engine/frontends/,structural_tag/test_builtin_tags.py structural_tag/test_xgrammar.py \
+    grammar_text/test_grammar_text.py grammar_text/test_printed_grammars.py)
+
 test-peers: $(VENV)/.dev $(VENV)/.bench build ## compare grammars with xgrammar; installs torch
-	$(PY) -m pytest tests/engine/frontends/test_builtin_tags.py tests/engine/frontends/test_grammar_text.py \
-	    tests/engine/frontends/test_printed_grammars.py tests/engine/frontends/test_structural_tag_xgrammar.py $(ARGS)
+	$(PY) -m pytest $(PEERS) $(ARGS)
 
 conformance: $(VENV)/.dev build data ## test tool loops, thinking and stop strings with every chat template
 	EVERY_TEMPLATE=1 $(PY) -m pytest tests/app/conversation/test_chat_templates.py tests/app/conversation/test_template_loops.py \

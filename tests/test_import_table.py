@@ -1,8 +1,8 @@
-"""Who may import whom: every import and cimport line of the packages stands in the table below.
+"""Tables list the allowed imports: RULES between packages, and ROOMS inside the engine.
 
-A source is read as text, not executed, so that modules with missing extras and .pyx files are
-covered too. Relative imports are resolved first; `importlib.import_module("...")` with a plain
-string counts as an import.
+The test reads sources as text and does not execute them, so it covers .pyx files and modules whose
+dependencies are not installed. It resolves relative imports first, and counts
+`importlib.import_module("...")` with a literal string as an import.
 """
 
 import re
@@ -22,12 +22,11 @@ STDLIB = sys.stdlib_module_names | {"__future__"}
 
 @dataclass(frozen=True)
 class Rule:
-    """What a part of the tree may import beside itself and the standard library."""
+    """The allowed imports of a part of the tree, besides itself and the standard library."""
 
     part: str
     may: frozenset[str]
-    #: our own packages of which only the face (the package itself, no module of it) may be
-    #: imported; a module that stands here itself belongs to the face
+    #: our own packages and modules that may be imported, but not the modules inside them
     faces: frozenset[str] = frozenset()
 
 
@@ -65,7 +64,7 @@ APP_FACES = frozenset(
 PLUGIN_FACES = frozenset({"engine", "cache", "adapters.shadowing"})
 IN_PROCESS = frozenset({"numpy", "torch", "tokenizers", "transformers"})
 
-#: the most particular part that contains a file decides
+#: the longest part that contains a file applies
 RULES = (
     Rule("engine", C_LIBRARIES),
     Rule("cache", frozenset({"redis"})),
@@ -80,6 +79,47 @@ RULES = (
     Rule("adapters/sglang_plugin", frozenset({"torch", "sglang"}), PLUGIN_FACES),
     Rule("app", GATEWAY, APP_FACES),
 )
+
+
+#: modules of the engine that every room may import; they import nothing of the engine
+BASE = frozenset({"errors", "events", "features", "limits", "versions"})
+#: the rooms of the engine (folders, and modules outside a folder), each with the rooms or single
+#: modules that it may import besides BASE. engine/DESIGN.md shows this table
+ROOMS: dict[str, tuple[str, ...]] = {
+    "native": (),
+    "vocabulary": ("native",),
+    "grammar": ("native", "vocabulary"),
+    "automata": ("native", "vocabulary", "grammar", "sharing.mask_codec"),
+    "earley": ("native", "vocabulary", "grammar", "automata"),
+    "masks": ("native", "vocabulary", "grammar", "automata", "earley", "sharing.mask_codec"),
+    "runtime": (
+        *("native", "vocabulary", "grammar", "automata", "earley", "masks"),
+        "sharing.mask_codec",
+    ),
+    "sharing": ("native", "vocabulary", "grammar", "masks", "runtime"),
+    "frontends": ("native", "grammar"),
+    "frontends.regex": ("native", "grammar", "automata.determinize"),
+    "frontends.json_schema": ("native", "grammar", "frontends.regex"),
+    "frontends.structural_tag": (
+        *("native", "vocabulary", "grammar", "frontends.regex", "frontends.json_schema"),
+        "frontends.grammar_text",
+    ),
+    "frontends.grammar_text": (
+        *("native", "grammar", "frontends.regex"),
+        *("frontends.json_schema.excludes", "frontends.structural_tag.tag_formats"),
+    ),
+    "inspection": (*("native", "vocabulary", "grammar", "automata", "earley", "masks", "runtime"),),
+    "schema_tools": (
+        *("native", "grammar", "runtime", "sharing", "frontends.json_schema"),
+        *("inspection", "compiler"),
+    ),
+    "compiler": (
+        *("native", "vocabulary", "grammar", "automata", "masks", "runtime", "sharing"),
+        *("frontends", "frontends.regex", "frontends.json_schema"),
+        *("frontends.structural_tag", "frontends.grammar_text"),
+    ),
+    "check": ("vocabulary", "compiler", "schema_tools"),
+}
 
 
 @dataclass(frozen=True)
@@ -98,7 +138,7 @@ _EXTERN = re.compile(r"^\s*cdef extern from|^\s*include ")
 
 
 def logical_lines(text: str) -> Iterator[str]:
-    """Lines without comments and strings in triple quotes, with brackets and backslashes joined."""
+    """Yield lines without comments and triple-quoted strings; join continued import lines."""
     text = re.sub(r'[rbf]*("""|\'\'\').*?\1', '""', text, flags=re.DOTALL | re.IGNORECASE)
     joined = ""
     for line in text.splitlines():
@@ -114,7 +154,7 @@ def logical_lines(text: str) -> Iterator[str]:
 
 
 def imports_of(path: str, text: str) -> Iterator[Import]:
-    """Every import of the source at ``path``, which is relative to the root."""
+    """Yield every import of the source at ``path``, which is relative to the root."""
     package = path.split("/")[:-1]
     for line in logical_lines(text):
         for statement in line.split(";"):
@@ -136,7 +176,7 @@ def _statement(package: list[str], statement: str) -> Iterator[Import]:
 
 
 def rule_for(path: str) -> Rule:
-    """The rule of the most particular part: a folder, or the files whose names begin with it."""
+    """Return the rule of the longest part: a folder, or a prefix of file names."""
     fitting = [
         rule
         for rule in RULES
@@ -146,7 +186,7 @@ def rule_for(path: str) -> Rule:
 
 
 def complaint(path: str, imported: Import) -> str | None:
-    """Why this import must not be, or None."""
+    """Return why the import is forbidden, or None."""
     rule, top = rule_for(path), imported.module.split(".")[0]
     if top in STDLIB or top in rule.may:
         return None
@@ -164,28 +204,62 @@ def complaint(path: str, imported: Import) -> str | None:
 
 
 def within_own_part(path: str, imported: Import) -> bool:
-    """Whether both ends lie in one package: app, cache, engine, or one folder of adapters."""
+    """Whether both ends are in one package: app, cache, engine, or one folder of adapters."""
     depth = 2 if path.startswith("adapters/") and path.count("/") > 1 else 1
     own, target = path.split("/")[:depth], imported.module.split(".")
     return target[:depth] == own
 
 
 def is_private(package: str, name: str, faces: frozenset[str]) -> bool:
-    """Whether the name begins with an underscore, or is a module that is no face of its own."""
+    """Whether the name begins with an underscore, or is a module that is not itself a face."""
     module = ROOT / package.replace(".", "/") / name
     exists = module.is_dir() or any(module.with_suffix(suffix).is_file() for suffix in SUFFIXES)
     return name.startswith("_") or (exists and f"{package}.{name}" not in faces)
 
 
 def sources() -> list[str]:
-    """Every source of the packages, relative to the root."""
+    """Return the paths of all sources of the packages, relative to the root."""
     found = [
         path for package in OURS for path in (ROOT / package).rglob("*") if path.suffix in SUFFIXES
     ]
     return sorted(str(path.relative_to(ROOT)) for path in found)
 
 
-def test_every_import_stands_in_the_table() -> None:
+def room_of(module: str) -> str:
+    """Return the room of a module of the engine: the longest name in ROOMS or BASE, or ``""``."""
+    inner = module.removeprefix("engine").removeprefix(".") + "."
+    return max(
+        (room for room in {*ROOMS, *BASE} if inner.startswith(room + ".")), default="", key=len
+    )
+
+
+def modules_of(imported: Import) -> list[str]:
+    """Return the imported modules: names that are modules of the imported package, or itself."""
+    folder = ROOT / imported.module.replace(".", "/")
+    inside = [
+        f"{imported.module}.{name}"
+        for name in imported.names
+        if (folder / name).is_dir() or any((folder / (name + s)).is_file() for s in SUFFIXES)
+    ]
+    return inside or [imported.module]
+
+
+def room_complaints(path: str, imported: Import) -> list[str]:
+    """Return why an import between two rooms of the engine is forbidden, once per module."""
+    source = path.rsplit(".", 1)[0].removesuffix("/__init__").replace("/", ".")
+    room = room_of(source)
+    complaints = []
+    # the package itself and its loader import any room
+    if source.startswith("engine.") and imported.module.split(".")[0] == "engine" and room:
+        for module in modules_of(imported):
+            target, allowed = room_of(module), ROOMS.get(room, ())
+            inner = module.removeprefix("engine.")
+            if not (target in {room, *allowed} or inner in allowed or target in BASE):
+                complaints.append(f"{path}: {room} may not import {module}")
+    return complaints
+
+
+def test_the_table_allows_every_import() -> None:
     complaints = [
         text
         for path in sources()
@@ -195,8 +269,35 @@ def test_every_import_stands_in_the_table() -> None:
     assert complaints == []
 
 
+def test_the_table_of_rooms_allows_every_import_inside_the_engine() -> None:
+    complaints = [
+        text
+        for path in sources()
+        for imported in imports_of(path, (ROOT / path).read_text("utf-8"))
+        for text in room_complaints(path, imported)
+    ]
+    assert complaints == []
+
+
+def test_every_folder_of_the_engine_is_a_room() -> None:
+    folders = {
+        ".".join(path.split("/")[1:-1])
+        for path in sources()
+        if path.startswith("engine/") and path.count("/") > 1
+    }
+    assert folders == {
+        room for room in ROOMS if (ROOT / "engine" / room.replace(".", "/")).is_dir()
+    }
+
+
+def test_the_design_document_shows_the_table_of_rooms() -> None:
+    text = (ROOT / "engine" / "DESIGN.md").read_text("utf-8")
+    rows = re.findall(r"(?m)^\| `([\w.]+)` \|[^|]+\| ([^|]*?) \|$", text)
+    assert {room: tuple(re.findall(r"`([\w.]+)`", allowed)) for room, allowed in rows} == ROOMS
+
+
 def test_every_package_has_sources_and_imports_were_found() -> None:
-    """Otherwise the test above proves nothing."""
+    """Verify that the tests above have something to read."""
     paths = sources()
     assert {path.split("/")[0] for path in paths} == set(OURS)
     for package in OURS:
@@ -244,7 +345,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("path", "text"), BAD, ids=[f"{path}: {text}" for path, text in BAD])
-def test_a_forbidden_import_is_found(path: str, text: str) -> None:
+def test_a_forbidden_import_is_reported(path: str, text: str) -> None:
     assert [imported for imported in imports_of(path, text) if complaint(path, imported)]
 
 
@@ -270,7 +371,32 @@ GOOD = [
 
 
 @pytest.mark.parametrize(("path", "text"), GOOD, ids=[f"{path}: {text}" for path, text in GOOD])
-def test_an_allowed_import_is_not_complained_about(path: str, text: str) -> None:
+def test_an_allowed_import_is_not_reported(path: str, text: str) -> None:
     assert [
         text for imported in imports_of(path, text) if (text := complaint(path, imported))
     ] == []
+
+
+ROOM_CASES = [
+    ("engine/grammar/ir.pyx", "from ..native.pool cimport vector", True),
+    ("engine/grammar/ir.pyx", "from ..errors import SpecError", True),
+    ("engine/grammar/ir.pyx", "from ..sharing.refusals import Refusals", False),
+    ("engine/native/pool.pxd", "from ..grammar.ir cimport NodeC", False),
+    ("engine/automata/determinize.pyx", "from ..sharing.mask_codec cimport Digests", True),
+    ("engine/automata/determinize.pyx", "from ..sharing.refusals import Refusals", False),
+    ("engine/automata/determinize.pyx", "from ..sharing import mask_codec, refusals", False),
+    ("engine/frontends/choice.py", "from .regex.charset import union", False),
+    ("engine/frontends/regex/charset.pyx", "from ..json_schema import build_json_schema", False),
+    ("engine/runtime/matcher.pyx", "from ..compiler import Compiler", False),
+    ("engine/runtime/matcher.pyx", "from .. import Compiler", False),
+    ("engine/check.py", "from .compiler import Compiler", True),
+    ("engine/errors.py", "from .limits import Limits", True),
+    ("engine/errors.py", "from .grammar import ir", False),
+    ("engine/__init__.py", "from .masks.row_masks import Bitmask", True),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "allowed"), ROOM_CASES)
+def test_imports_between_rooms(path: str, text: str, allowed: bool) -> None:
+    found = [each for one in imports_of(path, text) for each in room_complaints(path, one)]
+    assert (found == []) is allowed

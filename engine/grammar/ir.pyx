@@ -15,7 +15,7 @@ from threading import Lock
 
 from ..errors import InternalError, LimitExceeded
 from ..limits import Limits
-from ..sharing.single_flight import SingleFlight
+from ..native.single_flight import SingleFlight
 
 Node = int
 NodeTuple = tuple

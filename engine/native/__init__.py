@@ -1,1 +1,1 @@
-"""Containers, hashes and counters in C++ memory, used by every other room."""
+"""Containers, hashes, counters and locks that any room uses; they know nothing of grammars."""

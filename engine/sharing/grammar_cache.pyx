@@ -17,8 +17,8 @@ from collections import OrderedDict
 
 from ..errors import LimitExceeded, SpecError
 from ..native import resources as memory
+from ..native.single_flight import SingleFlight
 from .refusals import Refusals
-from .single_flight import SingleFlight
 
 cdef extern from "Python.h":
     int PyUnicode_KIND(object text)

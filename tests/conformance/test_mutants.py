@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine.schema_tools.words import CONSTRAINTS
-from tests.engine.frontends.schema_cases import CASES
+from tests.engine.frontends.json_schema.schema_cases import CASES
 
 from .mutants import check_mutants, keywords, without
 from .schemas import documents

@@ -12,9 +12,17 @@ from engine.frontends.json_schema import build_json_schema
 from engine.frontends.structural_tag.tag_formats import TagVocabulary
 from engine.grammar.ir import Grammar
 from engine.limits import Limits
-from tests.engine.frontends.grammar_cases import CASES, MISTAKES, REFUSED, Case
+from tests.engine.frontends.grammar_text.grammar_cases import CASES, MISTAKES, REFUSED, Case
 from tests.engine.frontends.recognise import accepts, language
-from tests.engine.frontends.tag_specs import EOS, SPECIALS, STOPS, TRIG, A, B, letters
+from tests.engine.frontends.structural_tag.tag_specs import (
+    EOS,
+    SPECIALS,
+    STOPS,
+    TRIG,
+    A,
+    B,
+    letters,
+)
 
 TOKENS = [bytes([byte]) for byte in range(256)] + [name.encode() for name in SPECIALS]
 VOCABULARY = TagVocabulary(SPECIALS, STOPS, TOKENS)

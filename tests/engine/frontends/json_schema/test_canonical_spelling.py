@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine
-from tests.engine.frontends.json_texts import written
+from tests.engine.frontends.json_schema.json_texts import written
+from tests.engine.frontends.json_schema.schema_cases import CASES
 from tests.engine.frontends.oracle import is_valid
 from tests.engine.frontends.random_schemas import byte_vocabulary, noise, schemas, takes
 from tests.engine.frontends.recognise import accepts, schema_language
-from tests.engine.frontends.schema_cases import CASES
 
 INTEGER, NUMBER = {"type": "integer"}, {"type": "number"}
 KEYS = {

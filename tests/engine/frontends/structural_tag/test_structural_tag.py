@@ -15,14 +15,14 @@ from engine.frontends.structural_tag.tag_formats import (
 from engine.grammar import ir
 from engine.grammar.ir import Grammar
 from engine.limits import Limits
-from tests.engine.frontends import (
+from tests.engine.frontends.structural_tag import (
     dispatch_cases,
     excludes_cases,
     tag_cases,
     triggered_cases,
     xml_cases,
 )
-from tests.engine.frontends.tag_specs import (
+from tests.engine.frontends.structural_tag.tag_specs import (
     ANY_TEXT,
     CALLS,
     F_A,

@@ -5,8 +5,8 @@ import random
 import pytest
 
 import engine
-from tests.engine.frontends.printed_cases import CASES, Case, made_by_xgrammar, stored
-from tests.engine.frontends.tag_specs import EOS, SPECIALS, STOPS, letters
+from tests.engine.frontends.grammar_text.printed_cases import CASES, Case, made_by_xgrammar, stored
+from tests.engine.frontends.structural_tag.tag_specs import EOS, SPECIALS, STOPS, letters
 
 BY_CASE = pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
 PRINTED = stored()

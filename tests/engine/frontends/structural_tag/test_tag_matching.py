@@ -3,14 +3,14 @@
 import pytest
 
 import engine
-from tests.engine.frontends import (
+from tests.engine.frontends.structural_tag import (
     dispatch_cases,
     excludes_cases,
     tag_cases,
     triggered_cases,
     xml_cases,
 )
-from tests.engine.frontends.tag_specs import SPECIALS, STOPS, Case, letters
+from tests.engine.frontends.structural_tag.tag_specs import SPECIALS, STOPS, Case, letters
 
 CASES = (
     *tag_cases.CASES,

@@ -33,7 +33,7 @@ def test_memory_is_given_back_and_taken_again(compiler: Compiler) -> None:
         import gc
         from engine import Compiler
         from engine.native import resources
-        from tests.engine.test_pool import schema
+        from tests.engine.native.test_pool import schema
         from tests.vocabularies import small_vocabulary
 
         vocabulary = small_vocabulary()
@@ -84,7 +84,7 @@ def test_addresses_are_given_back(compiler: Compiler) -> None:
         import gc, random, sys
         from engine import Compiler
         from engine.native import resources
-        from tests.engine.test_pool import schema
+        from tests.engine.native.test_pool import schema
         from tests.vocabularies import small_vocabulary
 
         def reserved():
@@ -114,7 +114,7 @@ def test_a_process_without_memory_ends(compiler: Compiler) -> None:
     script = """if True:
         import resource
         from engine import Compiler
-        from tests.engine.test_pool import schema
+        from tests.engine.native.test_pool import schema
         from tests.vocabularies import small_vocabulary
 
         made = Compiler(small_vocabulary())

@@ -8,14 +8,14 @@ import json
 
 import pytest
 
-from tests.engine.frontends import (
+from tests.engine.frontends.structural_tag import (
     dispatch_cases,
     excludes_cases,
     tag_cases,
     triggered_cases,
     xml_cases,
 )
-from tests.engine.frontends.tag_specs import EOS, SPECIALS, STOPS, Case, letters
+from tests.engine.frontends.structural_tag.tag_specs import EOS, SPECIALS, STOPS, Case, letters
 
 xgrammar = pytest.importorskip("xgrammar", reason="xgrammar is not installed (extra: bench)")
 

@@ -13,7 +13,7 @@ from engine.frontends.regex.front_end import build_regex
 from engine.frontends.regex.regex_syntax import Chars, Repeat, parse
 from engine.limits import Limits
 from tests.engine.frontends.recognise import accepts, language
-from tests.engine.frontends.regex_cases import ILL_FORMED, MATCHES
+from tests.engine.frontends.regex.regex_cases import ILL_FORMED, MATCHES
 
 
 @pytest.mark.parametrize(("pattern", "good", "bad"), MATCHES, ids=[case[0] for case in MATCHES])

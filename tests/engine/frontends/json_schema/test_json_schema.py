@@ -9,9 +9,9 @@ import engine
 from engine.errors import SpecError
 from engine.frontends.json_schema import build_json_schema
 from engine.grammar.ir import Grammar
+from tests.engine.frontends.json_schema.schema_cases import CASES
 from tests.engine.frontends.oracle import is_valid
 from tests.engine.frontends.recognise import accepts, layouts, quoted, schema_language
-from tests.engine.frontends.schema_cases import CASES
 
 CLOSED = {
     "type": "object",

@@ -10,11 +10,11 @@ import pytest
 import engine
 from engine.errors import LimitExceeded, SpecError, UnsupportedSchema
 from engine.frontends.grammar_text.common import COMMON
-from tests.engine.frontends.grammar_cases import CASES, MISTAKES
-from tests.engine.frontends.regex_cases import ILL_FORMED, MATCHES, PEOPLE
-from tests.engine.frontends.tag_specs import SPECIALS, STOPS, letters
+from tests.engine.frontends.grammar_text.grammar_cases import CASES, MISTAKES
+from tests.engine.frontends.regex.regex_cases import ILL_FORMED, MATCHES, PEOPLE
+from tests.engine.frontends.structural_tag.tag_specs import SPECIALS, STOPS, letters
 
-TEXT = (Path(__file__).parents[3] / "docs" / "grammars.md").read_text()
+TEXT = (Path(__file__).parents[4] / "docs" / "grammars.md").read_text()
 HEADINGS = {
     "regex": "Regular expressions",
     "ebnf": "xgrammar's EBNF",

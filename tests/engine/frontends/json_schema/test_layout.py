@@ -9,11 +9,11 @@ from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 import engine
-from tests.engine.frontends.json_texts import LAYOUTS, TOKENS, laid_out, written
+from tests.engine.frontends.json_schema.json_texts import LAYOUTS, TOKENS, laid_out, written
+from tests.engine.frontends.json_schema.schema_cases import CASES, INTEGER, NODE
 from tests.engine.frontends.oracle import oracle
 from tests.engine.frontends.random_schemas import byte_vocabulary, noise, schemas, takes, values
 from tests.engine.frontends.recognise import accepts, schema_language
-from tests.engine.frontends.schema_cases import CASES, INTEGER, NODE
 
 EXACT_LEVELS, MOST_DEPTH = 16, 128
 

@@ -14,7 +14,7 @@ from tests.conformance import instances
 from tests.conformance.oracle import Oracle, parsed
 from tests.conformance.schemas import SchemaMaker
 from tests.conformance.walking import takes, vocabulary, walk
-from tests.engine.frontends.json_texts import LAYOUTS, laid_out
+from tests.engine.frontends.json_schema.json_texts import LAYOUTS, laid_out
 
 SEEDS, GROUPS = 900, 6
 NAMES = ("a", "é", 'q"x', "s/t", "\\", "😀", "\n", "")

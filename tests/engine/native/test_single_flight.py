@@ -9,8 +9,8 @@ import pytest
 import engine
 from engine.frontends.regex import front_end as regex
 from engine.grammar import ir as fragment
-from engine.sharing import single_flight as flights
-from engine.sharing.single_flight import SingleFlight
+from engine.native import single_flight as flights
+from engine.native.single_flight import SingleFlight
 from tests.engine.harness import THREADS, in_threads
 from tests.vocabularies import small_vocabulary
 

@@ -16,7 +16,7 @@ from engine.frontends.regex.front_end import search_automaton, with_lengths
 from engine.frontends.regex.regex_syntax import END, START, cat, parse
 from engine.limits import Limits
 from tests.engine.frontends.random_schemas import byte_vocabulary, takes
-from tests.engine.frontends.regex_cases import PEOPLE
+from tests.engine.frontends.regex.regex_cases import PEOPLE
 
 ATOMS = ["a", "b", "ab", ".", "[ab]", "[^a]", "-", r"\w", r"\W", r"\b", r"\B", "^", "$"]
 #: Python wants one width of what it looks behind for

@@ -1,5 +1,5 @@
 """What xgrammar 0.2.8 prints of its own grammars. ``printed_grammars.json`` has the texts; to write it
-again: ``python -m tests.engine.frontends.printed_cases``.
+again: ``python -m tests.engine.frontends.grammar_text.printed_cases``.
 
 The vocabulary is that of tag_specs.
 """
@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.engine.frontends.tag_specs import (
+from tests.engine.frontends.structural_tag.tag_specs import (
     ANY_TEXT,
     CALLS,
     F_A,

@@ -11,7 +11,7 @@ from engine.frontends.json_schema.formats import PATTERNS
 from engine.schema_tools.words import KNOWN
 from tests.engine.frontends.accepting import compiler
 
-TEXT = (Path(__file__).parents[3] / "docs" / "json-schema.md").read_text()
+TEXT = (Path(__file__).parents[4] / "docs" / "json-schema.md").read_text()
 REFUSED = re.findall(r"^\| `(\{.*\})` \| `(\S+)` \|$", TEXT, re.MULTILINE)
 
 

@@ -9,6 +9,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 import engine
+from tests.engine.frontends.json_schema.schema_cases import CASES
 from tests.engine.frontends.oracle import oracle
 from tests.engine.frontends.random_schemas import (
     NAMES,
@@ -20,7 +21,6 @@ from tests.engine.frontends.random_schemas import (
     values,
 )
 from tests.engine.frontends.recognise import layouts
-from tests.engine.frontends.schema_cases import CASES
 from tests.reference import Recogniser
 
 
