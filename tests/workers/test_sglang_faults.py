@@ -68,7 +68,7 @@ FAULTS: list[tuple[list[Any], Exception | None, int, FailureReason, str]] = [
     ([event([], 0, FULL)], None, 503, "unavailable", "queue is full"),
     ([event([5], 1), event([5], 1, FULL)], None, 503, "unavailable", "queue is full"),
     ([event([], 0, {"type": "abort"})], None, 502, "aborted", "no reason given"),
-    ([event([5], 1, {"type": "stop", "matched": "NaN happened"})], None, 502, "aborted", "number"),
+    ([event([5], 1, {"type": "stop", "matched": "NaN happened"})], None, 502, "aborted", "NaN"),
     ([event([5], 1, {"type": "whatever"})], None, 502, "protocol", "not an event"),
     ([event([5], 1, "stop")], None, 502, "protocol", "not an event"),
     ([event([5], 1, ["stop"])], None, 502, "protocol", "not an event"),
@@ -76,8 +76,8 @@ FAULTS: list[tuple[list[Any], Exception | None, int, FailureReason, str]] = [
     ([event([5], 1), event([], 0)], None, 502, "protocol", "lost tokens"),
     # REGRESSION: an id below 0 was read as one from the vocabulary's end
     ([event([-1], 1)], None, 502, "protocol", "not an event"),
-    ([event([4096], 1)], None, 502, "protocol", "4096 is not below 4,096"),
-    ([event([1 << 70], 1)], None, 502, "protocol", "is not below 4,096"),
+    ([event([4096], 1)], None, 502, "protocol", "must be below 4,096, got 4096"),
+    ([event([1 << 70], 1)], None, 502, "protocol", "must be below 4,096"),
     ([event([True], 1)], None, 502, "protocol", "not an event"),  # type: ignore[list-item]
     ([event([5.0], 1)], None, 502, "protocol", "not an event"),  # type: ignore[list-item]
     ([event("abc", 1)], None, 502, "protocol", "not an event"),  # type: ignore[arg-type]

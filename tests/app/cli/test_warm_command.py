@@ -261,7 +261,7 @@ USELESS: dict[str, tuple[dict[str, str], list[str], str]] = {
     "a short key": ({"cache_key": "hidden"}, ["FILE"], "16 bytes or more, got 6"),
     "no URL": ({"redis_url": "redis://:hid/den@host:x"}, ["FILE"], "SWITCHYARD_REDIS_URL"),
     "another server": ({"redis_url": "http://:hidden@host"}, ["FILE"], "SWITCHYARD_REDIS_URL"),
-    "no such file": ({}, ["FILE", "/no/such/file"], "/no/such/file can't be read"),
+    "no such file": ({}, ["FILE", "/no/such/file"], "/no/such/file cannot be read"),
     "no such tokenizer": ({"tokenizer": "/no/such/folder"}, ["FILE"], "SWITCHYARD_TOKENIZER"),
     "a setting": ({"port": "x"}, ["FILE"], "SWITCHYARD_PORT"),
     "no file": ({}, [], "FILE"),
