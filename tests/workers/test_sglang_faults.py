@@ -1,4 +1,4 @@
-"""Whatever goes wrong with a SGLang server is a WorkerError with its reason."""
+"""Every failure of an SGLang server is a WorkerError with its reason."""
 
 import asyncio
 import json
@@ -107,7 +107,7 @@ def test_broken_streams(
     reason: FailureReason,
     words: str,
 ) -> None:
-    """Every fault is a WorkerError, and the server is told to end the request if it has not."""
+    """Every fault is a WorkerError, and aborts the request at the server if it still runs."""
 
     async def work() -> tuple[WorkerError, Server]:
         server = streamed(*events, fault=fault, done=fault is None)
@@ -300,7 +300,7 @@ def test_a_prompt_of_any_size_is_encoded_whole(size: int) -> None:
 
 
 def test_a_prompt_beyond_the_context_is_refused_unread() -> None:
-    """The bound and one past it; the ids, which nobody looks at, could be anything."""
+    """The bound and one past it; the values of the ids do not matter."""
     assert json.loads(encoded([1] * 9, context=10))["sampling_params"]["max_new_tokens"] == 1
     with pytest.raises(PromptTooLong, match="has 10 tokens; the model's context of 10") as caught:
         encoded([None] * 10, context=10)

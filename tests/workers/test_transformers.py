@@ -178,7 +178,7 @@ def test_cancelling_frees_the_thread(directory: Path, compiler: Compiler) -> Non
 
 
 def test_the_queue_is_bounded(directory: Path, compiler: Compiler) -> None:
-    """One runs, two wait, the fourth is told to come back."""
+    """One request runs, two wait, and the fourth is refused."""
 
     async def work() -> None:
         worker = await started(directory, compiler, max_waiting=2)

@@ -29,7 +29,7 @@ OTHER_KEY = "the other site's cache key"
 
 
 def rows(output: str) -> dict[str, list[str]]:
-    """A table's lines by what stands first, columns two spaces apart."""
+    """Return a table's cells by the first cell of each line; columns are two spaces apart."""
     lines = (line.split("  ") for line in output.splitlines() if line)
     cells = ([cell.strip() for cell in line if cell.strip()] for line in lines)
     return {row[0]: row[1:] for row in cells if row}
@@ -192,7 +192,7 @@ def filled(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def dumped(url: str, kind: bytes = b"") -> dict[bytes, bytes]:
-    """What lies in Redis, of all kinds or of one, but for what helps to find it."""
+    """Return the entries in Redis, of all kinds or one, without the keys that index them."""
     help_of_ours = (b"switchyard:log", b"switchyard:hot/")
     with Redis.from_url(url) as client:
         keys = list(client.scan_iter(b"switchyard:%b*" % kind))

@@ -290,7 +290,7 @@ def test_a_terminal_shows_a_bar():
     with os.fdopen(theirs, "w") as terminal:
         assert list(with_progress([1, 2, 3], "warming", terminal)) == [1, 2, 3]
     shown = b""
-    with suppress(OSError):  # what a terminal says when nobody writes to it any more
+    with suppress(OSError):  # a terminal raises this when its writer has closed it
         while more := os.read(ours, 10_000):
             shown += more
     os.close(ours)
