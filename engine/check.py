@@ -3,11 +3,11 @@
     python -m engine.check schema.json          for reading
     python -m engine.check --json - < file      for programs
 
-Exit status: 0 all of it is enforced; 1 something is refused; 2 no schema: a file that can't be
-read, is not JSON, or holds neither an object nor a boolean.
+Exit status: 0 all constraints are enforced; 1 a constraint is refused, or the schema is invalid; 2
+no schema: a file that cannot be read, is not JSON, or contains neither an object nor a boolean.
 
-The vocabulary is that of single bytes, which is enough to say what is enforced; times and bytes are
-less than those with a model's.
+The vocabulary consists of single bytes, which is enough to find what the engine enforces; with a
+model's vocabulary, times and bytes are larger.
 """
 
 import argparse
@@ -25,9 +25,10 @@ ENFORCED, REFUSED, NO_SCHEMA = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit status."""
+    """Return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m engine.check", description="Says what of a JSON Schema is enforced."
+        prog="python -m engine.check",
+        description="Report which parts of a JSON Schema are enforced.",
     )
     parser.add_argument("file", help="the schema; - reads standard input")
     parser.add_argument("--json", action="store_true", help="for programs")
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_schema(file: str) -> Any:
-    """Raises OSError; ValueError and RecursionError: no schema."""
+    """Read a schema. Raises OSError; ValueError or RecursionError for an invalid one."""
     text = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     schema = json.loads(text)
     if not isinstance(schema, dict | bool):
@@ -53,7 +54,7 @@ def read_schema(file: str) -> Any:
 
 
 def byte_vocabulary() -> Vocabulary:
-    """The 256 bytes, and a stop token."""
+    """Return a vocabulary of the 256 bytes and a stop token."""
     return Vocabulary([bytes([byte]) for byte in range(256)] + [b"<end>"], stop_token_ids=[256])
 
 
