@@ -57,19 +57,19 @@ cdef enum:
 cdef struct EdgeC:
     uint32_t source, kind, a, b, target
 
-cdef struct NfaC:
+cdef struct ByteNfaC:
     vector[EdgeC] edges
     uint32_t size, limit
     uint32_t counted_low, counted_high    # states low..high-1 lie between counted characters, and the final one
     bint overflow
 
-cdef void nfa_start(NfaC* nfa, uint32_t limit) noexcept nogil
-cdef uint32_t nfa_state(NfaC* nfa) noexcept nogil
+cdef void nfa_start(ByteNfaC* nfa, uint32_t limit) noexcept nogil
+cdef uint32_t nfa_state(ByteNfaC* nfa) noexcept nogil
 cdef void nfa_edge(
-    NfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
+    ByteNfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
 ) noexcept nogil
-cdef void nfa_emit_counted(NfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil
-cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil
+cdef void nfa_emit_counted(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil
+cdef void nfa_emit(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil
 
 
 # -- spelling --------------------------------------------------------------------------------------
@@ -81,9 +81,9 @@ cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, ui
 # here hold no surrogates.
 
 cdef uint32_t short_escape(uint32_t c) noexcept nogil
-cdef void emit_utf8(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil
+cdef void emit_utf8(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil
 cdef void emit_json_char(
-    NfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t
+    ByteNfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t
 ) noexcept nogil
 
 
@@ -118,8 +118,8 @@ cdef uint32_t refine(
 # -- determinize -----------------------------------------------------------------------------------
 # Subset construction, trimming and minimisation of one rule's automaton.
 #
-# Input    an ``NfaC`` with start 0 and final 1.
-# Output   whole: DfaStateC states, start first, in breadth-first order; or one state at a time (LazyC),
+# Input    an ``ByteNfaC`` with start 0 and final 1.
+# Output   whole: DfaStateC states, start first, in breadth-first order; or one state at a time (LazyDfaC),
 #          in the order in which they are asked for.
 #
 # Symbols (rules, token sets) are letters like bytes; they are ordered by first appearance in the
@@ -128,7 +128,7 @@ cdef uint32_t refine(
 
 ctypedef vector[uint32_t] Set
 
-cdef struct IndexC:
+cdef struct EdgeIndexC:
     # edges by source: order[off[s] .. off[s + 1] - 1]
     vector[uint32_t] off
     vector[uint32_t] order
@@ -139,19 +139,19 @@ cdef struct ClosureC:
     uint32_t now
     Set kept
 
-cdef struct LazyC:
+cdef struct LazyDfaC:
     # subsets met so far, before empty moves: an object of 4,000 optional keys has as many states, each
     # with as many members once it is closed. Number 0 is the start
-    NfaC nfa
-    IndexC index
+    ByteNfaC nfa
+    EdgeIndexC index
     WordTableC sets
     vector[uint32_t] states   # by subset: its state, 0: none yet (rule_automata)
 
-cdef bint determinise(NfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil
-cdef void copy_nfa(NfaC* nfa, vector[DfaStateC]* out) noexcept nogil
+cdef bint determinise(ByteNfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil
+cdef void copy_nfa(ByteNfaC* nfa, vector[DfaStateC]* out) noexcept nogil
 cdef bint merge_ways(vector[DfaStateC]* dfa, uint32_t limit) noexcept nogil
 cdef void trim(vector[DfaStateC]* dfa) noexcept nogil
 cdef void minimise(vector[DfaStateC]* dfa) noexcept nogil
-cdef size_t lazy_bytes(const LazyC* lazy) noexcept nogil
-cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil
-cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DfaStateC* out) noexcept nogil
+cdef size_t lazy_dfa_bytes(const LazyDfaC* lazy) noexcept nogil
+cdef void lazy_dfa_start(LazyDfaC* lazy, ClosureC* scratch) noexcept nogil
+cdef void lazy_dfa_state(LazyDfaC* lazy, ClosureC* scratch, uint32_t number, DfaStateC* out) noexcept nogil

@@ -1,11 +1,11 @@
-"""IR nodes -> edges of an ``NfaC``: see the header file."""
+"""IR nodes -> edges of an ``ByteNfaC``: see the header file."""
 
 from libc.stdint cimport UINT64_MAX, uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
 
 from ..grammar.ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, OBJECT,
-    OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TEXT, TEXTS, TOKENS, NodeC,
+    TEXT_EXCEPT, TOKENS_EXCEPT, REF, REPEAT, SEQ, TEXT, TEXTS, TOKENS, NodeC,
 )
 from ..grammar.lowered cimport NO_RULE, LoweredGrammar
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
@@ -13,7 +13,7 @@ from ..native.pool cimport held_bytes, vector
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
 
 
-cdef void nfa_start(NfaC* nfa, uint32_t limit) noexcept nogil:
+cdef void nfa_start(ByteNfaC* nfa, uint32_t limit) noexcept nogil:
     nfa.edges.clear()
     nfa.size = 0
     nfa.limit = limit
@@ -21,13 +21,13 @@ cdef void nfa_start(NfaC* nfa, uint32_t limit) noexcept nogil:
     nfa.overflow = False
 
 
-cdef uint32_t nfa_state(NfaC* nfa) noexcept nogil:
+cdef uint32_t nfa_state(ByteNfaC* nfa) noexcept nogil:
     nfa.size += 1
     return nfa.size - 1
 
 
 cdef void nfa_edge(
-    NfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
+    ByteNfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
 ) noexcept nogil:
     cdef EdgeC edge
     if nfa.edges.size() >= nfa.limit:
@@ -37,14 +37,14 @@ cdef void nfa_edge(
     nfa.edges.push_back(edge)
 
 
-cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil:
+cdef void nfa_emit(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil:
     """The language of a node between states s and t."""
     cdef NodeC* node = &ir.nodes[number]
     cdef uint32_t k
     if nfa.overflow or not ir.productive[number]:
         return
     if ir.rule_of_node[number] != NO_RULE and node.kind in (
-            REPEAT, CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, OBJECT, BOUNDED):
+            REPEAT, CAPTURE, DISPATCH, TEXTS, TEXT_EXCEPT, OBJECT, BOUNDED):
         nfa_edge(nfa, s, REF_EDGE, ir.rule_of_node[number], 0, t)
     elif node.kind == EMPTY:
         nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)
@@ -70,7 +70,7 @@ cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, ui
         emit_repeat(nfa, ir, node, s, t)
     elif node.kind == REF:
         nfa_edge(nfa, s, REF_EDGE, node.a, 0, t)
-    elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
+    elif node.kind == TOKENS or node.kind == TOKENS_EXCEPT:
         nfa_edge(nfa, s, TOKEN_EDGE, node.a, 0, t)
     elif node.kind == GRAPH:
         emit_graph(nfa, ir, node, s, t)
@@ -78,7 +78,7 @@ cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, ui
         emit_bounded(nfa, ir, node, s, t)
 
 
-cdef void emit_bytes(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_bytes(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     cdef uint32_t k, to
     for k in range(node.n):
         to = t if k + 1 == node.n else nfa_state(nfa)
@@ -86,7 +86,7 @@ cdef void emit_bytes(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint
         s = to
 
 
-cdef void emit_text(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_text(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     """Decoded text in any spelling: every character is a class of one."""
     cdef uint32_t k, to
     cdef uint32_t pair[2]
@@ -97,7 +97,7 @@ cdef void emit_text(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint3
         s = to
 
 
-cdef void emit_repeat(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_repeat(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     """Written out: the least copies, then a loop or optional copies."""
     cdef uint32_t _k, to
     for _k in range(node.b):
@@ -122,7 +122,7 @@ cdef void emit_repeat(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uin
     nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)
 
 
-cdef void emit_graph(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_graph(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     """The graph's states become states; I1 holds because s and t only get empty moves."""
     cdef uint32_t k, base = nfa.size
     cdef uint32_t* edge
@@ -135,14 +135,14 @@ cdef void emit_graph(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint
         nfa_edge(nfa, base + ir.pool[node.b + k], EPSILON_EDGE, 0, 0, t)
 
 
-cdef void nfa_emit_counted(NfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil:
+cdef void nfa_emit_counted(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil:
     """A graph of characters between states 0 and 1; its states lie between characters."""
     nfa.counted_low = nfa.size
     nfa.counted_high = nfa.size + ir.nodes[number].a
     emit_graph(nfa, ir, &ir.nodes[number], 0, 1)
 
 
-cdef void emit_bounded(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_bounded(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     """Written out: a copy of the graph's states for each count; past the bounds counts are one."""
     cdef NodeC* graph = &ir.nodes[node.a]
     cdef uint32_t base = nfa.size, most = node.b if node.c == NO_MAXIMUM else node.c, n, k
@@ -165,7 +165,7 @@ cdef void emit_bounded(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, ui
 cdef uint32_t NO_BYTE = 0xFFFFFFFF
 
 
-cdef void emit_utf8(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_utf8(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
     """One code point of low..high in UTF-8; split where the encoded length changes."""
     cdef uint32_t bounds[4]
     cdef uint32_t k, end
@@ -183,7 +183,7 @@ cdef void emit_utf8(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t
 
 
 cdef void utf8_of_length(
-    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
+    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
 ) noexcept nogil:
     """A lead byte and ``more`` continuation bytes."""
     cdef uint32_t lead = 0xC0 if more == 1 else 0xE0 if more == 2 else 0xF0
@@ -191,7 +191,7 @@ cdef void utf8_of_length(
 
 
 cdef void digits(
-    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t bits, uint32_t mark, uint32_t s, uint32_t t
+    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t bits, uint32_t mark, uint32_t s, uint32_t t
 ) noexcept nogil:
     """Numbers low..high written in 1 + more digits of ``bits`` bits.
 
@@ -219,7 +219,7 @@ cdef void digits(
         digits(nfa, 0, rest, more - 1, bits, 0x80, middle, t)
 
 
-cdef void hex_digit(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
+cdef void hex_digit(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
     """One hexadecimal digit low..high in either case."""
     if low < 10:
         nfa_edge(nfa, s, BYTE_EDGE, 0x30 + low, 0x30 + min(high, <uint32_t>9), t)
@@ -230,7 +230,7 @@ cdef void hex_digit(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t
 
 
 cdef void hex_number(
-    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
+    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
 ) noexcept nogil:
     """Numbers low..high in 1 + more hexadecimal digits."""
     cdef uint32_t shift = 4 * more
@@ -255,7 +255,7 @@ cdef void hex_number(
         hex_number(nfa, 0, rest, more - 1, middle, t)
 
 
-cdef uint32_t literal(NfaC* nfa, uint32_t s, uint32_t byte) noexcept nogil:
+cdef uint32_t literal(ByteNfaC* nfa, uint32_t s, uint32_t byte) noexcept nogil:
     cdef uint32_t t = nfa_state(nfa)
     nfa_edge(nfa, s, BYTE_EDGE, byte, byte, t)
     return t
@@ -278,7 +278,7 @@ cdef uint32_t short_escape(uint32_t c) noexcept nogil:
     return NO_BYTE
 
 
-cdef void raw_range(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
+cdef void raw_range(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
     """The characters of low..high that may stand for themselves."""
     cdef uint32_t gaps[3][2]
     cdef uint32_t k
@@ -296,7 +296,7 @@ cdef void raw_range(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t
         emit_utf8(nfa, low, high, s, t)
 
 
-cdef void astral(NfaC* nfa, uint32_t low, uint32_t high, uint32_t u, uint32_t t) noexcept nogil:
+cdef void astral(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t u, uint32_t t) noexcept nogil:
     """Surrogate pairs for low..high, both above U+FFFF.
 
     ``u`` is the state behind the first ``\\u``.
@@ -317,7 +317,7 @@ cdef void astral(NfaC* nfa, uint32_t low, uint32_t high, uint32_t u, uint32_t t)
 
 
 cdef void pair(
-    NfaC* nfa, uint32_t first, uint32_t last, uint32_t low, uint32_t high, uint32_t u, uint32_t t
+    ByteNfaC* nfa, uint32_t first, uint32_t last, uint32_t low, uint32_t high, uint32_t u, uint32_t t
 ) noexcept nogil:
     cdef uint32_t middle = nfa_state(nfa)
     hex_number(nfa, 0xD800 + first, 0xD800 + last, 3, u, middle)
@@ -327,7 +327,7 @@ cdef void pair(
 
 
 cdef void emit_json_char(
-    NfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t
+    ByteNfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t
 ) noexcept nogil:
     """One character out of n (low, high) ranges, in any spelling legal inside a JSON string."""
     cdef uint32_t k, c, low, high
@@ -516,7 +516,7 @@ cdef uint32_t FEW = 16
 cdef uint32_t MINIMISED_STATES = 4096
 
 
-cdef struct WorkC:
+cdef struct SubsetConstructionC:
     # what is found out about one state after the other; its vectors are kept for the next
     ClosureC* scratch         # NULL: targets are left as they are, not closed
     # sets of targets before empty moves come again and again, and most are one state
@@ -528,7 +528,7 @@ cdef struct WorkC:
     Set cuts, members
 
 
-cdef void build_index(NfaC* nfa, IndexC* index) noexcept nogil:
+cdef void build_index(ByteNfaC* nfa, EdgeIndexC* index) noexcept nogil:
     cdef uint32_t k
     index.off.assign(nfa.size + 2, 0)
     for k in range(<uint32_t>nfa.edges.size()):
@@ -542,7 +542,7 @@ cdef void build_index(NfaC* nfa, IndexC* index) noexcept nogil:
         at[nfa.edges[k].source] += 1
 
 
-cdef void close(NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members) noexcept nogil:
+cdef void close(ByteNfaC* nfa, EdgeIndexC* index, ClosureC* scratch, Set* members) noexcept nogil:
     """Adds what empty moves reach; keeps states with real edges and the final one, ascending."""
     cdef Set* kept = &scratch.kept
     cdef uint32_t k, s, e, at = 0
@@ -589,11 +589,11 @@ cdef void unique(Set* members) noexcept nogil:
     members.resize(n)
 
 
-cdef bint determinise(NfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil:
+cdef bint determinise(ByteNfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil:
     """False if more than ``limit`` states would be needed, or subsets too large; ``out`` is then empty."""
-    cdef IndexC index
+    cdef EdgeIndexC index
     cdef ClosureC scratch
-    cdef WorkC work
+    cdef SubsetConstructionC work
     cdef WordTableC sets
     cdef Set members
     cdef uint32_t at = 0
@@ -621,13 +621,13 @@ cdef bint determinise(NfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcep
     return True
 
 
-cdef size_t lazy_bytes(const LazyC* lazy) noexcept nogil:
+cdef size_t lazy_dfa_bytes(const LazyDfaC* lazy) noexcept nogil:
     return (
         held_bytes(lazy.nfa.edges) + held_bytes(lazy.index.off) + held_bytes(lazy.index.order)
         + table_bytes(&lazy.sets) + held_bytes(lazy.states))
 
 
-cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:
+cdef void lazy_dfa_start(LazyDfaC* lazy, ClosureC* scratch) noexcept nogil:
     """Makes the start's subset; what can't reach the end is dropped from the input first."""
     cdef Set members
     drop_dead_ends(&lazy.nfa)
@@ -638,9 +638,9 @@ cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:
     number_of(&lazy.sets, &members)
 
 
-cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DfaStateC* out) noexcept nogil:
+cdef void lazy_dfa_state(LazyDfaC* lazy, ClosureC* scratch, uint32_t number, DfaStateC* out) noexcept nogil:
     """The edges of one state; their targets may be new subsets."""
-    cdef WorkC work
+    cdef SubsetConstructionC work
     cdef Set members
     work.scratch = NULL
     read_members(&lazy.sets, number, &members)
@@ -651,7 +651,7 @@ cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DfaStateC*
     expand(&lazy.nfa, &lazy.index, &work, &members, &lazy.sets, out)
 
 
-cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
+cdef void drop_dead_ends(ByteNfaC* nfa) noexcept nogil:
     """Removes edges to states from which the end can't be reached."""
     cdef vector[uint8_t] live
     cdef vector[uint32_t] off, order, todo
@@ -685,7 +685,7 @@ cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
 
 
 cdef void expand(
-    NfaC* nfa, IndexC* index, WorkC* work, Set* members, WordTableC* sets, DfaStateC* dfa_state
+    ByteNfaC* nfa, EdgeIndexC* index, SubsetConstructionC* work, Set* members, WordTableC* sets, DfaStateC* dfa_state
 ) noexcept nogil:
     """The edges of one deterministic state."""
     cdef EdgeC edge
@@ -707,7 +707,7 @@ cdef void expand(
     expand_symbols(nfa, index, work, sets, dfa_state)
 
 
-cdef uint32_t target_of(NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets) noexcept nogil:
+cdef uint32_t target_of(ByteNfaC* nfa, EdgeIndexC* index, SubsetConstructionC* work, WordTableC* sets) noexcept nogil:
     """The number of the set that the targets in ``work.members`` lead to."""
     cdef uint32_t number
     unique(&work.members)
@@ -727,7 +727,7 @@ cdef uint32_t target_of(NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets)
 
 
 cdef void expand_bytes(
-    NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets, DfaStateC* dfa_state
+    ByteNfaC* nfa, EdgeIndexC* index, SubsetConstructionC* work, WordTableC* sets, DfaStateC* dfa_state
 ) noexcept nogil:
     """Cuts 0..255 where an edge starts or ends; every piece leads to the union of its targets."""
     cdef uint32_t c, low, high
@@ -756,7 +756,7 @@ cdef void expand_bytes(
 
 
 cdef void expand_symbols(
-    NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets, DfaStateC* dfa_state
+    ByteNfaC* nfa, EdgeIndexC* index, SubsetConstructionC* work, WordTableC* sets, DfaStateC* dfa_state
 ) noexcept nogil:
     """Symbols in the order in which they appear first; each leads to the union of its targets."""
     cdef vector[EdgeC]* edges = &work.symbols
@@ -804,7 +804,7 @@ cdef void expand_symbols(
             dfa_state.tokens.push_back(made)
 
 
-cdef void copy_nfa(NfaC* nfa, vector[DfaStateC]* out) noexcept nogil:
+cdef void copy_nfa(ByteNfaC* nfa, vector[DfaStateC]* out) noexcept nogil:
     """The nondeterministic automaton as it is, empty moves included."""
     cdef uint32_t k
     cdef EdgeC edge
@@ -851,7 +851,7 @@ cdef bint merge_ways(vector[DfaStateC]* dfa, uint32_t limit) noexcept nogil:
     ``limit`` states would be needed, or subsets too large.
     """
     cdef vector[DfaStateC] out
-    cdef WorkC work
+    cdef SubsetConstructionC work
     cdef WordTableC sets
     cdef Set members
     cdef EdgeC edge
@@ -997,7 +997,8 @@ cdef void list_letters(vector[DfaStateC]* dfa, LetterEdgesC* out) noexcept nogil
 
 cdef uint32_t block_by_flags(vector[DfaStateC]* dfa, vector[uint32_t]* blocks) noexcept nogil:
     """The number of blocks."""
-    cdef uint32_t s, count = 0, by_flags[256]
+    cdef uint32_t s, count = 0
+    cdef uint32_t[256] by_flags
     for s in range(256):
         by_flags[s] = DEAD
     for s in range(<uint32_t>dfa.size()):

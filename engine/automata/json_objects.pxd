@@ -1,16 +1,16 @@
 """Texts, read byte by byte as the inside of a JSON string: which of them the bytes may still spell.
 
     names      "id", "if", "io"   sorted by their characters; a name keeps the number it was given
-    spot       names low..high-1 agree in their first `depth` characters, which are spelled; `stage`
+    name_node       names low..high-1 agree in their first `depth` characters, which are spelled; `stage`
                and `value` tell how much of the next character is: bytes of its UTF-8, or an escape
-    step       a byte, and the spot behind it
+    step       a byte, and the name_node behind it
 
 A name is spelled in every way that is legal in JSON: each character as itself, by its short escape,
 or as \\uXXXX in either case, in surrogate pairs beyond U+FFFF. Names that are `spelled` are given as they
 are written, escapes and all, and are written so alone.
 
-Invariants   I1 a spot with stage BETWEEN and one name is the same whatever way led there.
-Cost         sorting, once; the steps of a spot are linear in its names. Nothing is written out: a
+Invariants   I1 a name_node with stage BETWEEN and one name is the same whatever way led there.
+Cost         sorting, once; the steps of a name_node are linear in its names. Nothing is written out: a
              spelling has about 14 bytes for each character, most of which nobody ever visits.
 Not here     spellings in automata that are built whole (spelling).
 """
@@ -43,19 +43,19 @@ cdef struct NamesC:
     vector[uint32_t] numbers  # by place
     bint spelled              # the names are given as they are spelled: there is no other spelling
 
-cdef struct TextC:
+cdef struct NameC:
     # a name that is still to be sorted
     const uint32_t* points
     uint32_t n, number
 
-cdef struct SpotC:
+cdef struct NameNodeC:
     uint32_t low, high, depth, stage, value
 
-cdef struct SpotsC:
-    # names with the spots met so far
+cdef struct NameTrieC:
+    # names with the trie met so far
     NamesC names
-    WordTableC spots
-    vector[uint32_t] states   # by spot: its state, 0: none yet (rule_automata)
+    WordTableC nodes
+    vector[uint32_t] states   # by name_node: its state, 0: none yet (rule_automata)
 
 cdef struct ChoiceC:
     # of names: those numbered first..last whose bit in `taken` is not set (NULL: none is)
@@ -63,21 +63,21 @@ cdef struct ChoiceC:
     const uint32_t* taken
 
 cdef struct StepC:
-    SpotC to
+    NameNodeC to
     uint8_t byte
 
 cdef size_t names_bytes(const NamesC* names) noexcept nogil
-cdef size_t spots_bytes(const SpotsC* spots) noexcept nogil
-cdef void sort_names(vector[TextC]* texts, NamesC* out) noexcept nogil
-cdef SpotC start_of(NamesC* names) noexcept nogil
-cdef uint32_t name_at(NamesC* names, const SpotC* spot, const ChoiceC* choice) noexcept nogil
+cdef size_t name_trie_bytes(const NameTrieC* trie) noexcept nogil
+cdef void sort_names(vector[NameC]* texts, NamesC* out) noexcept nogil
+cdef NameNodeC name_trie_root(NamesC* names) noexcept nogil
+cdef uint32_t name_at(NamesC* names, const NameNodeC* name_node, const ChoiceC* choice) noexcept nogil
 cdef void list_steps(
-    NamesC* names, const SpotC* spot, const ChoiceC* choice, vector[StepC]* out
+    NamesC* names, const NameNodeC* name_node, const ChoiceC* choice, vector[StepC]* out
 ) noexcept nogil
-cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil
-cdef void texts_state(SpotsC* spots, uint32_t number, DfaStateC* out) noexcept nogil
-cdef uint32_t number_spot(SpotsC* spots, const SpotC* spot) noexcept nogil
-cdef SpotC spot_at(SpotsC* spots, uint32_t number) noexcept nogil
+cdef void build_name_trie(NameTrieC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil
+cdef void name_trie_state(NameTrieC* trie, uint32_t number, DfaStateC* out) noexcept nogil
+cdef uint32_t name_node_number(NameTrieC* trie, const NameNodeC* name_node) noexcept nogil
+cdef NameNodeC name_node_at(NameTrieC* trie, uint32_t number) noexcept nogil
 
 
 cdef inline ChoiceC every_name() noexcept nogil:
@@ -101,8 +101,8 @@ cdef inline ChoiceC every_name() noexcept nogil:
 #              I2 q differs from like(q) only where a text is complete: there the rule can't end.
 # Not here     how texts are spelled (name_trie).
 
-cdef void build_other_text(Automata automata, uint32_t rule) noexcept nogil
-cdef void grow_other_text(Automata automata, uint32_t state) noexcept nogil
+cdef void build_text_except(Automata automata, uint32_t rule) noexcept nogil
+cdef void grow_text_except(Automata automata, uint32_t state) noexcept nogil
 
 
 # -- json objects ----------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ cdef struct ObjectC:
     uint32_t extra, space         # rules, NO_RULE: none
     uint32_t[LAYOUT_PARTS] layout     # rules of its parts, with LAID_OUT; NO_RULE: nothing
     uint32_t flags                # as in flat
-    WordTableC places             # the first one is the start
+    WordTableC positions          # the first one is the start
     vector[uint32_t] states       # by place: its state, 0: none yet (rule_automata)
 
 cdef size_t object_bytes(const ObjectC* obj) noexcept nogil

@@ -17,10 +17,10 @@ from libcpp.mutex cimport mutex
 from ..grammar.lowered cimport LoweredGrammar
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
-from ..sharing.mask_codec cimport Digests
+from ..grammar.rule_digest cimport RuleDigests
 from ..vocabulary.vocabulary cimport Vocabulary
-from .determinize cimport ByteEdgeC, ClosureC, DfaStateC, LazyC, NfaC, SymbolEdgeC
-from .json_objects cimport ObjectC, SpotsC
+from .determinize cimport ByteEdgeC, ClosureC, DfaStateC, LazyDfaC, ByteNfaC, SymbolEdgeC
+from .json_objects cimport ObjectC, NameTrieC
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
@@ -56,9 +56,9 @@ cdef class AutomatonCache:
 #                  FINAL state the rule ends once the count has reached the minimum. `onward` is the
 #                  fewest iterations that must be counted yet if the text goes on here: in a bounded
 #                  pattern what the way to the nearest end takes.
-#                  A state that is `like` another has only the edges that differ (other_text).
+#                  A state that is `like` another has only the edges that differ (text_except).
 #                  A state that is UNBUILT has no edges yet: `visit` makes them. Its rule was read by
-#                  `lazies`, `objects` or `texts`, as its kind says.
+#                  `lazy_dfas`, `objects` or `texts`, as its kind says.
 #                  `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
 #                  to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
 # Invariants       I1 every state is reachable and can reach the end (counts permitting).
@@ -92,8 +92,8 @@ cdef struct StateC:
     uint32_t rule
     uint32_t held
     uint32_t onward         # 0: no more need be counted, or nothing is
-    uint32_t lazy, place    # of an UNBUILT state: which of the rules read, and the place in it
-    uint32_t like           # 0, or: bytes without an edge here do what they do there (other_text)
+    uint32_t lazy, position    # of an UNBUILT state: which of the rules read, and the position in it
+    uint32_t like           # 0, or: bytes without an edge here do what they do there (text_except)
     uint64_t live[4]
     uint8_t flags
     uint8_t is_plain_text   # free text in which no pattern is under way
@@ -111,7 +111,7 @@ cdef class Automata:
     cdef Vocabulary vocabulary
     cdef uint32_t edge_limit
     cdef AutomatonCache table                 # None: nothing is shared between grammars
-    cdef Digests digests                  # None where there is no table
+    cdef RuleDigests digests                  # None where there is no table
     cdef uint32_t error, error_got
     cdef vector[StateC] states
     cdef vector[ByteEdgeC] byte_edges
@@ -121,26 +121,27 @@ cdef class Automata:
     cdef vector[uint32_t] first           # by rule: its start state, 0 while unbuilt
     cdef vector[uint8_t] tabled           # by built rule: whole and deterministic (mask_builder)
     # rules that are built state by state
-    cdef vector[LazyC] lazies
+    cdef vector[LazyDfaC] lazy_dfas
     cdef vector[ObjectC] objects
-    cdef vector[SpotsC] texts             # TEXTS and OTHER_TEXT
-    cdef size_t lazy_held                 # by lazies, objects and texts
+    cdef vector[NameTrieC] texts             # TEXTS and TEXT_EXCEPT
+    cdef size_t lazy_held                 # by lazy_dfas, objects and texts
     cdef ClosureC scratch
     cdef vector[uint32_t] span            # by counted rule: by how much one token can bring a bound closer
     cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration
     cdef void open(
-        self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, Digests digests
+        self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, RuleDigests digests
     ) noexcept
     cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
     cdef void visit(self, uint32_t state) noexcept nogil
     cdef void grow(self, uint32_t state) noexcept nogil
-    cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil
+    cdef bint is_lazy(self, uint32_t node, ByteNfaC* nfa) noexcept nogil
     cdef uint32_t unbuilt(
-        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
+        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t position
     ) noexcept nogil
     cdef StateC new_state(self, uint32_t rule) noexcept nogil
     cdef void add_edges(self, StateC* state, const DfaStateC* dfa_state, uint32_t base) noexcept nogil
+    cdef uint32_t target(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil

@@ -7,21 +7,21 @@ from libcpp.memory cimport make_shared
 
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE, TEXTS_RULE,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXT_EXCEPT_RULE, PLAIN_RULE, TEXTS_RULE,
     LoweredGrammar,
 )
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
-from ..sharing.mask_codec cimport DigestC, Digests, is_none
+from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport (
-    FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, ByteEdgeC, DfaStateC, NfaC,
-    SymbolEdgeC, copy_nfa, determinise, lazy_bytes as subsets_bytes, lazy_start, lazy_state,
+    FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, ByteEdgeC, DfaStateC, ByteNfaC,
+    SymbolEdgeC, copy_nfa, determinise, lazy_dfa_bytes, lazy_dfa_start, lazy_dfa_state,
     merge_ways, minimise, nfa_emit, nfa_emit_counted, nfa_start, nfa_state, trim,
 )
 from .json_objects cimport (
-    build_other_text, grow_other_text, object_bytes, object_start, object_state, read_texts,
-    spots_bytes, texts_state,
+    build_text_except, grow_text_except, object_bytes, object_start, object_state, build_name_trie,
+    name_trie_bytes, name_trie_state,
 )
 from .tag_dispatch cimport build_dispatch
 
@@ -126,7 +126,7 @@ cdef class Automata:
     """The rule automata of one generation of one grammar."""
 
     cdef void open(
-        self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, Digests digests
+        self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, RuleDigests digests
     ) noexcept:
         """Makes it ready: there is no other way."""
         self.ir = ir
@@ -168,9 +168,18 @@ cdef class Automata:
         """What one of the rules that are made state by state holds beside its states."""
         if kind == OBJECT_RULE:
             return object_bytes(&self.objects[number])
-        if kind == TEXTS_RULE or kind == OTHER_TEXT_RULE:
-            return spots_bytes(&self.texts[number])
-        return subsets_bytes(&self.lazies[number])
+        if kind == TEXTS_RULE or kind == TEXT_EXCEPT_RULE:
+            return name_trie_bytes(&self.texts[number])
+        return lazy_dfa_bytes(&self.lazy_dfas[number])
+
+    cdef uint32_t target(self, uint32_t state, uint8_t byte) noexcept nogil:
+        """Return the state behind a byte edge of a deterministic state, 0 if there is none."""
+        cdef StateC* s = &self.states[state]
+        cdef uint32_t e
+        for e in range(s.byte_off, s.byte_off + s.n_bytes):
+            if self.byte_edges[e].low <= byte <= self.byte_edges[e].high:
+                return self.byte_edges[e].target
+        return 0
 
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil:
         """The state whose edges take a byte: the state itself, or the one that it is like."""
@@ -199,18 +208,18 @@ cdef class Automata:
                 self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()
             self.measure(rule)
             return True
-        if kind == OTHER_TEXT_RULE:
-            build_other_text(self, rule)
+        if kind == TEXT_EXCEPT_RULE:
+            build_text_except(self, rule)
             if self.first[rule]:
-                self.lazy_held += spots_bytes(&self.texts.back())
+                self.lazy_held += name_trie_bytes(&self.texts.back())
             return self.first[rule] != 0
         if kind == TEXTS_RULE:
             self.texts.resize(self.texts.size() + 1)
-            read_texts(
+            build_name_trie(
                 &self.texts.back(), &self.ir.pool[self.ir.nodes[node].off], self.ir.nodes[node].n,
                 self.ir.nodes[node].a)
             self.first[rule] = self.unbuilt(&self.texts.back().states, rule, <uint32_t>self.texts.size() - 1, 0)
-            self.lazy_held += spots_bytes(&self.texts.back())
+            self.lazy_held += name_trie_bytes(&self.texts.back())
             return True
         if kind == OBJECT_RULE:
             self.objects.resize(self.objects.size() + 1)
@@ -223,7 +232,7 @@ cdef class Automata:
 
     cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil:
         """A rule whose nodes are written out; shared ones are taken from the table."""
-        cdef NfaC nfa
+        cdef ByteNfaC nfa
         cdef vector[DfaStateC] dfa, loop
         cdef uint32_t node = self.ir.rules[rule].node
         cdef uint8_t kind = self.ir.rules[rule].kind
@@ -252,13 +261,13 @@ cdef class Automata:
             self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
             return False
         if kind == PLAIN_RULE and self.is_lazy(node, &nfa):
-            self.lazies.resize(self.lazies.size() + 1)
-            self.lazies.back().nfa.edges.swap(nfa.edges)
-            self.lazies.back().nfa.size = nfa.size
-            lazy_start(&self.lazies.back(), &self.scratch)
+            self.lazy_dfas.resize(self.lazy_dfas.size() + 1)
+            self.lazy_dfas.back().nfa.edges.swap(nfa.edges)
+            self.lazy_dfas.back().nfa.size = nfa.size
+            lazy_dfa_start(&self.lazy_dfas.back(), &self.scratch)
             self.first[rule] = self.unbuilt(
-                &self.lazies.back().states, rule, <uint32_t>self.lazies.size() - 1, 0)
-            self.lazy_held += subsets_bytes(&self.lazies.back())
+                &self.lazy_dfas.back().states, rule, <uint32_t>self.lazy_dfas.size() - 1, 0)
+            self.lazy_held += lazy_dfa_bytes(&self.lazy_dfas.back())
             return True
         shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
         if determinise(&nfa, &dfa, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
@@ -385,45 +394,45 @@ cdef class Automata:
                     best = min(best, self.vocabulary.max_count[dfa[0][s].bytes[k].low] + 1)
         return best
 
-    cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil:
+    cdef bint is_lazy(self, uint32_t node, ByteNfaC* nfa) noexcept nogil:
         """Whether a rule only puts others together, or spells out literals."""
         cdef uint32_t widest = self.ir.widest(node)
         return widest <= NARROW_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
 
     cdef uint32_t unbuilt(
-        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
+        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t position
     ) noexcept nogil:
-        """The state of a place, unbuilt if it is new; ``known`` are those of the rule."""
+        """The state of a position, unbuilt if it is new; ``known`` are those of the rule."""
         cdef StateC made
-        if known.size() <= place:
-            known.resize(place + 1, 0)
-        if known[0][place] == 0:
+        if known.size() <= position:
+            known.resize(position + 1, 0)
+        if known[0][position] == 0:
             made = self.states[0]
-            made.rule, made.lazy, made.place = rule, lazy, place
+            made.rule, made.lazy, made.position = rule, lazy, position
             made.flags = UNBUILT_STATE
-            known[0][place] = <uint32_t>self.states.size()
+            known[0][position] = <uint32_t>self.states.size()
             self.states.push_back(made)
-        return known[0][place]
+        return known[0][position]
 
     cdef void grow(self, uint32_t state) noexcept nogil:
         """Makes the edges of a state of a lazy rule."""
-        cdef uint32_t lazy = self.states[state].lazy, place = self.states[state].place
+        cdef uint32_t lazy = self.states[state].lazy, position = self.states[state].position
         cdef uint32_t rule = self.states[state].rule, k
         cdef StateC made
         cdef DfaStateC dfa_state
         cdef vector[uint32_t]* known
-        if self.ir.rules[rule].kind == OTHER_TEXT_RULE:
-            grow_other_text(self, state)
+        if self.ir.rules[rule].kind == TEXT_EXCEPT_RULE:
+            grow_text_except(self, state)
             return
         if self.ir.rules[rule].kind == OBJECT_RULE:
-            object_state(&self.objects[lazy], place, &dfa_state)
+            object_state(&self.objects[lazy], position, &dfa_state)
             known = &self.objects[lazy].states
         elif self.ir.rules[rule].kind == TEXTS_RULE:
-            texts_state(&self.texts[lazy], place, &dfa_state)
+            name_trie_state(&self.texts[lazy], position, &dfa_state)
             known = &self.texts[lazy].states
         else:
-            lazy_state(&self.lazies[lazy], &self.scratch, place, &dfa_state)
-            known = &self.lazies[lazy].states
+            lazy_dfa_state(&self.lazy_dfas[lazy], &self.scratch, position, &dfa_state)
+            known = &self.lazy_dfas[lazy].states
         for k in range(<uint32_t>dfa_state.bytes.size()):
             dfa_state.bytes[k].target = self.unbuilt(known, rule, lazy, dfa_state.bytes[k].target)
         for k in range(<uint32_t>dfa_state.refs.size()):
@@ -432,7 +441,7 @@ cdef class Automata:
             dfa_state.tokens[k].target = self.unbuilt(known, rule, lazy, dfa_state.tokens[k].target)
         made = self.new_state(rule)
         self.add_edges(&made, &dfa_state, 0)
-        made.flags, made.lazy, made.place = dfa_state.flags, lazy, place
+        made.flags, made.lazy, made.position = dfa_state.flags, lazy, position
         self.states[state] = made
 
     cdef StateC new_state(self, uint32_t rule) noexcept nogil:
@@ -491,7 +500,7 @@ cdef class Automata:
             held_bytes(self.states) + held_bytes(self.byte_edges) + held_bytes(self.ref_edges)
             + held_bytes(self.token_edges) + held_bytes(self.empty_edges) + held_bytes(self.first)
             + held_bytes(self.tabled) + held_bytes(self.span) + held_bytes(self.begins)
-            + held_bytes(self.lazies) + held_bytes(self.objects) + held_bytes(self.texts)
+            + held_bytes(self.lazy_dfas) + held_bytes(self.objects) + held_bytes(self.texts)
             + held_bytes(self.scratch.stamp) + self.lazy_held)
 
 
@@ -599,7 +608,7 @@ cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onwa
         todo.swap(later)
 
 
-cdef bint has_edges(NfaC* nfa, uint32_t kind) noexcept nogil:
+cdef bint has_edges(ByteNfaC* nfa, uint32_t kind) noexcept nogil:
     cdef uint32_t k
     for k in range(<uint32_t>nfa.edges.size()):
         if nfa.edges[k].kind == kind:

@@ -17,7 +17,7 @@ from ..grammar.lowered cimport LoweredGrammar
 from ..native.pool cimport vector
 from .rule_automata cimport Automata
 
-cdef struct PieceC:
+cdef struct Utf8RangeC:
     # a range of bytes from one place within a character to the next
     uint8_t low, high, place
 
@@ -32,8 +32,8 @@ cdef enum:
     AFTER_F4 = 7
 
 cdef enum:
-    MOST_PIECES = 9
+    MOST_UTF8_RANGES = 9
 
 # the ranges of bytes that a place takes, ascending; returns their number
-cdef uint32_t utf8_pieces(uint8_t place, PieceC* out) noexcept nogil
+cdef uint32_t utf8_ranges(uint8_t place, Utf8RangeC* out) noexcept nogil
 cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil

@@ -33,41 +33,41 @@ cdef struct PrefixC:
     uint8_t hopeless                 # a pattern completes whose arm can't be finished
     uint8_t arm_prefix               # a proper prefix of an arm's pattern
 
-cdef struct MoveC:
+cdef struct TransitionC:
     uint32_t letter, target
 
 cdef struct TrieC:
     vector[PrefixC] nodes
-    vector[MoveC] moves
+    vector[TransitionC] moves
     vector[uint32_t] next_arm        # by arm: the next one with the same pattern
 
 
-cdef void set_piece(PieceC* out, uint8_t low, uint8_t high, uint8_t place) noexcept nogil:
+cdef void set_range(Utf8RangeC* out, uint8_t low, uint8_t high, uint8_t place) noexcept nogil:
     out.low, out.high, out.place = low, high, place
 
 
-cdef uint32_t utf8_pieces(uint8_t place, PieceC* out) noexcept nogil:
+cdef uint32_t utf8_ranges(uint8_t place, Utf8RangeC* out) noexcept nogil:
     if place == BOUNDARY:
-        set_piece(out, 0x00, 0x7F, BOUNDARY)
-        set_piece(out + 1, 0xC2, 0xDF, 1)
-        set_piece(out + 2, 0xE0, 0xE0, AFTER_E0)
-        set_piece(out + 3, 0xE1, 0xEC, 2)
-        set_piece(out + 4, 0xED, 0xED, AFTER_ED)
-        set_piece(out + 5, 0xEE, 0xEF, 2)
-        set_piece(out + 6, 0xF0, 0xF0, AFTER_F0)
-        set_piece(out + 7, 0xF1, 0xF3, 3)
-        set_piece(out + 8, 0xF4, 0xF4, AFTER_F4)
-        return MOST_PIECES
+        set_range(out, 0x00, 0x7F, BOUNDARY)
+        set_range(out + 1, 0xC2, 0xDF, 1)
+        set_range(out + 2, 0xE0, 0xE0, AFTER_E0)
+        set_range(out + 3, 0xE1, 0xEC, 2)
+        set_range(out + 4, 0xED, 0xED, AFTER_ED)
+        set_range(out + 5, 0xEE, 0xEF, 2)
+        set_range(out + 6, 0xF0, 0xF0, AFTER_F0)
+        set_range(out + 7, 0xF1, 0xF3, 3)
+        set_range(out + 8, 0xF4, 0xF4, AFTER_F4)
+        return MOST_UTF8_RANGES
     if place == AFTER_E0:
-        set_piece(out, 0xA0, 0xBF, 1)
+        set_range(out, 0xA0, 0xBF, 1)
     elif place == AFTER_ED:
-        set_piece(out, 0x80, 0x9F, 1)
+        set_range(out, 0x80, 0x9F, 1)
     elif place == AFTER_F0:
-        set_piece(out, 0x90, 0xBF, 2)
+        set_range(out, 0x90, 0xBF, 2)
     elif place == AFTER_F4:
-        set_piece(out, 0x80, 0x8F, 2)
+        set_range(out, 0x80, 0x8F, 2)
     else:
-        set_piece(out, 0x80, 0xBF, place - 1)
+        set_range(out, 0x80, 0xBF, place - 1)
     return 1
 
 
@@ -139,7 +139,7 @@ cdef void append_arm(TrieC* trie, uint32_t q, uint32_t arm) noexcept nogil:
 
 cdef uint32_t move(TrieC* trie, uint32_t q, uint32_t letter) noexcept nogil:
     """Where a letter leads from a node whose moves are listed."""
-    cdef MoveC* moves = trie.moves.data() + trie.nodes[q].first_move
+    cdef TransitionC* moves = trie.moves.data() + trie.nodes[q].first_move
     cdef uint32_t low = 0, high = trie.nodes[q].n_moves, middle
     while low < high:
         middle = (low + high) >> 1
@@ -181,7 +181,7 @@ cdef void list_moves(TrieC* trie, uint32_t q) noexcept nogil:
     cdef PrefixC* node = &trie.nodes[q]
     cdef uint32_t child = node.child, k = 0, n = 0 if q == ROOT else trie.nodes[node.fail].n_moves
     cdef uint32_t first = trie.nodes[node.fail].first_move
-    cdef MoveC made
+    cdef TransitionC made
     node.first_move = <uint32_t>trie.moves.size()
     while child != NOTHING or k < n:
         if child == NOTHING or (k < n and trie.moves[first + k].letter < trie.nodes[child].letter):
@@ -198,7 +198,7 @@ cdef void list_moves(TrieC* trie, uint32_t q) noexcept nogil:
 # -- states ----------------------------------------------------------------------------------------
 # A text state is (node, debt, place). The debt is the number of letters back to and including the
 # first token that free text may not hold: it is legal only as a part of the pattern that completes.
-cdef struct TextC:
+cdef struct DispatchStateC:
     uint32_t q
     uint8_t debt, place, kind
 
@@ -207,26 +207,26 @@ cdef enum:
     TRIGGER = 1
     DONE = 2
 
-cdef struct WorkC:
+cdef struct DispatchBuilderC:
     # the states met so far, in their order
-    vector[TextC] states
+    vector[DispatchStateC] states
     vector[uint32_t] at_boundary     # node -> its text state without debt at a boundary, NOTHING: not met
     U64MapC others                   # the other text states
     U64MapC triggers                 # node -> TRIGGER state
-    U64MapC rests                    # set of tokens with moves of their own -> set of the other special ones
+    U64MapC other_specials                    # set of tokens with moves of their own -> set of the other special ones
     uint32_t done                    # the state behind arms that don't return, NOTHING: not needed yet
     uint32_t base                    # number of the first state
     const ArmC* arms
 
 
-cdef uint32_t new_state(WorkC* work, uint32_t q, uint8_t debt, uint8_t place, uint8_t kind) noexcept nogil:
-    cdef TextC made
+cdef uint32_t new_state(DispatchBuilderC* work, uint32_t q, uint8_t debt, uint8_t place, uint8_t kind) noexcept nogil:
+    cdef DispatchStateC made
     made.q, made.debt, made.place, made.kind = q, debt, place, kind
     work.states.push_back(made)
     return work.base + <uint32_t>work.states.size() - 1
 
 
-cdef uint32_t text_state(WorkC* work, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
+cdef uint32_t text_state(DispatchBuilderC* work, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
     cdef uint64_t key
     cdef uint32_t found
     debt = min(debt, <uint32_t>255)
@@ -243,7 +243,7 @@ cdef uint32_t text_state(WorkC* work, uint32_t q, uint32_t debt, uint8_t place) 
     return found
 
 
-cdef uint32_t trigger_state(WorkC* work, TrieC* trie, uint32_t q) noexcept nogil:
+cdef uint32_t trigger_state(DispatchBuilderC* work, TrieC* trie, uint32_t q) noexcept nogil:
     """The state behind the patterns that complete at q; it brings the DONE state with it."""
     cdef uint32_t found = map_get(&work.triggers, <uint64_t>q + 1), arm = trie.nodes[q].arm
     if found != MISSING:
@@ -266,7 +266,7 @@ cdef bint is_payable(TrieC* trie, uint32_t q, uint32_t debt) noexcept nogil:
     return False
 
 
-cdef uint32_t after(WorkC* work, TrieC* trie, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
+cdef uint32_t after(DispatchBuilderC* work, TrieC* trie, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
     """The state on entering (q, debt, place); NOTHING where that is not allowed."""
     cdef PrefixC* node = &trie.nodes[q]
     if place == BOUNDARY:
@@ -293,25 +293,27 @@ cdef void byte_edge(Automata automata, StateC* state, uint32_t low, uint32_t hig
     state.n_bytes += 1
 
 
-cdef void byte_edges(Automata automata, WorkC* work, TrieC* trie, TextC at, StateC* state) noexcept nogil:
+cdef void byte_edges(
+    Automata automata, DispatchBuilderC* work, TrieC* trie, DispatchStateC at, StateC* state
+) noexcept nogil:
     """Every legal byte: those with a move of their own, and between them ranges to the root."""
-    cdef PieceC pieces[MOST_PIECES]
-    cdef MoveC* moves = trie.moves.data() + trie.nodes[at.q].first_move
+    cdef Utf8RangeC ranges[MOST_UTF8_RANGES]
+    cdef TransitionC* moves = trie.moves.data() + trie.nodes[at.q].first_move
     cdef uint32_t k, j, low, plain, target, n = trie.nodes[at.q].n_moves, debt = at.debt + (at.debt > 0)
-    for k in range(utf8_pieces(at.place, pieces)):
-        low = pieces[k].low
-        plain = after(work, trie, ROOT, debt, pieces[k].place)
+    for k in range(utf8_ranges(at.place, ranges)):
+        low = ranges[k].low
+        plain = after(work, trie, ROOT, debt, ranges[k].place)
         for j in range(n):
             if moves[j].letter < low:
                 continue
-            if moves[j].letter > pieces[k].high:
+            if moves[j].letter > ranges[k].high:
                 break
             if moves[j].letter > low:
                 byte_edge(automata, state, low, moves[j].letter - 1, plain)
-            target = after(work, trie, moves[j].target, debt, pieces[k].place)
+            target = after(work, trie, moves[j].target, debt, ranges[k].place)
             byte_edge(automata, state, moves[j].letter, moves[j].letter, target)
             low = moves[j].letter + 1
-        byte_edge(automata, state, low, pieces[k].high, plain)
+        byte_edge(automata, state, low, ranges[k].high, plain)
 
 
 cdef void token_edge(Automata automata, StateC* state, uint32_t tokens, uint32_t target) noexcept nogil:
@@ -323,13 +325,14 @@ cdef void token_edge(Automata automata, StateC* state, uint32_t tokens, uint32_t
 
 
 cdef void token_edges(
-    Automata automata, LoweredGrammar ir, WorkC* work, TrieC* trie, uint32_t specials, TextC at, StateC* state
+    Automata automata, LoweredGrammar ir, DispatchBuilderC* work, TrieC* trie, uint32_t specials, DispatchStateC at,
+    StateC* state
 ) noexcept nogil:
     """Tokens at a character boundary.
 
     The letters of patterns have moves of their own; all other allowed tokens lead to the root.
     """
-    cdef MoveC* moves = trie.moves.data() + trie.nodes[at.q].first_move
+    cdef TransitionC* moves = trie.moves.data() + trie.nodes[at.q].first_move
     cdef vector[uint32_t] ids, own
     cdef uint32_t k, target, paid, rest, n = trie.nodes[at.q].n_moves
     for k in range(n):
@@ -349,7 +352,9 @@ cdef void token_edges(
         token_edge(automata, state, rest, text_state(work, ROOT, 0, BOUNDARY))
 
 
-cdef uint32_t tokens_without(WorkC* work, LoweredGrammar ir, uint32_t specials, vector[uint32_t]* own) noexcept nogil:
+cdef uint32_t tokens_without(
+    DispatchBuilderC* work, LoweredGrammar ir, uint32_t specials, vector[uint32_t]* own
+) noexcept nogil:
     """The set of the special tokens that are not in ``own``, ascending.
 
     Few nodes differ in their own tokens, and vocabularies have a thousand special ones: made once for all equal
@@ -358,7 +363,7 @@ cdef uint32_t tokens_without(WorkC* work, LoweredGrammar ir, uint32_t specials, 
     cdef vector[uint32_t] ids
     cdef const uint32_t* allowed = ir.token_sets[specials].ids
     cdef uint32_t k, j = 0, n = ir.token_sets[specials].n, left = ir.intern_tokens(own), rest
-    rest = map_get(&work.rests, <uint64_t>left + 1)
+    rest = map_get(&work.other_specials, <uint64_t>left + 1)
     if rest != MISSING:
         return rest
     for k in range(n):
@@ -367,11 +372,11 @@ cdef uint32_t tokens_without(WorkC* work, LoweredGrammar ir, uint32_t specials, 
         if j == ir.token_sets[left].n or ir.token_sets[left].ids[j] != allowed[k]:
             ids.push_back(allowed[k])
     rest = ir.intern_tokens(&ids)
-    map_put(&work.rests, <uint64_t>left + 1, rest)
+    map_put(&work.other_specials, <uint64_t>left + 1, rest)
     return rest
 
 
-cdef void arm_edges(Automata automata, WorkC* work, TrieC* trie, uint32_t q, StateC* state) noexcept nogil:
+cdef void arm_edges(Automata automata, DispatchBuilderC* work, TrieC* trie, uint32_t q, StateC* state) noexcept nogil:
     """Out of a TRIGGER state: the rules of the arms that complete together."""
     cdef uint32_t arm = trie.nodes[q].arm
     cdef SymbolEdgeC edge
@@ -388,8 +393,8 @@ cdef void arm_edges(Automata automata, WorkC* work, TrieC* trie, uint32_t q, Sta
 cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil:
     cdef DispatchC* dispatch = &ir.dispatches[ir.rules[rule].dispatch]
     cdef TrieC trie
-    cdef WorkC work
-    cdef TextC at
+    cdef DispatchBuilderC work
+    cdef DispatchStateC at
     cdef StateC state
     cdef uint32_t k = 0
     # of counted text every boundary between characters ends an iteration, the start included
@@ -398,7 +403,7 @@ cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) no
     link(&trie)
     work.done, work.base = NOTHING, <uint32_t>automata.states.size()
     work.arms = ir.arms.data() + dispatch.first
-    work.others.used = work.triggers.used = work.rests.used = 0
+    work.others.used = work.triggers.used = work.other_specials.used = 0
     work.at_boundary.assign(trie.nodes.size(), NOTHING)
     work.states.reserve(min(<size_t>1024, trie.nodes.size() + 8))
     text_state(&work, ROOT, 0, BOUNDARY)

@@ -2,25 +2,25 @@
 
 A row is what an Earley recogniser knows between two bytes, without anything that need not be
 known: a set of items (automaton state, rule whose end is awaited (goal), origin). Equal content
-is the same row. Counts are not in a row: a row with frame is an *instance*, and matchers hold
-instances.
+is the same row. Counts are not in a row: a row with registers is an *configuration*, and matchers hold
+configurations.
 
     row        kernel items (canonical order), then predicted ones; waiters by rule; live bytes;
                accept flag
-    frame      register values of the kernel's counted items, then the parent instances that
+    registers      register values of the kernel's counted items, then the parent configurations that
                carry registers
-    instance   (row, frame); frame 0 where neither the row nor any origin counts anything
-    item       origin: SELF (predicted here) | an instance without registers | the ordinal of a
-               parent in the frame
+    configuration   (row, registers); registers 0 where neither the row nor any origin counts anything
+    item       origin: SELF (predicted here) | a configuration without registers | the ordinal of a
+               parent in the registers
 
-Invariants     I1 ids are never reused within one arena; 0 is dead or unknown; instance BOTTOM
+Invariants     I1 ids are never reused within one arena; 0 is dead or unknown; configuration BOTTOM
                   lies below the root.
                I2 completed items are not part of a row, only the accept flag is.
-               I3 an instance that is not dead can go on or stop.
+               I3 a configuration that is not dead can go on or stop.
                I4 a counted item stands in a row only while it may go on; its class tells
                   below-minimum from plenty, so that every question about a row can be answered
                   without its registers, but for the next class.
-               I5 `rep` of an instance has all its registers saturated: further from both bounds
+               I5 `saturated` of a configuration has all its registers saturated: further from both bounds
                   than one token can count. It has the same mask.
                I6 tokens are counted by `end_token` alone, which stands between a token's last byte
                   and the next token. Only text that refers to nothing counts them, so that their
@@ -49,9 +49,9 @@ cdef enum:
     BOTTOM = 1
 
 cdef enum:
-    # of what step_met returns: an instance, and whether a rule was completed whose words must differ
-    INSTANCE = 0x7FFFFFFF
-    MET = 0x80000000
+    # of what step_unique returns: a configuration, and whether a rule was completed whose words must differ
+    CONFIGURATION = 0x7FFFFFFF
+    ENDS_UNIQUE = 0x80000000
 
 cdef enum:
     NO_SLOT = 0xFFFF
@@ -83,10 +83,10 @@ cdef struct RowC:
     uint8_t repeats                             # two items are in the same state, with other origins
     uint8_t counts_tokens                       # a kernel item does
     uint8_t may_not_end                         # all that is there does: perhaps no token may end here
-    uint8_t has_differing                       # a rule is predicted whose words must differ
+    uint8_t has_unique                       # a rule is predicted whose words must differ
 
-cdef struct InstanceC:
-    uint32_t row, frame, rep
+cdef struct ConfigurationC:
+    uint32_t row, registers, saturated
 
 cdef struct SeedC:
     uint32_t state, goal, origin, value
@@ -107,13 +107,13 @@ cdef class Arena:
     cdef vector[WaiterC] waiters
     cdef vector[uint32_t] row_keys
     cdef vector[uint32_t] row_table           # open addressing over rows
-    cdef vector[InstanceC] instances
-    cdef U64MapC instance_ids
-    cdef vector[uint32_t] frame_off
-    cdef vector[uint32_t] frame_words
-    cdef vector[uint32_t] frame_table
+    cdef vector[ConfigurationC] configurations
+    cdef U64MapC configuration_ids
+    cdef vector[uint32_t] register_off
+    cdef vector[uint32_t] register_words
+    cdef vector[uint32_t] register_table
     cdef U64MapC byte_memo, blocked_memo, token_memo, completion_memo, end_memo
-    cdef U64MapC text_memo                    # instance and ordinary token -> the instance behind it
+    cdef U64MapC text_memo                    # configuration and ordinary token -> the configuration behind it
     # scratch of one row under construction
     cdef vector[SeedC] seeds
     cdef vector[uint64_t] completed
@@ -121,7 +121,7 @@ cdef class Arena:
     cdef U64MapC seed_places, completed_places, item_places
     cdef uint32_t items_placed
     cdef vector[uint32_t] key
-    cdef vector[uint32_t] frame
+    cdef vector[uint32_t] registers
     cdef vector[uint32_t] predicted_at        # by rule: build number of the last row with it
     cdef vector[uint32_t] seen_at             # by state: build number of the last row with it
     cdef uint32_t build_number
@@ -134,20 +134,20 @@ cdef class Arena:
         size_t byte_limit, uint32_t mask_items
     ) except -1
     cdef size_t bytes_held(self) noexcept nogil
-    cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil
-    cdef uint32_t step_met(self, uint32_t instance, uint8_t byte) noexcept nogil
-    cdef uint32_t step_blocked(self, uint32_t instance, uint8_t byte) noexcept nogil
-    cdef uint32_t scan(self, uint32_t instance, uint8_t byte) noexcept nogil
-    cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil
-    cdef uint32_t end_token(self, uint32_t instance) noexcept nogil
-    cdef bint may_end_token(self, uint32_t instance) noexcept nogil
+    cdef uint32_t step(self, uint32_t configuration, uint8_t byte) noexcept nogil
+    cdef uint32_t step_unique(self, uint32_t configuration, uint8_t byte) noexcept nogil
+    cdef uint32_t step_blocked(self, uint32_t configuration, uint8_t byte) noexcept nogil
+    cdef uint32_t scan(self, uint32_t configuration, uint8_t byte) noexcept nogil
+    cdef uint32_t step_token(self, uint32_t configuration, uint32_t token) noexcept nogil
+    cdef uint32_t end_token(self, uint32_t configuration) noexcept nogil
+    cdef bint may_end_token(self, uint32_t configuration) noexcept nogil
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil
-    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil
-    cdef void seed_kernel(self, uint32_t instance) noexcept nogil
+    cdef uint32_t merge_all(self, vector[uint32_t]* configurations) noexcept nogil
+    cdef void seed_kernel(self, uint32_t configuration) noexcept nogil
     cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil
-    cdef uint32_t origin_of(self, uint32_t instance, ItemC* item) noexcept nogil
-    cdef uint32_t value_of(self, uint32_t instance, ItemC* item) noexcept nogil
-    cdef bint accepts(self, uint32_t instance) noexcept nogil
+    cdef uint32_t origin_of(self, uint32_t configuration, ItemC* item) noexcept nogil
+    cdef uint32_t value_of(self, uint32_t configuration, ItemC* item) noexcept nogil
+    cdef bint accepts(self, uint32_t configuration) noexcept nogil
 
     cdef void begin(self) noexcept nogil
     cdef void seed(
@@ -177,8 +177,8 @@ cdef class Arena:
     cdef void predict_from(self, RowC* row, uint32_t at) noexcept nogil
     cdef void predict_behind(self, RowC* row, ItemC item, uint32_t target) noexcept nogil
     cdef void predict_item(self, RowC* row, ItemC* item) noexcept nogil
-    cdef uint32_t intern_frame(self, vector[uint32_t]* words) noexcept nogil
-    cdef uint32_t intern_instance(self, uint32_t row, uint32_t frame) noexcept nogil
-    cdef uint32_t saturated_frame(self, uint32_t row, uint32_t frame) noexcept nogil
+    cdef uint32_t intern_registers(self, vector[uint32_t]* words) noexcept nogil
+    cdef uint32_t intern_configuration(self, uint32_t row, uint32_t registers) noexcept nogil
+    cdef uint32_t saturated_registers(self, uint32_t row, uint32_t registers) noexcept nogil
     cdef uint32_t saturate(self, uint32_t rule, uint32_t value) noexcept nogil
     cdef bint is_counted_state(self, uint32_t state) noexcept nogil

@@ -59,13 +59,13 @@ cdef bint allows(RuleC* rule, uint32_t less, uint32_t more) noexcept nogil:
 cdef uint32_t STEP_WORK = 1
 cdef uint32_t ITEM_WORK = 32
 
-# The bytes of a generation are summed up each time that so many instances were made: a sum takes about a
-# sixth of what making an instance takes.
-cdef size_t CHECKED_INSTANCES = 16
+# The bytes of a generation are summed up each time that so many configurations were made: a sum takes about a
+# sixth of what making a configuration takes.
+cdef size_t CHECKED_CONFIGURATIONS = 16
 
 
 cdef class Arena:
-    """All rows, frames and instances of one generation of one grammar."""
+    """All rows, register_sets and configurations of one generation of one grammar."""
 
     cdef int open(
         self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
@@ -82,13 +82,13 @@ cdef class Arena:
         self.error = NO_ERROR
         self.error_got = 0
         self.rows.resize(2)
-        self.instances.resize(2)
-        self.instances[BOTTOM].row = 1
-        self.instances[BOTTOM].frame = 0
-        self.instances[BOTTOM].rep = BOTTOM
+        self.configurations.resize(2)
+        self.configurations[BOTTOM].row = 1
+        self.configurations[BOTTOM].registers = 0
+        self.configurations[BOTTOM].saturated = BOTTOM
         self.row_table.assign(16, 0)
-        self.frame_off.assign(2, 0)
-        self.frame_table.assign(16, 0)
+        self.register_off.assign(2, 0)
+        self.register_table.assign(16, 0)
         self.predicted_at.assign(automata.ir.rules.size(), 0)
         self.build_number = 0
         self.met = self.blocking = False
@@ -102,45 +102,45 @@ cdef class Arena:
         """How much memory the arena and its automata take."""
         return (
             held_bytes(self.rows) + held_bytes(self.items) + held_bytes(self.waiters)
-            + held_bytes(self.row_keys) + held_bytes(self.row_table) + held_bytes(self.instances)
-            + map_bytes(&self.instance_ids) + held_bytes(self.frame_off) + held_bytes(self.frame_words)
-            + held_bytes(self.frame_table) + map_bytes(&self.byte_memo) + map_bytes(&self.blocked_memo)
+            + held_bytes(self.row_keys) + held_bytes(self.row_table) + held_bytes(self.configurations)
+            + map_bytes(&self.configuration_ids) + held_bytes(self.register_off) + held_bytes(self.register_words)
+            + held_bytes(self.register_table) + map_bytes(&self.byte_memo) + map_bytes(&self.blocked_memo)
             + map_bytes(&self.token_memo) + map_bytes(&self.completion_memo) + map_bytes(&self.end_memo)
             + map_bytes(&self.text_memo) + held_bytes(self.seeds) + held_bytes(self.completed)
             + map_bytes(&self.seed_places) + map_bytes(&self.completed_places)
-            + map_bytes(&self.item_places) + held_bytes(self.key) + held_bytes(self.frame)
+            + map_bytes(&self.item_places) + held_bytes(self.key) + held_bytes(self.registers)
             + held_bytes(self.predicted_at) + held_bytes(self.seen_at) + self.automata.bytes_held())
 
     # -- questions ---------------------------------------------------------------------------------
-    cdef bint accepts(self, uint32_t instance) noexcept nogil:
-        return self.rows[self.instances[instance].row].accept
+    cdef bint accepts(self, uint32_t configuration) noexcept nogil:
+        return self.rows[self.configurations[configuration].row].accept
 
-    cdef uint32_t origin_of(self, uint32_t instance, ItemC* item) noexcept nogil:
+    cdef uint32_t origin_of(self, uint32_t configuration, ItemC* item) noexcept nogil:
         if item.flags & ITEM_SELF:
-            return instance
+            return configuration
         if item.flags & ITEM_PARENT:
-            return self.frame_words[
-                self.frame_off[self.instances[instance].frame]
-                + self.rows[self.instances[instance].row].n_slots + item.ordinal]
+            return self.register_words[
+                self.register_off[self.configurations[configuration].registers]
+                + self.rows[self.configurations[configuration].row].n_slots + item.ordinal]
         return item.origin
 
-    cdef uint32_t value_of(self, uint32_t instance, ItemC* item) noexcept nogil:
+    cdef uint32_t value_of(self, uint32_t configuration, ItemC* item) noexcept nogil:
         if item.slot == NO_SLOT:
             return 0
-        return self.frame_words[self.frame_off[self.instances[instance].frame] + item.slot]
+        return self.register_words[self.register_off[self.configurations[configuration].registers] + item.slot]
 
     cdef bint is_counted_state(self, uint32_t state) noexcept nogil:
         return self.automata.ir.rules[self.automata.states[state].rule].counted
 
     # -- transitions -------------------------------------------------------------------------------
-    cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil:
-        """The instance behind one more byte, DEAD if there is none."""
-        return self.step_met(instance, byte) & INSTANCE
+    cdef uint32_t step(self, uint32_t configuration, uint8_t byte) noexcept nogil:
+        """The configuration behind one more byte, DEAD if there is none."""
+        return self.step_unique(configuration, byte) & CONFIGURATION
 
-    cdef uint32_t step_met(self, uint32_t instance, uint8_t byte) noexcept nogil:
-        """As ``step``; with MET where a rule was completed on the way whose words must differ."""
-        cdef RowC* row = &self.rows[self.instances[instance].row]
-        cdef uint64_t key = <uint64_t>instance << 8 | byte
+    cdef uint32_t step_unique(self, uint32_t configuration, uint8_t byte) noexcept nogil:
+        """As ``step``; with ENDS_UNIQUE where a rule was completed on the way whose words must differ."""
+        cdef RowC* row = &self.rows[self.configurations[configuration].row]
+        cdef uint64_t key = <uint64_t>configuration << 8 | byte
         cdef uint32_t found
         if not (row.live[byte >> 6] >> (byte & 63)) & 1:
             return DEAD
@@ -150,29 +150,29 @@ cdef class Arena:
         if found != MISSING:
             return found
         self.met = False
-        found = self.scan(instance, byte)
+        found = self.scan(configuration, byte)
         if self.met and found != DEAD:
-            found |= MET
+            found |= ENDS_UNIQUE
         if self.error == NO_ERROR:
             map_put(&self.byte_memo, key, found)
         return found
 
-    cdef uint32_t step_blocked(self, uint32_t instance, uint8_t byte) noexcept nogil:
-        """The instance behind one more byte if no word that must differ may end there."""
-        cdef uint64_t key = <uint64_t>instance << 8 | byte
+    cdef uint32_t step_blocked(self, uint32_t configuration, uint8_t byte) noexcept nogil:
+        """The configuration behind one more byte if no word that must differ may end there."""
+        cdef uint64_t key = <uint64_t>configuration << 8 | byte
         cdef uint32_t found = map_get(&self.blocked_memo, key)
         if found != MISSING:
             return found
         self.blocking = True
-        found = self.scan(instance, byte)
+        found = self.scan(configuration, byte)
         self.blocking = False
         if self.error == NO_ERROR:
             map_put(&self.blocked_memo, key, found)
         return found
 
-    cdef uint32_t scan(self, uint32_t instance, uint8_t byte) noexcept nogil:
+    cdef uint32_t scan(self, uint32_t configuration, uint8_t byte) noexcept nogil:
         """Follows the edges of all items."""
-        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef RowC* row = &self.rows[self.configurations[configuration].row]
         cdef uint32_t k, e
         cdef ItemC item
         cdef StateC* state
@@ -187,13 +187,13 @@ cdef class Arena:
             for e in range(state.byte_off, state.byte_off + state.n_bytes):
                 if self.automata.byte_edges[e].low <= byte <= self.automata.byte_edges[e].high:
                     self.advance(self.automata.byte_edges[e].target, item.goal,
-                                 self.origin_of(instance, &item), self.value_of(instance, &item))
+                                 self.origin_of(configuration, &item), self.value_of(configuration, &item))
         return self.finish()
 
-    cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil:
-        """The instance behind a token edge that takes ``token``, DEAD if there is none."""
-        cdef RowC* row = &self.rows[self.instances[instance].row]
-        cdef uint64_t key = <uint64_t>instance << 32 | token
+    cdef uint32_t step_token(self, uint32_t configuration, uint32_t token) noexcept nogil:
+        """The configuration behind a token edge that takes ``token``, DEAD if there is none."""
+        cdef RowC* row = &self.rows[self.configurations[configuration].row]
+        cdef uint64_t key = <uint64_t>configuration << 32 | token
         cdef uint32_t k, e, found
         cdef ItemC item
         cdef StateC* state
@@ -209,24 +209,24 @@ cdef class Arena:
             for e in range(state.token_off, state.token_off + state.n_tokens):
                 if self.automata.ir.has_token(self.automata.token_edges[e].symbol, token):
                     self.advance(self.automata.token_edges[e].target, item.goal,
-                                 self.origin_of(instance, &item), self.value_of(instance, &item))
+                                 self.origin_of(configuration, &item), self.value_of(configuration, &item))
         found = self.finish()
         if self.error == NO_ERROR:
             map_put(&self.token_memo, key, found)
         return found
 
-    cdef uint32_t end_token(self, uint32_t instance) noexcept nogil:
-        """The instance once a token has ended here: those that had a part in counted text count it.
+    cdef uint32_t end_token(self, uint32_t configuration) noexcept nogil:
+        """The configuration once a token has ended here: those that had a part in counted text count it.
 
         DEAD where that text stops within a character, with too few tokens left for the rest of it.
         """
-        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef RowC* row = &self.rows[self.configurations[configuration].row]
         cdef uint32_t k, found, value
         cdef ItemC item
         cdef RuleC* rule
         if not row.counts_tokens:
-            return instance
-        found = map_get(&self.end_memo, instance)
+            return configuration
+        found = map_get(&self.end_memo, configuration)
         if found != MISSING:
             return found
         self.begin()
@@ -234,23 +234,23 @@ cdef class Arena:
         for k in range(row.item_off, row.item_off + row.n_kernel):
             item = self.items[k]
             rule = &self.automata.ir.rules[self.automata.states[item.state].rule]
-            value = self.value_of(instance, &item) + rule.unit
+            value = self.value_of(configuration, &item) + rule.unit
             # what the end of the text leads to is there already
             if tokens_left(rule, value) >= max(<uint32_t>1, <uint32_t>self.automata.states[item.state].missing):
-                self.seed(item.state, item.goal, self.origin_of(instance, &item), value)
+                self.seed(item.state, item.goal, self.origin_of(configuration, &item), value)
         found = self.intern()
         if self.error == NO_ERROR:
-            map_put(&self.end_memo, instance, found)
+            map_put(&self.end_memo, configuration, found)
         return found
 
-    cdef bint may_end_token(self, uint32_t instance) noexcept nogil:
+    cdef bint may_end_token(self, uint32_t configuration) noexcept nogil:
         """Whether a token may end here."""
-        if not self.rows[self.instances[instance].row].may_not_end:
+        if not self.rows[self.configurations[configuration].row].may_not_end:
             return True
-        return self.end_token(instance) != DEAD
+        return self.end_token(configuration) != DEAD
 
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil:
-        """The instance that an item with this goal and origin leaves behind when it is completed.
+        """The configuration that an item with this goal and origin leaves behind when it is completed.
 
         DEAD at BOTTOM.
         """
@@ -269,7 +269,7 @@ cdef class Arena:
         return found
 
     cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil:
-        """The union of two instances: a token that matches both as bytes and by its id."""
+        """The union of two configurations: a token that matches both as bytes and by its id."""
         if a == DEAD or b == DEAD:
             return a | b
         self.begin()
@@ -277,26 +277,26 @@ cdef class Arena:
         self.seed_kernel(b)
         return self.finish()
 
-    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil:
-        """The union of several instances."""
+    cdef uint32_t merge_all(self, vector[uint32_t]* configurations) noexcept nogil:
+        """The union of several configurations."""
         cdef uint32_t k
-        if instances.size() == 0:
+        if configurations.size() == 0:
             return DEAD
-        if instances.size() == 1:
-            return instances[0][0]
+        if configurations.size() == 1:
+            return configurations[0][0]
         self.begin()
-        for k in instances[0]:
+        for k in configurations[0]:
             self.seed_kernel(k)
         return self.finish()
 
-    cdef void seed_kernel(self, uint32_t instance) noexcept nogil:
-        cdef RowC row = self.rows[self.instances[instance].row]
+    cdef void seed_kernel(self, uint32_t configuration) noexcept nogil:
+        cdef RowC row = self.rows[self.configurations[configuration].row]
         cdef uint32_t k
         cdef ItemC item
         self.accept = self.accept or row.accept
         for k in range(row.item_off, row.item_off + row.n_kernel):
             item = self.items[k]
-            self.seed(item.state, item.goal, self.origin_of(instance, &item), self.value_of(instance, &item))
+            self.seed(item.state, item.goal, self.origin_of(configuration, &item), self.value_of(configuration, &item))
 
     # -- making a row ------------------------------------------------------------------------------
     cdef void begin(self) noexcept nogil:
@@ -441,7 +441,7 @@ cdef class Arena:
         if origin == BOTTOM:
             self.accept = True
             return
-        row = &self.rows[self.instances[origin].row]
+        row = &self.rows[self.configurations[origin].row]
         low, high = row.waiter_off, row.waiter_off + row.n_waiters
         while low < high:
             middle = (low + high) // 2
@@ -489,7 +489,7 @@ cdef class Arena:
         return self.intern()
 
     cdef uint32_t intern(self) noexcept nogil:
-        """The instance of seeds that are closed."""
+        """The configuration of seeds that are closed."""
         cdef uint32_t row
         if self.error != NO_ERROR or (self.seeds.size() == 0 and not self.accept):
             return DEAD
@@ -498,15 +498,15 @@ cdef class Arena:
         row = self.intern_row()
         if self.error != NO_ERROR:
             return DEAD
-        return self.intern_instance(row, self.intern_frame(&self.frame))
+        return self.intern_configuration(row, self.intern_registers(&self.registers))
 
     cdef void make_key(self) noexcept nogil:
-        """The row's content as words (`key`), and its registers and counting parents (`frame`)."""
+        """The row's content as words (`key`), and its registers and counting parents (`registers`)."""
         cdef vector[uint32_t] parents
         cdef uint32_t k, ordinal, word
         cdef SeedC seed
         self.key.clear()
-        self.frame.clear()
+        self.registers.clear()
         self.key.push_back(self.accept)
         for seed in self.seeds:
             word = 0
@@ -515,8 +515,8 @@ cdef class Arena:
                 if self.automata.states[seed.state].flags & FINAL_STATE:
                     word |= (PLENTY if self.may_end(&self.automata.states[seed.state], seed.value)
                              else BELOW_MINIMUM) << 16
-                self.frame.push_back(seed.value)
-            if self.instances[seed.origin].frame:
+                self.registers.push_back(seed.value)
+            if self.configurations[seed.origin].registers:
                 ordinal = <uint32_t>parents.size()
                 for k in range(<uint32_t>parents.size()):
                     if parents[k] == seed.origin:
@@ -525,12 +525,12 @@ cdef class Arena:
                 if ordinal == parents.size():
                     parents.push_back(seed.origin)
                 word |= 1 << 19 | ordinal
-                seed.origin = self.instances[seed.origin].row
+                seed.origin = self.configurations[seed.origin].row
             self.key.push_back(seed.state)
             self.key.push_back(seed.goal)
             self.key.push_back(seed.origin)
             self.key.push_back(word)
-        self.frame.insert(self.frame.end(), parents.begin(), parents.end())
+        self.registers.insert(self.registers.end(), parents.begin(), parents.end())
 
     cdef uint32_t intern_row(self) noexcept nogil:
         cdef uint64_t h = hash_words(self.key.data(), self.key.size())
@@ -568,7 +568,7 @@ cdef class Arena:
             return DEAD
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = row.has_differing = 0
+        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = row.has_unique = 0
         row.may_not_end = not row.accept
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
@@ -642,7 +642,7 @@ cdef class Arena:
         for k in range(self.automata.states[item.state].n_refs):
             edge = self.automata.ref_edges[self.automata.states[item.state].ref_off + k]
             if self.automata.ir.rules[edge.symbol].differs:
-                row.has_differing = 1
+                row.has_unique = 1
             start = self.automata.start(edge.symbol)
             if start == 0:
                 self.fail(self.automata.error, self.automata.error_got)
@@ -691,35 +691,35 @@ cdef class Arena:
         self.items.push_back(item[0])
 
     # -- registers ---------------------------------------------------------------------------------
-    cdef uint32_t intern_frame(self, vector[uint32_t]* words) noexcept nogil:
-        """The number of a frame; frame n is frame_words[frame_off[n] .. frame_off[n + 1] - 1]."""
+    cdef uint32_t intern_registers(self, vector[uint32_t]* words) noexcept nogil:
+        """The number of a registers; registers n is register_words[register_off[n] .. register_off[n + 1] - 1]."""
         cdef uint64_t h
-        cdef size_t mask = self.frame_table.size() - 1, at
+        cdef size_t mask = self.register_table.size() - 1, at
         cdef uint32_t k, n, off
         if words.size() == 0:
             return 0
         h = hash_words(words.data(), words.size())
         at = h & mask
-        while self.frame_table[at]:
-            n = self.frame_table[at]
-            off = self.frame_off[n]
-            if (self.frame_off[n + 1] - off == words.size()
-                    and memcmp(&self.frame_words[off], words.data(), 4 * words.size()) == 0):
+        while self.register_table[at]:
+            n = self.register_table[at]
+            off = self.register_off[n]
+            if (self.register_off[n + 1] - off == words.size()
+                    and memcmp(&self.register_words[off], words.data(), 4 * words.size()) == 0):
                 return n
             at = (at + 1) & mask
-        n = <uint32_t>self.frame_off.size() - 1
-        self.frame_table[at] = n
-        self.frame_words.insert(self.frame_words.end(), words.begin(), words.end())
-        self.frame_off.push_back(<uint32_t>self.frame_words.size())
-        if self.frame_off.size() * 2 > self.frame_table.size():
-            self.frame_table.assign(self.frame_table.size() * 2, 0)
-            mask = self.frame_table.size() - 1
-            for k in range(1, <uint32_t>self.frame_off.size() - 1):
-                off = self.frame_off[k]
-                at = hash_words(&self.frame_words[off], self.frame_off[k + 1] - off) & mask
-                while self.frame_table[at]:
+        n = <uint32_t>self.register_off.size() - 1
+        self.register_table[at] = n
+        self.register_words.insert(self.register_words.end(), words.begin(), words.end())
+        self.register_off.push_back(<uint32_t>self.register_words.size())
+        if self.register_off.size() * 2 > self.register_table.size():
+            self.register_table.assign(self.register_table.size() * 2, 0)
+            mask = self.register_table.size() - 1
+            for k in range(1, <uint32_t>self.register_off.size() - 1):
+                off = self.register_off[k]
+                at = hash_words(&self.register_words[off], self.register_off[k + 1] - off) & mask
+                while self.register_table[at]:
                     at = (at + 1) & mask
-                self.frame_table[at] = k
+                self.register_table[at] = k
         return n
 
     cdef void check_bytes(self) noexcept nogil:
@@ -727,38 +727,39 @@ cdef class Arena:
         if held > self.byte_limit:
             self.fail(BYTES_EXCEEDED, <uint32_t>min(held, <size_t>0xFFFFFFFF))
 
-    cdef uint32_t intern_instance(self, uint32_t row, uint32_t frame) noexcept nogil:
-        cdef uint64_t key = <uint64_t>row << 32 | frame
-        cdef uint32_t found = map_get(&self.instance_ids, key), saturated = frame, rep = DEAD
+    cdef uint32_t intern_configuration(self, uint32_t row, uint32_t registers) noexcept nogil:
+        cdef uint64_t key = <uint64_t>row << 32 | registers
+        cdef uint32_t found = map_get(&self.configuration_ids, key), furthest = registers, saturated = DEAD
         if found != MISSING:
             return found
-        # they may be made in twos
-        if self.instances.size() % CHECKED_INSTANCES < 2:
+        # a call may add two configurations
+        if self.configurations.size() % CHECKED_CONFIGURATIONS < 2:
             self.check_bytes()
-        if frame:
-            saturated = self.saturated_frame(row, frame)
-        if saturated != frame:
-            rep = self.intern_instance(row, saturated)
+        if registers:
+            furthest = self.saturated_registers(row, registers)
+        if furthest != registers:
+            saturated = self.intern_configuration(row, furthest)
         if self.error != NO_ERROR:
             return DEAD
-        found = <uint32_t>self.instances.size()
-        self.instances.push_back(InstanceC(row, frame, rep if saturated != frame else found))
-        map_put(&self.instance_ids, key, found)
+        found = <uint32_t>self.configurations.size()
+        self.configurations.push_back(
+            ConfigurationC(row, registers, saturated if furthest != registers else found))
+        map_put(&self.configuration_ids, key, found)
         return found
 
-    cdef uint32_t saturated_frame(self, uint32_t row, uint32_t frame) noexcept nogil:
+    cdef uint32_t saturated_registers(self, uint32_t row, uint32_t registers) noexcept nogil:
         cdef vector[uint32_t] words
-        cdef uint32_t k, off = self.frame_off[frame]
+        cdef uint32_t k, off = self.register_off[registers]
         cdef RowC* r = &self.rows[row]
         cdef ItemC* item
-        words.assign(self.frame_words.begin() + off, self.frame_words.begin() + self.frame_off[frame + 1])
+        words.assign(self.register_words.begin() + off, self.register_words.begin() + self.register_off[registers + 1])
         for k in range(r.item_off, r.item_off + r.n_kernel):
             item = &self.items[k]
             if item.slot != NO_SLOT:
                 words[item.slot] = self.saturate(self.automata.states[item.state].rule, words[item.slot])
         for k in range(r.n_slots, <uint32_t>words.size()):
-            words[k] = self.instances[words[k]].rep
-        return self.intern_frame(&words)
+            words[k] = self.configurations[words[k]].saturated
+        return self.intern_registers(&words)
 
     cdef uint32_t saturate(self, uint32_t rule, uint32_t value) noexcept nogil:
         """The representative of all counts that no single token tells from this one."""

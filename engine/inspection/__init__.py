@@ -8,7 +8,8 @@ It shows what there is at the moment: what nobody visited is not built. `explore
 For people who read and debug grammars; nothing of it runs while tokens are decoded.
 """
 
-from ..runtime.matcher import Compiled, Matcher
+from ..runtime.compiled import Compiled
+from ..runtime.matcher import Matcher
 from .drawing import draw_automaton, draw_rows, move_text, registers
 from .snapshot import take
 from .values import Edge, Item, Mask, Move, Row, Rule, Snapshot, State, TokenMask

@@ -15,14 +15,14 @@ from ..native.clock cimport nanoseconds
 from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
-from ..sharing.mask_codec cimport DigestC, Digests, is_none
-from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
+from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
+from ..vocabulary.vocabulary cimport STOP, TrieNode, Vocabulary
 from .mask_builder cimport (
-    ANY_PHASE, HUB_BYTES, MaskBuilder, SafeC, SlotC, clear_ids, free_text_mask, is_narrow,
-    list_cuts, missing_behind, pack_bits, plain_text_mask, set_below, sort_exits,
+    ANY_PHASE, HUB_BYTES, MaskBuilder, SafeClassesC, WalkStateC, clear_ids, free_text_mask, is_narrow,
+    list_split_points, missing_behind, pack_bits, plain_text_mask, set_below, sort_exits,
 )
 from .token_mask cimport (
-    PLAIN_TEXT, BoundsC, EntryC, IdsC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenMaskC,
+    PLAIN_TEXT, CountBoundsC, TokenMaskEntryC, TokenListC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenMaskC,
     TokenMaskCache, TokenMaskPtr, accepted_ids, accepted_words, before_exit, bounds_of, characters,
     fits, no_bounds, suffix_trie_bytes, suffix_trie_of, token_mask_bytes, too_long,
 )
@@ -65,84 +65,88 @@ cdef int[:, ::1] rows_of(object bitmask):
 # With more members, to find what each always takes costs more than the nodes that it skips.
 cdef size_t SAFE_MEMBERS = 16
 
-# The set of which every member is gone.
+# Walks stop at this many sets: determinisation may explode. Six patterns for keys need 1,000 in the
+# spellings of strings; each takes a kilobyte during the walk.
+cdef size_t UNION_SETS = 4096
+
+# The set whose members are all dead.
 cdef uint32_t GONE = 0
 
 
-cdef struct SetC:
-    SlotC slot                # as one state: `safe` is that of the member that takes most
+cdef struct StateSetC:
+    WalkStateC walk_state                # as one state: `safe` is that of the member that takes most
     uint32_t ends             # the number of the set of members that may end here
 
 
-cdef struct WalkC:
+cdef struct UnionWalkC:
     WordTableC numbers
-    vector[SetC] sets
+    vector[StateSetC] sets
     vector[uint32_t] edges    # 256 for each set; MISSING: not made yet
 
 
 cdef bint make_union(
-    MaskBuilder maker, vector[uint32_t]* states, uint32_t node, UnionC* out
+    MaskBuilder builder, vector[uint32_t]* states, uint32_t node, MaskUnionC* out
 ) noexcept nogil:
     """What the states say together below a node; False if there are too many sets."""
-    cdef WalkC walk
+    cdef UnionWalkC walk
     cdef vector[uint32_t] members
     cdef uint32_t k
-    maker.prepare()
+    builder.prepare()
     members.assign(states.size(), 0)
-    number_of(maker, &walk, &members, &out.ends)
+    number_of(builder, &walk, &members, &out.ends)
     for k in range(<uint32_t>states.size()):
-        members[k] = maker.slot(states[0][k])
-    if not walk_trie(maker, &walk, number_of(maker, &walk, &members, &out.ends), node, out):
+        members[k] = builder.walk_state(states[0][k])
+    if not walk_trie(builder, &walk, number_of(builder, &walk, &members, &out.ends), node, out):
         return False
-    pack_bits(&out.token_mask, maker.vocabulary)
-    sort_exits(&out.token_mask, maker.vocabulary)
+    pack_bits(&out.token_mask, builder.vocabulary)
+    sort_exits(&out.token_mask, builder.vocabulary)
     return True
 
 
 cdef bint walk_trie(
-    MaskBuilder maker, WalkC* walk, uint32_t start, uint32_t top, UnionC* out
+    MaskBuilder builder, UnionWalkC* walk, uint32_t start, uint32_t top, MaskUnionC* out
 ) noexcept nogil:
     """Begins with all tokens and takes out those that no member can follow."""
-    cdef TrieNode* nodes = maker.vocabulary.nodes.data()
-    cdef uint32_t* order = maker.vocabulary.order.data()
-    cdef uint64_t* below = maker.vocabulary.classes_below.data()
-    cdef uint8_t* phases = maker.vocabulary.phases.data()
+    cdef TrieNode* nodes = builder.vocabulary.nodes.data()
+    cdef uint32_t* order = builder.vocabulary.order.data()
+    cdef uint64_t* below = builder.vocabulary.classes_below.data()
+    cdef uint8_t* phases = builder.vocabulary.phases.data()
     cdef uint32_t node = top + 1, end = nodes[top].end, top_depth = nodes[top].depth, depth, number
     cdef uint32_t* words
-    cdef SetC* made
+    cdef StateSetC* made
     cdef vector[uint32_t] sets_at
-    sets_at.assign(maker.vocabulary.max_token_bytes + 2, 0)
+    sets_at.assign(builder.vocabulary.max_token_bytes + 2, 0)
     sets_at[top_depth] = start
-    set_below(maker.vocabulary, top, &out.token_mask)
+    set_below(builder.vocabulary, top, &out.token_mask)
     words = out.token_mask.words.data()
     while node < end:
-        maker.visited += 1
+        builder.visited += 1
         depth = nodes[node].depth
         number = walk.edges[256 * sets_at[depth - 1] + nodes[node].byte]
         if number == MISSING:
-            number = make_edge(maker, walk, sets_at[depth - 1], nodes[node].byte, &out.ends)
+            number = make_edge(builder, walk, sets_at[depth - 1], nodes[node].byte, &out.ends)
             if walk.sets.size() > UNION_SETS:
                 return False
         made = &walk.sets[number]
-        if number == GONE or made.slot.triggers:
+        if number == GONE or made.walk_state.triggers:
             if number != GONE:
                 out.token_mask.triggers.push_back(node)
             clear_ids(words, order + nodes[node + (number != GONE)].first, order + nodes[nodes[node].end].first)
-            maker.leave(node, top_depth, &out.token_mask)
+            builder.leave(node, top_depth, &out.token_mask)
             node = nodes[node].end
-        elif not below[node] & ~made.slot.safe.classes and (
-                made.slot.safe.phase == phases[node] or made.slot.safe.phase == ANY_PHASE):
+        elif not below[node] & ~made.walk_state.safe.classes and (
+                made.walk_state.safe.phase == phases[node] or made.walk_state.safe.phase == ANY_PHASE):
             node = nodes[node].end
         else:
-            maker.enter(node, depth, &made.slot)
-            maker.counts[depth] = made.ends
+            builder.enter(node, depth, &made.walk_state)
+            builder.counts[depth] = made.ends
             sets_at[depth] = number
             node += 1
     return True
 
 
 cdef uint32_t make_edge(
-    MaskBuilder maker, WalkC* walk, uint32_t number, uint8_t byte, WordTableC* ends
+    MaskBuilder builder, UnionWalkC* walk, uint32_t number, uint8_t byte, WordTableC* ends
 ) noexcept nogil:
     """Follows a byte from every member of a set; returns the number of the set behind it."""
     cdef vector[uint32_t] members
@@ -152,36 +156,36 @@ cdef uint32_t make_edge(
         walk.numbers.words.data() + walk.numbers.off[number + 1])
     for k in range(<uint32_t>members.size()):
         if members[k]:
-            members[k] = maker.follow(members[k], byte)
-    found = number_of(maker, walk, &members, ends)
+            members[k] = builder.follow(members[k], byte)
+    found = number_of(builder, walk, &members, ends)
     walk.edges[256 * number + byte] = found
     return found
 
 
 cdef uint32_t number_of(
-    MaskBuilder maker, WalkC* walk, vector[uint32_t]* members, WordTableC* ends
+    MaskBuilder builder, UnionWalkC* walk, vector[uint32_t]* members, WordTableC* ends
 ) noexcept nogil:
     """The number of a set, a new one if need be; the first is that of which nothing is left."""
     cdef uint32_t number = table_number(&walk.numbers, members.data(), members.size()), k
     cdef vector[uint32_t] ending
-    cdef SlotC* slot
-    cdef SafeC* safe
-    cdef SetC made
+    cdef WalkStateC* walk_state
+    cdef SafeClassesC* safe
+    cdef StateSetC made
     if number < walk.sets.size():
         return number
-    made.slot = maker.slots[0]
+    made.walk_state = builder.walk_states[0]
     for k in range(<uint32_t>members.size()):
         if members[0][k] == 0:
             continue
-        slot = &maker.slots[members[0][k]]
-        if slot.ends:
+        walk_state = &builder.walk_states[members[0][k]]
+        if walk_state.ends:
             ending.push_back(k)
-        made.slot.triggers |= slot.triggers
+        made.walk_state.triggers |= walk_state.triggers
         if members.size() <= SAFE_MEMBERS:
-            safe = maker.safety(members[0][k])
-            if __builtin_popcountll(safe.classes) > __builtin_popcountll(made.slot.safe.classes):
-                made.slot.safe = safe[0]
-    made.slot.ends = ending.size() > 0
+            safe = builder.safety(members[0][k])
+            if __builtin_popcountll(safe.classes) > __builtin_popcountll(made.walk_state.safe.classes):
+                made.walk_state.safe = safe[0]
+    made.walk_state.ends = ending.size() > 0
     made.ends = table_number(ends, ending.data(), ending.size())
     walk.sets.push_back(made)
     walk.edges.resize(walk.edges.size() + 256, MISSING)
@@ -193,8 +197,6 @@ cdef extern from *:
 
 
 # -- row masks -------------------------------------------------------------------------------------
-
-cdef uint32_t STOP = 2
 
 # Subtrees of the token trie from this many nodes on go item by item. Below it a walk over rows costs
 # less than looking up token masks.
@@ -225,19 +227,19 @@ cdef size_t mask_bytes(const MaskC* mask) noexcept nogil:
         held_bytes(mask.token_masks) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
 
 
-cdef class Masks:
+cdef class RowMasks:
     """The masks of one arena over one vocabulary."""
 
     cdef void open(
-        self, Arena arena, Vocabulary vocabulary, TokenMaskCache table, Digests digests, bint keep,
+        self, Arena arena, Vocabulary vocabulary, TokenMaskCache table, RuleDigests digests, bint keep,
         size_t max_bytes
     ):
         """Makes it ready: there is no other way."""
         self.arena = arena
         self.vocabulary = vocabulary
         self.table = table
-        self.maker = MaskBuilder.__new__(MaskBuilder)
-        self.maker.automata, self.maker.vocabulary = arena.automata, vocabulary
+        self.builder = MaskBuilder.__new__(MaskBuilder)
+        self.builder.automata, self.builder.vocabulary = arena.automata, vocabulary
         self.keep = keep
         self.max_bytes = max_bytes
         self.held = 0
@@ -257,7 +259,7 @@ cdef class Masks:
             + map_bytes(&self.outside_ids) + table_bytes(&self.union_ids) + held_bytes(self.unions)
             + mask_bytes(&self.scratch) + held_bytes(self.walk_stack) + held_bytes(self.suffix_stack)
             + held_bytes(self.seen_at) + held_bytes(self.closed)
-            + self.own_token_masks() + self.maker.bytes_held() + digests)
+            + self.own_token_masks() + self.builder.bytes_held() + digests)
 
     cdef size_t own_token_masks(self) noexcept nogil:
         """What token masks take that the table does not count, shared out between those who hold them."""
@@ -266,7 +268,7 @@ cdef class Masks:
         if self.table is not None:
             self.table.guard.lock()
         for token_mask in self.token_masks:
-            if token_mask.get().is_kept:
+            if token_mask.get().is_cached:
                 continue
             size = token_mask_bytes(token_mask.get())
             for k in range(token_mask.get().groups.size()):
@@ -278,44 +280,44 @@ cdef class Masks:
             self.table.guard.unlock()
         return held
 
-    cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil:
+    cdef uint32_t* stack(self, vector[uint32_t]* configurations) noexcept nogil:
         """Room for a walk down the trie, made when it is first needed."""
-        if instances.size() == 0:
-            instances.resize(self.vocabulary.max_token_bytes + 2)
-        return instances.data()
+        if configurations.size() == 0:
+            configurations.resize(self.vocabulary.max_token_bytes + 2)
+        return configurations.data()
 
-    cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil:
-        """Writes the mask of an instance, ``vocabulary.words`` words."""
-        if self.fill_kept(instance, out):
+    cdef void fill(self, uint32_t configuration, uint32_t* out) noexcept nogil:
+        """Writes the mask of a configuration, ``vocabulary.words`` words."""
+        if self.fill_kept(configuration, out):
             return
-        instance = self.arena.instances[instance].rep
-        self.compute(instance)
+        configuration = self.arena.configurations[configuration].saturated
+        self.compute(configuration)
         self.render(&self.scratch, out)
         if self.keep and self.arena.error == NO_ERROR:
-            self.remember(instance)
+            self.remember(configuration)
 
-    cdef bint fill_kept(self, uint32_t instance, uint32_t* out) noexcept nogil:
-        """Writes the mask of an instance if it is kept; whether it is."""
-        cdef uint32_t number = map_get(&self.mask_ids, self.arena.instances[instance].rep)
+    cdef bint fill_kept(self, uint32_t configuration, uint32_t* out) noexcept nogil:
+        """Writes the mask of a configuration if it is kept; whether it is."""
+        cdef uint32_t number = map_get(&self.mask_ids, self.arena.configurations[configuration].saturated)
         if number == MISSING:
             return False
         self.reused += 1
         self.render(&self.kept[number], out)
         return True
 
-    cdef bint has(self, uint32_t instance) noexcept nogil:
-        """Whether the mask of an instance is kept."""
-        return map_get(&self.mask_ids, self.arena.instances[instance].rep) != MISSING
+    cdef bint has(self, uint32_t configuration) noexcept nogil:
+        """Whether the mask of a configuration is kept."""
+        return map_get(&self.mask_ids, self.arena.configurations[configuration].saturated) != MISSING
 
-    cdef bint make_ahead(self, uint32_t instance) noexcept nogil:
+    cdef bint make_ahead(self, uint32_t configuration) noexcept nogil:
         """Makes a mask to be kept; False if it is there, or passes a limit."""
-        instance = self.arena.instances[instance].rep
-        if not self.keep or map_get(&self.mask_ids, instance) != MISSING:
+        configuration = self.arena.configurations[configuration].saturated
+        if not self.keep or map_get(&self.mask_ids, configuration) != MISSING:
             return False
-        self.compute(instance)
+        self.compute(configuration)
         if self.arena.error != NO_ERROR:
             return False
-        self.remember(instance)
+        self.remember(configuration)
         return True
 
     cdef void fill_stop(self, uint32_t* out) noexcept nogil:
@@ -351,9 +353,9 @@ cdef class Masks:
             set_bits(out, self.shared[k].data(), self.shared[k].size())
         set_bits(out, mask.ids.data(), mask.ids.size())
 
-    cdef void compute(self, uint32_t instance) noexcept nogil:
-        """The mask of a saturated instance, into ``scratch``."""
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+    cdef void compute(self, uint32_t configuration) noexcept nogil:
+        """The mask of a saturated configuration, into ``scratch``."""
+        cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
@@ -367,25 +369,25 @@ cdef class Masks:
         self.scratch.lists.clear()
         self.scratch.ids.clear()
         self.scratch.words.clear()
-        self.list_items(instance, &items)
+        self.list_items(configuration, &items)
         for k in items:
             if self.arena.automata.states[self.arena.items[k].state].n_tokens:
-                self.add_tokens(instance, self.arena.items[k].state)
-        self.take_together(instance, 0, &items, &self.scratch.ids)
+                self.add_tokens(configuration, self.arena.items[k].state)
+        self.take_together(configuration, 0, &items, &self.scratch.ids)
         for k in items:
             item = self.arena.items[k]
-            if self.has_token_mask(instance, &item, 0):
-                self.add_whole(instance, item)
+            if self.has_token_mask(configuration, &item, 0):
+                self.add_whole(configuration, item)
             else:
                 others = True
         if others:
-            self.walk_others(instance, 0, &self.scratch.ids)
+            self.walk_others(configuration, 0, &self.scratch.ids)
         if row.accept:
             self.scratch.ids.insert(
                 self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
         self.arena.stop_counting()
 
-    cdef void remember(self, uint32_t instance) noexcept nogil:
+    cdef void remember(self, uint32_t configuration) noexcept nogil:
         if self.scratch.ids.size() > self.vocabulary.words:
             if self.scratch.words.size() == 0:
                 self.scratch.words.assign(self.vocabulary.words, 0)
@@ -396,7 +398,7 @@ cdef class Masks:
         if self.kept_bytes() > self.max_bytes:
             self.drop_kept()
         else:
-            map_put(&self.mask_ids, instance, <uint32_t>self.kept.size() - 1)
+            map_put(&self.mask_ids, configuration, <uint32_t>self.kept.size() - 1)
 
     cdef size_t kept_bytes(self) noexcept nogil:
         """What kept masks take; their vector grows ahead of them."""
@@ -413,73 +415,73 @@ cdef class Masks:
         self.held = 0
 
     # -- items of tabled rules ---------------------------------------------------------------------
-    cdef bint has_token_mask(self, uint32_t instance, ItemC* item, uint32_t node) noexcept nogil:
+    cdef bint has_token_mask(self, uint32_t configuration, ItemC* item, uint32_t node) noexcept nogil:
         """Whether the item's bytes below a node are left to its rule's token masks."""
-        cdef BoundsC bounds
+        cdef CountBoundsC bounds
         cdef TokenMaskPtr held
         if not self.arena.automata.tabled[self.arena.automata.states[item.state].rule]:
             return False
-        bounds = bounds_of(self.arena, instance, item)
-        if not self.is_split(instance, item, bounds) or self.has_narrow_end(instance, item):
+        bounds = bounds_of(self.arena, configuration, item)
+        if not self.is_split(configuration, item, bounds) or self.has_narrow_end(configuration, item):
             return True
         held = self.token_masks[self.token_mask(item.state, node)]
         return too_long(self.vocabulary, held.get(), bounds).n <= FEW_LONG
 
-    cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil:
+    cdef bint is_split(self, uint32_t configuration, ItemC* item, CountBoundsC bounds) noexcept nogil:
         """Whether tokens that are cut by the item's upper bound may be split."""
         cdef uint32_t outside
         if bounds.most == NO_MAXIMUM:
             return False
-        outside = self.outside(instance, item)
+        outside = self.outside(configuration, item)
         return outside != DEAD and self.splits(self.arena.automata.states[item.state].rule, outside)
 
-    cdef bint has_narrow_end(self, uint32_t instance, ItemC* item) noexcept nogil:
+    cdef bint has_narrow_end(self, uint32_t configuration, ItemC* item) noexcept nogil:
         """Whether few nodes of the trie could begin what follows the item."""
-        cdef uint32_t outside = self.outside(instance, item)
-        return is_narrow(self.vocabulary, self.arena.rows[self.arena.instances[outside].row].live)
+        cdef uint32_t outside = self.outside(configuration, item)
+        return is_narrow(self.vocabulary, self.arena.rows[self.arena.configurations[outside].row].live)
 
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
         """Whether a byte that begins an iteration could also begin what follows the rule."""
         cdef uint32_t k
-        cdef RowC* row = &self.arena.rows[self.arena.instances[outside].row]
+        cdef RowC* row = &self.arena.rows[self.arena.configurations[outside].row]
         for k in range(4):
             if self.arena.automata.begins[4 * rule + k] & row.live[k]:
                 return True
         return False
 
-    cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil:
-        """The instance that the item's completion leaves behind, DEAD if there is none.
+    cdef uint32_t outside(self, uint32_t configuration, ItemC* item) noexcept nogil:
+        """The configuration that the item's completion leaves behind, DEAD if there is none.
 
         That of all uncounted items in its state, if there are several.
         """
-        cdef uint64_t key = <uint64_t>instance << 32 | item.state
+        cdef uint64_t key = <uint64_t>configuration << 32 | item.state
         cdef uint32_t found
-        if item.slot != NO_SLOT or not self.arena.rows[self.arena.instances[instance].row].repeats:
-            return self.arena.completion(self.arena.origin_of(instance, item), item.goal)
+        if item.slot != NO_SLOT or not self.arena.rows[self.arena.configurations[configuration].row].repeats:
+            return self.arena.completion(self.arena.origin_of(configuration, item), item.goal)
         found = map_get(&self.outside_ids, key)
         if found == MISSING:
-            found = self.outside_all(instance, item.state)
+            found = self.outside_all(configuration, item.state)
             if self.arena.error == NO_ERROR:
                 map_put(&self.outside_ids, key, found)
         return found
 
-    cdef uint32_t outside_all(self, uint32_t instance, uint32_t state) noexcept nogil:
+    cdef uint32_t outside_all(self, uint32_t configuration, uint32_t state) noexcept nogil:
         """The union of what the items in a state leave behind."""
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef vector[uint32_t] found
         cdef ItemC item
         cdef uint32_t k, one
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.arena.items[k]
             if item.state == state and item.slot == NO_SLOT:
-                one = self.arena.completion(self.arena.origin_of(instance, &item), item.goal)
+                one = self.arena.completion(self.arena.origin_of(configuration, &item), item.goal)
                 if one != DEAD and not contains(&found, one):
                     found.push_back(one)
         return self.arena.merge_all(&found)
 
-    cdef void list_items(self, uint32_t instance, vector[uint32_t]* out) noexcept nogil:
+    cdef void list_items(self, uint32_t configuration, vector[uint32_t]* out) noexcept nogil:
         """The items of a row; of uncounted ones in the same state the first."""
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef uint32_t k, state
         self.lists_made += 1
         for k in range(row.item_off, row.item_off + row.n_items):
@@ -496,7 +498,7 @@ cdef class Masks:
         """The number of a state's token mask: from this arena, from the table, or made."""
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
-        cdef EntryC entry
+        cdef TokenMaskEntryC entry
         cdef uint32_t found = self.find_token_mask(state, node, &entry)
         if found != MISSING:
             return found
@@ -508,7 +510,7 @@ cdef class Masks:
             self.table.add(&entry, True)
         return self.add_token_mask(state, node, entry.token_mask)
 
-    cdef uint32_t find_token_mask(self, uint32_t state, uint32_t node, EntryC* entry) noexcept nogil:
+    cdef uint32_t find_token_mask(self, uint32_t state, uint32_t node, TokenMaskEntryC* entry) noexcept nogil:
         """The number of a token mask that is here or in the table; else MISSING, and ``entry`` has its key."""
         cdef uint32_t found = map_get(&self.token_mask_ids, <uint64_t>state << 32 | node)
         cdef uint32_t rule = self.arena.automata.states[state].rule
@@ -558,18 +560,18 @@ cdef class Masks:
                 self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE and not filtered):
             made = self.plain_text()
             return free_text_mask(self.arena.automata, state, self.vocabulary, made.get())
-        if not filtered and self.vocabulary.nodes[node].end - node > LARGE and not self.maker.is_mostly_safe(state):
-            hub = self.maker.hub(rule)
-        if hub and hub != state and self.maker.width(state) >= HUB_BYTES:
-            made = self.maker.make_like(state, hub, node, self.token_masks[self.token_mask(hub, node)].get())
+        if not filtered and self.vocabulary.nodes[node].end - node > LARGE and not self.builder.is_mostly_safe(state):
+            hub = self.builder.hub(rule)
+        if hub and hub != state and self.builder.width(state) >= HUB_BYTES:
+            made = self.builder.make_like(state, hub, node, self.token_masks[self.token_mask(hub, node)].get())
         if made.get() == NULL:
-            made = self.maker.make(state, node, filtered)
+            made = self.builder.make(state, node, filtered)
         return made
 
     cdef TokenMaskPtr plain_text(self) noexcept nogil:
         """The token mask of plain text, shared by all grammars."""
         cdef uint64_t start
-        cdef EntryC entry
+        cdef TokenMaskEntryC entry
         entry.key.high = entry.key.low = PLAIN_TEXT
         entry.key.state = entry.key.node = 0
         if self.table is not None:
@@ -584,19 +586,19 @@ cdef class Masks:
                 self.table.add(&entry, True)
         return entry.token_mask
 
-    cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:
+    cdef void add_whole(self, uint32_t configuration, ItemC item) noexcept nogil:
         """An item's tokens, into ``scratch``."""
         cdef uint32_t like = self.arena.automata.states[item.state].like, taken
-        cdef uint32_t number = self.token_mask(like or item.state, 0), outside = self.outside(instance, &item)
+        cdef uint32_t number = self.token_mask(like or item.state, 0), outside = self.outside(configuration, &item)
         cdef TokenMaskPtr held = self.token_masks[number]
-        cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
+        cdef CountBoundsC bounds = bounds_of(self.arena, configuration, &item)
         if bounds.counted or bounds.tokens < CHARACTER_BYTES:
             self.add_bounded(item.state, held.get(), bounds, outside)
         else:
             self.scratch.token_masks.push_back(number)
         self.list_closed(item.state, 0)
-        if self.is_split(instance, &item, bounds):
-            self.add_split(instance, &item, 0, held.get(), bounds, outside, &self.scratch.ids)
+        if self.is_split(configuration, &item, bounds):
+            self.add_split(configuration, &item, 0, held.get(), bounds, outside, &self.scratch.ids)
         elif outside != DEAD and held.get().exits.size():
             if bounds.counted or self.closed.size():
                 self.add_exits(held.get(), outside, bounds, &self.scratch.ids)
@@ -604,11 +606,11 @@ cdef class Masks:
                 taken = self.exits_taken(number, outside)
                 if self.shared[taken].size():
                     self.scratch.lists.push_back(taken)
-        self.add_triggers(instance, 0, held.get(), &self.scratch.ids)
+        self.add_triggers(configuration, 0, held.get(), &self.scratch.ids)
 
     # -- items that are taken together -------------------------------------------------------------
     cdef void take_together(
-        self, uint32_t instance, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
+        self, uint32_t configuration, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
     ) noexcept nogil:
         """Takes items that would each walk the trie for a token mask in one walk, and drops them from the list."""
         cdef vector[uint32_t] others, states
@@ -629,17 +631,17 @@ cdef class Masks:
             states.push_back(<uint32_t>(member >> 32))
         number = self.union_of(&states, node)
         if self.unions[number].get() != NULL:
-            self.add_union(instance, node, self.unions[number], &members, ids)
+            self.add_union(configuration, node, self.unions[number], &members, ids)
             items.swap(others)
 
     cdef bint needs_walk(self, ItemC* item, uint32_t node) noexcept nogil:
         """Whether an item's token mask is not there and takes long to make: of an uncounted rule, and wide."""
         cdef StateC* s = &self.arena.automata.states[item.state]
         cdef uint8_t kind = self.arena.automata.ir.rules[s.rule].kind
-        cdef EntryC entry
+        cdef TokenMaskEntryC entry
         return (self.arena.automata.tabled[s.rule] and item.slot == NO_SLOT and s.like == 0
                 and kind != COUNTED_RULE and kind != BOUNDED_RULE and kind != DISPATCH_RULE
-                and self.maker.width(item.state) >= HUB_BYTES
+                and self.builder.width(item.state) >= HUB_BYTES
                 and self.find_token_mask(item.state, node, &entry) == MISSING)
 
     cdef uint32_t union_of(self, vector[uint32_t]* states, uint32_t node) noexcept nogil:
@@ -652,8 +654,8 @@ cdef class Masks:
         states.pop_back()
         if number < self.unions.size():
             return number
-        made = make_shared[UnionC]()
-        if not make_union(self.maker, states, node, made.get()):
+        made = make_shared[MaskUnionC]()
+        if not make_union(self.builder, states, node, made.get()):
             made.reset()
         else:
             self.held += token_mask_bytes(&made.get().token_mask) + table_bytes(&made.get().ends)
@@ -662,7 +664,7 @@ cdef class Masks:
         return number
 
     cdef void add_union(
-        self, uint32_t instance, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
+        self, uint32_t configuration, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below a node that several items take; a member is a state and an item."""
         cdef TokenMaskC* token_mask = &found.get().token_mask
@@ -680,14 +682,14 @@ cdef class Masks:
             for k in range(token_mask.groups[g].start, token_mask.groups[g].end):
                 outside = outsides[token_mask.exit_counts[k]]
                 if outside == MISSING:
-                    outside = self.outside_some(instance, &found.get().ends, token_mask.exit_counts[k], members)
+                    outside = self.outside_some(configuration, &found.get().ends, token_mask.exit_counts[k], members)
                     outsides[token_mask.exit_counts[k]] = outside
                 if outside != DEAD:
                     self.enter(outside, token_mask.exits[2 * k + 1], ids)
-        self.add_triggers(instance, node, token_mask, ids)
+        self.add_triggers(configuration, node, token_mask, ids)
 
     cdef uint32_t outside_some(
-        self, uint32_t instance, WordTableC* ends, uint32_t number, vector[uint64_t]* members
+        self, uint32_t configuration, WordTableC* ends, uint32_t number, vector[uint64_t]* members
     ) noexcept nogil:
         """The union of what some members leave behind."""
         cdef vector[uint32_t] found
@@ -695,13 +697,13 @@ cdef class Masks:
         cdef uint32_t k, one
         for k in range(ends.off[number], ends.off[number + 1]):
             item = self.arena.items[<uint32_t>members[0][ends.words[k]]]
-            one = self.outside(instance, &item)
+            one = self.outside(configuration, &item)
             if one != DEAD and not contains(&found, one):
                 found.push_back(one)
         return self.arena.merge_all(&found)
 
     cdef void add_bounded(
-        self, uint32_t state, TokenMaskC* token_mask, BoundsC bounds, uint32_t outside
+        self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside
     ) noexcept nogil:
         """The accepted tokens that bounds leave, into ``scratch``."""
         cdef uint32_t t
@@ -717,7 +719,7 @@ cdef class Masks:
             list_bits(&words, &self.scratch.ids)
 
     cdef void add_bounded_below(
-        self, uint32_t state, TokenMaskC* token_mask, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
+        self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
         """The accepted tokens below the token mask's node that bounds leave."""
         cdef uint32_t t, depth = self.vocabulary.nodes[token_mask.node].depth
@@ -728,7 +730,7 @@ cdef class Masks:
                 ids.push_back(t)
 
     cdef bint may_be_last(
-        self, uint32_t state, uint32_t depth, uint32_t token, BoundsC bounds, uint32_t outside
+        self, uint32_t state, uint32_t depth, uint32_t token, CountBoundsC bounds, uint32_t outside
     ) noexcept nogil:
         """Whether an accepted token lacks no more bytes of a character than tokens are left.
 
@@ -736,35 +738,35 @@ cdef class Masks:
         """
         cdef vector[uint32_t] lengths
         cdef uint32_t missing = missing_behind(
-            self.maker, self.vocabulary, state, depth, token, bounds.least, bounds.most, &lengths)
+            self.builder, self.vocabulary, state, depth, token, bounds.least, bounds.most, &lengths)
         return missing < bounds.tokens or (outside != DEAD and self.takes_rest(outside, token, &lengths))
 
     cdef bint takes_rest(
         self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
     ) noexcept nogil:
-        """Whether an instance takes what is left of a token behind one of its beginnings."""
-        cdef uint32_t start, k, instance
+        """Whether a configuration takes what is left of a token behind one of its beginnings."""
+        cdef uint32_t start, k, configuration
         for start in lengths[0]:
-            instance = outside
+            configuration = outside
             for k in range(self.vocabulary.offsets[token] + start, self.vocabulary.offsets[token + 1]):
-                instance = self.arena.step(instance, self.vocabulary.data[k])
-                if instance == DEAD:
+                configuration = self.arena.step(configuration, self.vocabulary.data[k])
+                if configuration == DEAD:
                     break
-            if instance != DEAD and self.arena.may_end_token(instance):
+            if configuration != DEAD and self.arena.may_end_token(configuration):
                 return True
         return False
 
     cdef void add_split(
-        self, uint32_t instance, ItemC* item, uint32_t node, TokenMaskC* token_mask, BoundsC bounds, uint32_t outside,
-        vector[uint32_t]* ids
+        self, uint32_t configuration, ItemC* item, uint32_t node, TokenMaskC* token_mask,
+        CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below a node that the item begins and the rows outside end, wherever that is."""
-        cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
+        cdef RowC row = self.arena.rows[self.arena.configurations[outside].row]
         cdef uint32_t b, k, behind
         cdef vector[uint32_t] places
-        if not self.has_narrow_end(instance, item):
+        if not self.has_narrow_end(configuration, item):
             self.add_exits(token_mask, outside, bounds, ids)
-            self.add_long(instance, node, too_long(self.vocabulary, token_mask, bounds), ids)
+            self.add_long(configuration, node, too_long(self.vocabulary, token_mask, bounds), ids)
             return
         for b in range(256):
             if not (row.live[b >> 6] >> (b & 63)) & 1:
@@ -773,14 +775,14 @@ cdef class Masks:
             if behind == DEAD:
                 continue
             places.clear()
-            list_cuts(
-                self.maker, self.vocabulary, item.state, node, <uint8_t>b, bounds.least, bounds.most, &places)
+            list_split_points(
+                self.builder, self.vocabulary, item.state, node, <uint8_t>b, bounds.least, bounds.most, &places)
             for k in places:
                 self.visit(behind, k, ids)
                 self.go_on(behind, k, ids)
 
     cdef void add_long(
-        self, uint32_t instance, uint32_t node, IdsC tokens, vector[uint32_t]* ids
+        self, uint32_t configuration, uint32_t node, TokenListC tokens, vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below a node that are too long for a rule and are taken all the same."""
         cdef uint32_t depth = self.vocabulary.nodes[node].depth, t, k, n, same
@@ -790,7 +792,7 @@ cdef class Masks:
         cdef const uint8_t* last = top
         cdef vector[uint32_t] path
         path.assign(self.vocabulary.max_token_bytes + 1, DEAD)
-        path[depth] = instance
+        path[depth] = configuration
         same = depth
         for k in range(tokens.n):
             t = tokens.ids[k]
@@ -808,23 +810,23 @@ cdef class Masks:
                 ids.push_back(t)
 
     cdef void add_below(
-        self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids
+        self, uint32_t configuration, ItemC item, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
         """An item's tokens below a node, as ids."""
         cdef uint32_t like = self.arena.automata.states[item.state].like
-        cdef uint32_t number = self.token_mask(like or item.state, node), outside = self.outside(instance, &item)
+        cdef uint32_t number = self.token_mask(like or item.state, node), outside = self.outside(configuration, &item)
         cdef TokenMaskPtr held = self.token_masks[number]
-        cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
+        cdef CountBoundsC bounds = bounds_of(self.arena, configuration, &item)
         if bounds.counted or bounds.tokens < CHARACTER_BYTES:
             self.add_bounded_below(item.state, held.get(), bounds, outside, ids)
         else:
             accepted_ids(self.vocabulary, held.get(), bounds, ids)
         self.list_closed(item.state, node)
-        if self.is_split(instance, &item, bounds):
-            self.add_split(instance, &item, node, held.get(), bounds, outside, ids)
+        if self.is_split(configuration, &item, bounds):
+            self.add_split(configuration, &item, node, held.get(), bounds, outside, ids)
         elif outside != DEAD and held.get().exits.size():
             self.add_exits(held.get(), outside, bounds, ids)
-        self.add_triggers(instance, node, held.get(), ids)
+        self.add_triggers(configuration, node, held.get(), ids)
 
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil:
         """The uncertain tokens of a token mask that the rows outside take: an index into ``shared``."""
@@ -843,11 +845,11 @@ cdef class Masks:
         return found
 
     cdef void add_exits(
-        self, TokenMaskC* token_mask, uint32_t outside, BoundsC bounds, vector[uint32_t]* ids
+        self, TokenMaskC* token_mask, uint32_t outside, CountBoundsC bounds, vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below exits that the rows outside take from there on; not those in ``closed``."""
-        cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
-        cdef uint32_t g, k, instance
+        cdef RowC row = self.arena.rows[self.arena.configurations[outside].row]
+        cdef uint32_t g, k, configuration
         cdef vector[uint32_t] closed = self.closed
         cdef SuffixTriePtr suffixes
         self.closed.clear()
@@ -855,49 +857,49 @@ cdef class Masks:
             k = token_mask.groups[g].byte
             if not (row.live[k >> 6] >> (k & 63)) & 1:
                 continue
-            instance = self.arena.step(outside, <uint8_t>k)
-            if instance == DEAD:
+            configuration = self.arena.step(outside, <uint8_t>k)
+            if configuration == DEAD:
                 continue
             suffixes = suffix_trie_of(token_mask, g, self.vocabulary, self.table)
             if suffixes.get() != NULL:
-                self.add_suffixes(token_mask, suffixes.get(), instance, bounds, &closed, ids)
+                self.add_suffixes(token_mask, suffixes.get(), configuration, bounds, &closed, ids)
                 for k in suffixes.get().large:
-                    self.add_exit(token_mask, k, instance, bounds, &closed, ids)
+                    self.add_exit(token_mask, k, configuration, bounds, &closed, ids)
                 continue
             for k in range(token_mask.groups[g].start, token_mask.groups[g].end):
-                self.add_exit(token_mask, k, instance, bounds, &closed, ids)
+                self.add_exit(token_mask, k, configuration, bounds, &closed, ids)
 
     cdef void add_exit(
-        self, TokenMaskC* token_mask, uint32_t number, uint32_t instance, BoundsC bounds,
+        self, TokenMaskC* token_mask, uint32_t number, uint32_t configuration, CountBoundsC bounds,
         vector[uint32_t]* closed, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below one exit; ``instance`` stands behind the byte of its group."""
+        """The tokens below one exit; ``configuration`` stands behind the byte of its group."""
         if bounds.counted and not fits(before_exit(self.vocabulary, token_mask, number, bounds), bounds):
             return
         if contains(closed, token_mask.exits[2 * number]):
             return
-        self.visit(instance, token_mask.exits[2 * number + 1], ids)
-        self.go_on(instance, token_mask.exits[2 * number + 1], ids)
+        self.visit(configuration, token_mask.exits[2 * number + 1], ids)
+        self.go_on(configuration, token_mask.exits[2 * number + 1], ids)
 
     cdef void add_suffixes(
-        self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t instance, BoundsC bounds,
+        self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t configuration, CountBoundsC bounds,
         vector[uint32_t]* closed,
         vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens of a suffix trie; ``instance`` stands behind the byte of its group."""
+        """The tokens of a suffix trie; ``configuration`` stands behind the byte of its group."""
         cdef SuffixNodeC* nodes = suffixes.nodes.data()
         cdef uint32_t* stack = self.stack(&self.suffix_stack)
         cdef uint32_t node = 0, k, t, x
         while node + 1 < suffixes.nodes.size():
             if node:
-                instance = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
-            if instance == DEAD:
+                configuration = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
+            if configuration == DEAD:
                 node = nodes[node].end
                 continue
-            stack[nodes[node].depth] = instance
+            stack[nodes[node].depth] = configuration
             for k in range(nodes[node].first, nodes[node + 1].first):
                 t = suffixes.tokens[k]
-                if not self.arena.may_end_token(instance):
+                if not self.arena.may_end_token(configuration):
                     break
                 if bounds.counted and not fits(
                         self.before_suffix(token_mask, suffixes, k, nodes[node].depth, bounds), bounds):
@@ -910,7 +912,7 @@ cdef class Masks:
             node += 1
 
     cdef uint32_t before_suffix(
-        self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t number, uint32_t length, BoundsC bounds
+        self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t number, uint32_t length, CountBoundsC bounds
     ) noexcept nogil:
         """How many iterations are over where a token's suffixes of some bytes begins."""
         cdef uint32_t t = suffixes.tokens[number]
@@ -962,14 +964,14 @@ cdef class Masks:
                     self.closed.push_back(node)
 
     cdef void add_triggers(
-        self, uint32_t instance, uint32_t top, TokenMaskC* token_mask, vector[uint32_t]* ids
+        self, uint32_t configuration, uint32_t top, TokenMaskC* token_mask, vector[uint32_t]* ids
     ) noexcept nogil:
         """Tokens in which a pattern completes: the rows follow their bytes from ``top`` on."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint8_t* text
         cdef uint32_t k, node, at
         for node in token_mask.triggers:
-            at = instance
+            at = configuration
             text = self.vocabulary.data.data() + self.vocabulary.offsets[self.vocabulary.order[nodes[node].first]]
             for k in range(nodes[top].depth, nodes[node].depth):
                 at = self.arena.step(at, text[k])
@@ -979,7 +981,7 @@ cdef class Masks:
                 self.go_on(at, node, ids)
 
     # -- everything else ---------------------------------------------------------------------------
-    cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil:
+    cdef void add_tokens(self, uint32_t configuration, uint32_t state) noexcept nogil:
         """Token edges; a stop token only where the text may end behind it."""
         cdef StateC* s = &self.arena.automata.states[state]
         cdef TokenSetC* tokens
@@ -992,7 +994,7 @@ cdef class Masks:
             else:
                 ids.insert(ids.end(), tokens.ids, tokens.ids + tokens.n)
         for t in ids:
-            if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
+            if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(configuration, t)):
                 self.scratch.ids.push_back(t)
 
     cdef void add_others(self, TokenSetC* tokens) noexcept nogil:
@@ -1011,29 +1013,29 @@ cdef class Masks:
         else:
             self.scratch.words.swap(words[0])
 
-    cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """The tokens below a node that an instance takes, item by item."""
+    cdef void below(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens below a node that a configuration takes, item by item."""
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
         cdef vector[uint32_t] items
-        self.list_items(instance, &items)
-        self.take_together(instance, node, &items, ids)
+        self.list_items(configuration, &items)
+        self.take_together(configuration, node, &items, ids)
         for k in items:
             item = self.arena.items[k]
-            if self.has_token_mask(instance, &item, node):
-                self.add_below(instance, item, node, ids)
+            if self.has_token_mask(configuration, &item, node):
+                self.add_below(configuration, item, node, ids)
             else:
                 others = True
         if others:
-            self.walk_others(instance, node, ids)
+            self.walk_others(configuration, node, ids)
 
     cdef void walk_others(
-        self, uint32_t instance, uint32_t node, vector[uint32_t]* ids
+        self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
         """The tokens below a node that begin with a byte taken by an item without token masks."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef uint32_t child = node + 1, end = nodes[node].end, k, j
         cdef uint64_t live[4]
         cdef ItemC item
@@ -1041,64 +1043,64 @@ cdef class Masks:
             live[k] = 0
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.arena.items[k]
-            if not self.has_token_mask(instance, &item, node):
+            if not self.has_token_mask(configuration, &item, node):
                 for j in range(4):
                     live[j] |= self.arena.automata.states[item.state].live[j]
         if node == 0:
             for k in range(256):
                 child = self.vocabulary.first_nodes[k]
                 if child and (live[k >> 6] >> (k & 63)) & 1:
-                    self.enter(instance, child, ids)
+                    self.enter(configuration, child, ids)
             return
         while child < end:
             if (live[nodes[child].byte >> 6] >> (nodes[child].byte & 63)) & 1:
-                self.enter(instance, child, ids)
+                self.enter(configuration, child, ids)
             child = nodes[child].end
 
-    cdef void enter(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """The tokens at and below a node, over its byte from the instance above."""
-        instance = self.arena.step(instance, self.vocabulary.nodes[node].byte)
-        if instance != DEAD:
-            self.visit(instance, node, ids)
-            self.go_on(instance, node, ids)
+    cdef void enter(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens at and below a node, over its byte from the configuration above."""
+        configuration = self.arena.step(configuration, self.vocabulary.nodes[node].byte)
+        if configuration != DEAD:
+            self.visit(configuration, node, ids)
+            self.go_on(configuration, node, ids)
 
-    cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """The tokens below a node that an instance takes, the cheaper way."""
+    cdef void go_on(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """The tokens below a node that a configuration takes, the cheaper way."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         if nodes[node].end == node + 1:
             return
         if (nodes[node].end - node > LARGE and self.nested < MOST_NESTED
-                and self.arena.rows[self.arena.instances[instance].row].has_tabled):
+                and self.arena.rows[self.arena.configurations[configuration].row].has_tabled):
             self.nested += 1
-            self.below(instance, node, ids)
+            self.below(configuration, node, ids)
             self.nested -= 1
         else:
-            self.walk(instance, node, ids)
+            self.walk(configuration, node, ids)
 
-    cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
+    cdef void walk(self, uint32_t configuration, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
         """As ``go_on``, over rows; a rejected byte skips a subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* stack = self.stack(&self.walk_stack)
         cdef uint32_t node = top + 1, end = nodes[top].end
-        stack[nodes[top].depth] = instance
+        stack[nodes[top].depth] = configuration
         while node < end:
-            instance = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
-            if instance == DEAD:
+            configuration = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
+            if configuration == DEAD:
                 node = nodes[node].end
                 continue
-            self.visit(instance, node, ids)
+            self.visit(configuration, node, ids)
             if nodes[node].end - node > LARGE:
-                self.go_on(instance, node, ids)
+                self.go_on(configuration, node, ids)
                 node = nodes[node].end
                 continue
-            stack[nodes[node].depth] = instance
+            stack[nodes[node].depth] = configuration
             node += 1
 
-    cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+    cdef void visit(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
         """Takes the tokens that end at a node, if any may."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t k
-        if not self.arena.may_end_token(instance):
+        if not self.arena.may_end_token(configuration):
             return
         for k in range(nodes[node].first, nodes[node + 1].first):
             ids.push_back(self.vocabulary.order[k])
@@ -1179,165 +1181,3 @@ cdef void rule_out_rows(float* logits, Py_ssize_t width, int[:, ::1] bitmask) no
     cdef Py_ssize_t row
     for row in range(bitmask.shape[0]):
         rule_out(logits + row * width, <const uint32_t*>&bitmask[row, 0], width)
-
-
-# -- prefill ---------------------------------------------------------------------------------------
-
-cdef uint8_t BACKSLASH = 0x5C
-
-# What a state costs for each byte that it takes: walking the trie for a token mask that nobody has made,
-# or following rows.
-cdef uint64_t UNKNOWN_TOKEN_MASK = 1000
-cdef uint64_t KNOWN_TOKEN_MASK = 1
-cdef uint64_t ROWS = 30
-
-# What is made ahead takes no more than one part in so many of what a generation and a mask may take.
-cdef size_t SHARE = 8
-
-
-cdef bint costlier(const PlaceC& a, const PlaceC& b) noexcept nogil:
-    return a.cost > b.cost if a.cost != b.cost else a.instance < b.instance
-
-
-cdef class Prefill:
-    """The places of one generation.
-
-    Args:
-        escapes: whether characters are followed in all their spellings.
-        leaves_out: what would pass a limit is left out, and of a generation, which others walk in
-            and wait for, little is taken. Otherwise the first limit passed ends it and is ``error``.
-    """
-
-    def __cinit__(self, Arena arena not None, Masks masks not None, *, bint escapes, bint leaves_out=False):
-        self.arena = arena
-        self.masks = masks
-        self.escapes, self.leaves_out = escapes, leaves_out
-        self.made, self.error, self.at, self.is_over, self.is_complete = 0, NO_ERROR, 0, False, False
-        self.most_rows, self.most_bytes, self.items_left = ~<size_t>0, ~<size_t>0, 0
-        if leaves_out:
-            self.most_rows = arena.row_limit // SHARE
-            self.most_bytes = arena.byte_limit // SHARE
-            self.items_left = arena.mask_items // SHARE
-
-    cdef int run(self, uint32_t places, uint32_t budget) except -1:
-        """Looks at up to ``places`` places and makes up to ``budget`` masks, the costliest first."""
-        cdef PlaceC place
-        with nogil:
-            while not self.is_over:
-                self.arena.guard.lock()
-                self.look(places)
-                self.arena.guard.unlock()
-            sort(self.places.begin(), self.places.end(), &costlier)
-            for place in self.places:
-                if self.made == budget or self.error != NO_ERROR:
-                    break
-                self.arena.guard.lock()
-                if not self.is_full():
-                    self.make(place.instance)
-                self.arena.guard.unlock()
-        return 0
-
-    cdef void make(self, uint32_t instance) noexcept nogil:
-        """One mask; one that is left for later may not take as long as any."""
-        cdef uint32_t most = self.arena.mask_items
-        if self.leaves_out:
-            self.arena.mask_items = most // SHARE
-        self.made += self.masks.make_ahead(instance)
-        self.passes_limit()
-        self.arena.mask_items = most
-
-    cdef bint is_full(self) noexcept nogil:
-        return self.arena.rows.size() > self.most_rows or self.arena.bytes_held() > self.most_bytes
-
-    cdef bint passes_limit(self) noexcept nogil:
-        """Whether the last step passed a limit and that ends it all."""
-        cdef uint32_t error = self.arena.take_error()
-        if not self.leaves_out:
-            self.error = error
-        return self.error != NO_ERROR
-
-    cdef void explore(self, uint32_t most) noexcept nogil:
-        """Looks at all places there are, up to ``most``."""
-        while not self.is_over:
-            self.look(most)
-
-    cdef void look(self, uint32_t most) noexcept nogil:
-        """Looks at one more place, breadth first, and notes what follows it; ``most`` in all.
-
-        ``is_over`` behind the last one, ``is_complete`` if that was all there are.
-        """
-        if self.at == 0:
-            self.todo.push_back(self.arena.root)
-            self.seen.insert(self.arena.root)
-        if self.is_full() or self.at == self.todo.size():
-            self.is_complete = self.at == self.todo.size()
-            self.is_over = True
-            return
-        if self.leaves_out:
-            self.arena.count_work(self.items_left)
-        self.is_over = not self.follow(self.todo[self.at], most)
-        if self.leaves_out:
-            self.items_left -= min(self.items_left, self.arena.stop_counting())
-            self.is_over = self.is_over or self.items_left == 0
-        self.at += 1
-
-    cdef bint follow(self, uint32_t instance, uint32_t most) noexcept nogil:
-        """Notes what is a byte or a token's end away; False if that is too much."""
-        cdef uint32_t b, found
-        cdef uint64_t live[4]
-        self.places.push_back(PlaceC(self.cost(instance), instance))
-        for b in range(4):
-            live[b] = self.arena.rows[self.arena.instances[instance].row].live[b]
-        if not self.escapes and has_others(live, BACKSLASH):
-            live[BACKSLASH >> 6] &= ~(<uint64_t>1 << (BACKSLASH & 63))
-        # a byte more, or, as number 256, a token's end
-        for b in range(257):
-            if b < 256 and not (live[b >> 6] >> (b & 63)) & 1:
-                continue
-            found = self.arena.step(instance, <uint8_t>b) if b < 256 else self.arena.end_token(instance)
-            if self.passes_limit():
-                return False
-            if found == DEAD or self.seen.count(found):
-                continue
-            if self.seen.size() >= most:
-                return False
-            self.seen.insert(found)
-            self.todo.push_back(found)
-        return True
-
-    cdef uint64_t cost(self, uint32_t instance) noexcept nogil:
-        """About what the mask of an instance takes; 0 if it is there."""
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
-        cdef uint64_t total = 1
-        cdef uint32_t k
-        cdef ItemC item
-        cdef StateC* state
-        if map_get(&self.masks.mask_ids, self.arena.instances[instance].rep) != MISSING:
-            return 0
-        for k in range(row.item_off, row.item_off + row.n_items):
-            item = self.arena.items[k]
-            state = &self.arena.automata.states[item.state]
-            if not self.arena.automata.tabled[state.rule]:
-                total += ROWS * width(state)
-            elif map_get(&self.masks.token_mask_ids, <uint64_t>(state.like or item.state) << 32) == MISSING:
-                total += UNKNOWN_TOKEN_MASK * width(state)
-            else:
-                total += KNOWN_TOKEN_MASK * width(state)
-        return total
-
-
-cdef bint has_others(uint64_t* live, uint8_t byte) noexcept nogil:
-    """Whether a byte is not the only one of a set."""
-    cdef uint64_t rest = 0
-    cdef uint32_t k
-    for k in range(4):
-        rest |= live[k] & ~(<uint64_t>1 << (byte & 63)) if k == byte >> 6 else live[k]
-    return rest != 0
-
-
-cdef uint32_t width(StateC* state) noexcept nogil:
-    return sum_bits(state.live[0]) + sum_bits(state.live[1]) + sum_bits(state.live[2]) + sum_bits(state.live[3])
-
-
-cdef extern from *:
-    uint32_t sum_bits "__builtin_popcountll"(unsigned long long) noexcept nogil

@@ -11,7 +11,7 @@ from ..grammar.lowered cimport CHARACTER_BYTES, DISPATCH_RULE, RuleC, iterations
 from ..native.bitset cimport clear_bit, has_bit, list_bits, set_bits
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
-from ..sharing.mask_codec cimport DigestC, bytes_of
+from ..grammar.rule_digest cimport DigestC, bytes_of
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary, lead_bytes
 
 
@@ -67,7 +67,7 @@ cdef class TokenMaskCache:
         self.guard.unlock()
         return found
 
-    cdef bint add(self, EntryC* entry, bint is_fresh) noexcept nogil:
+    cdef bint add(self, TokenMaskEntryC* entry, bint is_fresh) noexcept nogil:
         """False: there is one already."""
         cdef uint64_t key = key_hash(entry.key), rule = rule_hash(entry.key)
         cdef uint32_t number
@@ -86,7 +86,7 @@ cdef class TokenMaskCache:
             map_put(&self.latest, rule, number)
             self.entries.push_back(entry[0])
             self.entries.back().is_stored, self.entries.back().is_used = not is_fresh, False
-            entry.token_mask.get().is_kept = True
+            entry.token_mask.get().is_cached = True
             self.held += entry.bytes
         elif not is_fresh:
             number = map_get(&self.index, key)
@@ -98,7 +98,7 @@ cdef class TokenMaskCache:
     cdef void clear(self) noexcept nogil:
         cdef size_t k
         for k in range(self.entries.size()):
-            self.entries[k].token_mask.get().is_kept = False
+            self.entries[k].token_mask.get().is_cached = False
         map_clear(&self.index)
         map_clear(&self.latest)
         self.older.clear()
@@ -112,7 +112,7 @@ cdef class TokenMaskCache:
         self.made_ns += took_ns
         self.guard.unlock()
 
-    cdef void take_fresh(self, vector[EntryC]* out) noexcept nogil:
+    cdef void take_fresh(self, vector[TokenMaskEntryC]* out) noexcept nogil:
         """All token masks of the rules that got one here since the last call, rule by rule."""
         cdef vector[uint8_t] is_taken
         cdef uint32_t at, older
@@ -131,7 +131,7 @@ cdef class TokenMaskCache:
         self.fresh.clear()
         self.guard.unlock()
 
-    cdef void keep_body(self, EntryC* entry) noexcept nogil:
+    cdef void keep_body(self, TokenMaskEntryC* entry) noexcept nogil:
         """Its body was made: the next time its rule is handed over it need not be made again."""
         cdef uint32_t at
         self.guard.lock()
@@ -290,7 +290,7 @@ cdef SuffixTriePtr suffix_trie_of(
     found = make_suffix_trie(token_mask, g, vocabulary)
     if table is not None:
         table.guard.lock()
-    if token_mask.is_kept and g.suffixes.get() == NULL:
+    if token_mask.is_cached and g.suffixes.get() == NULL:
         table.held += suffix_trie_bytes(found.get())
     g.suffixes = found
     if table is not None:
@@ -359,22 +359,22 @@ cdef void build_trie(
 
 # -- count bounds ----------------------------------------------------------------------------------
 
-cdef BoundsC no_bounds() noexcept nogil:
-    cdef BoundsC out
+cdef CountBoundsC no_bounds() noexcept nogil:
+    cdef CountBoundsC out
     out.least, out.most, out.counted, out.is_text = 0, NO_MAXIMUM, False, False
     out.begun, out.tokens = 0, CHARACTER_BYTES
     return out
 
 
-cdef BoundsC bounds_of(Arena arena, uint32_t instance, ItemC* item) noexcept nogil:
+cdef CountBoundsC bounds_of(Arena arena, uint32_t configuration, ItemC* item) noexcept nogil:
     """What is left of an item; counts beyond what one token can reach are all alike."""
-    cdef BoundsC out = no_bounds()
+    cdef CountBoundsC out = no_bounds()
     cdef StateC* state = &arena.automata.states[item.state]
     cdef RuleC* rule = &arena.automata.ir.rules[state.rule]
     cdef uint32_t count, value
     if not rule.counted:
         return out
-    value = arena.value_of(instance, item)
+    value = arena.value_of(configuration, item)
     out.tokens = min(tokens_left(rule, value), <uint32_t>CHARACTER_BYTES)
     if not rule.iterates:
         return out
@@ -389,13 +389,13 @@ cdef BoundsC bounds_of(Arena arena, uint32_t instance, ItemC* item) noexcept nog
     return out
 
 
-cdef bint fits(uint32_t count, BoundsC bounds) noexcept nogil:
+cdef bint fits(uint32_t count, CountBoundsC bounds) noexcept nogil:
     """Whether the item may be over after so many iterations."""
     return not bounds.counted or bounds.least <= count <= bounds.most
 
 
 cdef void accepted_words(
-    Vocabulary vocabulary, TokenMaskC* token_mask, BoundsC bounds, vector[uint32_t]* words
+    Vocabulary vocabulary, TokenMaskC* token_mask, CountBoundsC bounds, vector[uint32_t]* words
 ) noexcept nogil:
     """What a token mask accepts of the tokens that fit, as a bitset."""
     cdef uint32_t k, fit = fitting(token_mask, bounds)
@@ -411,7 +411,7 @@ cdef void accepted_words(
         drop_long(vocabulary, longest_fit(vocabulary, token_mask.node, bounds), words)
 
 
-cdef uint32_t fitting(TokenMaskC* token_mask, BoundsC bounds) noexcept nogil:
+cdef uint32_t fitting(TokenMaskC* token_mask, CountBoundsC bounds) noexcept nogil:
     """How many of the ids fit; those of text are in no such order."""
     if bounds.counted and not bounds.is_text and <size_t>bounds.most + 1 < token_mask.need_ends.size():
         return token_mask.need_ends[bounds.most]
@@ -419,7 +419,7 @@ cdef uint32_t fitting(TokenMaskC* token_mask, BoundsC bounds) noexcept nogil:
 
 
 cdef void accepted_ids(
-    Vocabulary vocabulary, TokenMaskC* token_mask, BoundsC bounds, vector[uint32_t]* ids
+    Vocabulary vocabulary, TokenMaskC* token_mask, CountBoundsC bounds, vector[uint32_t]* ids
 ) noexcept nogil:
     """As ``accepted_words``, as ids: for token masks of small subtrees."""
     cdef uint32_t t, longest = NO_MAXIMUM
@@ -435,7 +435,7 @@ cdef void accepted_ids(
             ids.push_back(t)
 
 
-cdef uint32_t longest_fit(Vocabulary vocabulary, uint32_t top, BoundsC bounds) noexcept nogil:
+cdef uint32_t longest_fit(Vocabulary vocabulary, uint32_t top, CountBoundsC bounds) noexcept nogil:
     """How many characters a token below ``top`` may begin in all, so that its rest fits into text."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t before = 0
@@ -445,12 +445,12 @@ cdef uint32_t longest_fit(Vocabulary vocabulary, uint32_t top, BoundsC bounds) n
     return before + bounds.most - bounds.begun
 
 
-cdef IdsC too_long(Vocabulary vocabulary, TokenMaskC* token_mask, BoundsC bounds) noexcept nogil:
+cdef TokenListC too_long(Vocabulary vocabulary, TokenMaskC* token_mask, CountBoundsC bounds) noexcept nogil:
     """Tokens that the rule would accept below the token mask's node but for the upper bound.
 
     Of text they are all that are too long, whatever lies before them.
     """
-    cdef IdsC out
+    cdef TokenListC out
     cdef uint32_t fit
     if bounds.is_text:
         fit = vocabulary.of_chars(longest_fit(vocabulary, token_mask.node, bounds))
@@ -477,7 +477,7 @@ cdef void drop_long(Vocabulary vocabulary, uint32_t most, vector[uint32_t]* word
 
 
 cdef uint32_t characters(
-    Vocabulary vocabulary, uint32_t token, uint32_t start, uint32_t end, BoundsC bounds
+    Vocabulary vocabulary, uint32_t token, uint32_t start, uint32_t end, CountBoundsC bounds
 ) noexcept nogil:
     """How many characters of text are over behind these bytes of a token, between two of them."""
     return bounds.begun + lead_bytes(
@@ -485,7 +485,7 @@ cdef uint32_t characters(
 
 
 cdef uint32_t before_exit(
-    Vocabulary vocabulary, TokenMaskC* token_mask, uint32_t number, BoundsC bounds
+    Vocabulary vocabulary, TokenMaskC* token_mask, uint32_t number, CountBoundsC bounds
 ) noexcept nogil:
     """How many iterations are over at an exit."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
