@@ -1,4 +1,4 @@
-"""Names: see the header file."""
+"""Name tries, strings without excluded names, and JSON objects, built state by state."""
 
 from libc.stdint cimport uint32_t, uint8_t
 from libc.string cimport memset
@@ -17,20 +17,51 @@ from .determinize cimport (
 )
 from .rule_automata cimport Automata, StateC
 
+cdef enum:
+    NO_NAME = 0xFFFFFFFF
+
+cdef enum:
+    # progress within a character; `value` holds what was read of it: bytes, hexadecimal digits, or both units
+    BETWEEN = 0
+    IN_UTF8 = 1           # 1..3: the bytes read
+    ESCAPED = 4           # after a backslash
+    IN_HEX = 5            # 5..8: 5 plus the digits read
+    AFTER_HIGH = 9       # the first unit of a surrogate pair is complete
+    HIGH_ESCAPED = 10
+    IN_LOW_HEX = 11       # 11..14
+
 cdef uint32_t NONE = 0xFFFFFFFF
 cdef uint32_t QUOTE = 0x22
 cdef uint32_t BACKSLASH = 0x5C
 
 
+cdef struct NameC:
+    # a name to be sorted
+    const uint32_t* points
+    uint32_t n, number
+
+cdef struct NameNodeC:
+    # names low..high-1 agree in their first `depth` characters, which are read
+    uint32_t low, high, depth, stage, value
+
+cdef struct ChoiceC:
+    # the names numbered first..last without those whose bit is set in `taken` (NULL: no bit is)
+    uint32_t first, last
+    const uint32_t* taken
+
+cdef struct StepC:
+    NameNodeC to
+    uint8_t byte
+
 cdef struct SpellingStepC:
-    # names that go on with one byte
+    # the names that continue with one byte
     uint32_t low, high, stage, value
-    bint whole                # the character is spelled
+    bint whole                # the byte completes the character
 
 
 cdef struct SpellingReaderC:
     SpellingStepC[256] steps_by_byte
-    uint8_t[256] bytes        # those with a found in use, in order of appearance
+    uint8_t[256] bytes        # the bytes in use, in the order of appearance
     uint32_t used
 
 
@@ -68,15 +99,22 @@ cdef NameNodeC name_trie_root(NamesC* names) noexcept nogil:
 
 
 cdef uint32_t name_at(NamesC* names, const NameNodeC* name_node, const ChoiceC* choice) noexcept nogil:
-    """The number of the name that is complete here, if it is one of the choice; else NO_NAME."""
+    """Return the number of the chosen name that is complete here, or NO_NAME."""
     cdef uint32_t n
-    # the shortest of those that begin alike comes first
+    # of names with a common prefix the shortest comes first
     if name_node.stage != BETWEEN or name_node.low == name_node.high:
         return NO_NAME
     n = names.numbers[name_node.low]
     if names.off[name_node.low + 1] - names.off[name_node.low] == name_node.depth and is_choice(choice, n):
         return n
     return NO_NAME
+
+
+cdef inline ChoiceC every_name() noexcept nogil:
+    cdef ChoiceC choice
+    choice.first, choice.last = 0, NO_NAME
+    choice.taken = NULL
+    return choice
 
 
 cdef inline bint is_choice(const ChoiceC* choice, uint32_t n) noexcept nogil:
@@ -86,7 +124,7 @@ cdef inline bint is_choice(const ChoiceC* choice, uint32_t n) noexcept nogil:
 cdef void list_steps(
     NamesC* names, const NameNodeC* name_node, const ChoiceC* choice, vector[StepC]* out
 ) noexcept nogil:
-    """How the names of a choice go on from a name_node, by byte ascending."""
+    """List how the chosen names continue from a trie node, by byte ascending."""
     cdef SpellingReaderC reader
     cdef uint32_t k, index, at
     cdef StepC step
@@ -113,7 +151,7 @@ cdef void list_steps(
 cdef inline void offer(
     SpellingReaderC* reader, uint32_t index, uint32_t byte, bint whole, uint32_t stage, uint32_t value
 ) noexcept nogil:
-    """All names that go on with a byte agree in what lies behind it."""
+    """Add a continuation. All names that continue with a byte agree in what follows it."""
     cdef SpellingStepC* found = &reader.steps_by_byte[byte]
     if found.high == 0:
         reader.bytes[reader.used] = <uint8_t>byte
@@ -127,7 +165,7 @@ cdef inline void offer(
 cdef void read_point(
     SpellingReaderC* reader, uint32_t index, uint32_t c, uint32_t stage, uint32_t value
 ) noexcept nogil:
-    """The bytes that go on with a character of which some were read; a lone surrogate has none."""
+    """Add the bytes that continue a partly read character; a lone surrogate has none."""
     cdef uint32_t n
     if 0xD800 <= c <= 0xDFFF:
         return
@@ -141,14 +179,14 @@ cdef void read_point(
         if short_escape(c) != NONE:
             offer(reader, index, short_escape(c), True, 0, 0)
         offer(reader, index, 0x75, False, IN_HEX, 0)
-    elif stage < BEHIND_HIGH:
+    elif stage < AFTER_HIGH:
         n = stage - IN_HEX
         if c < 0x10000:
             read_hex(reader, index, c, n, value, IN_HEX, 0, True)
         else:
             read_hex(reader, index, high_unit(c), n, value, IN_HEX, 0, False)
     elif c >= 0x10000 and high_unit(c) == (value >> 16 if stage >= IN_LOW_HEX else value):
-        if stage == BEHIND_HIGH:
+        if stage == AFTER_HIGH:
             offer(reader, index, BACKSLASH, False, HIGH_ESCAPED, value)
         elif stage == HIGH_ESCAPED:
             offer(reader, index, 0x75, False, IN_LOW_HEX, value << 16)
@@ -166,7 +204,7 @@ cdef inline uint32_t low_unit(uint32_t c) noexcept nogil:
 
 
 cdef void read_utf8(SpellingReaderC* reader, uint32_t index, uint32_t c, uint32_t n, uint32_t value) noexcept nogil:
-    """Byte n of a character whose first n bytes must be those in ``value``."""
+    """Add byte n of a character whose first n bytes must be those in ``value``."""
     cdef uint8_t utf8[4]
     cdef uint32_t size, k, read = 0
     if c < 0x80:
@@ -191,10 +229,10 @@ cdef void read_hex(
     SpellingReaderC* reader, uint32_t index, uint32_t unit, uint32_t n, uint32_t value,
     uint32_t stages, uint32_t beside, bint is_last
 ) noexcept nogil:
-    """Digit n of a unit whose first n digits must be those in ``value``.
+    """Add digit n of a code unit whose first n digits must be those in ``value``.
 
-    ``stages`` is that of no digit, ``beside`` goes into the value; ``is_last``: whether the unit ends
-    the character.
+    ``stages`` is the stage before the first digit. ``beside`` is added to the value. ``is_last``:
+    whether the unit completes the character.
     """
     cdef uint32_t digit = unit >> (12 - 4 * n) & 15
     cdef bint whole = is_last and n == 3
@@ -209,7 +247,7 @@ cdef void read_hex(
 
 
 cdef void build_name_trie(NameTrieC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil:
-    """Texts given each as its length and its code points; name_node 0 is the start."""
+    """Read texts, each given as its length and its code points. Trie node 0 is the root."""
     cdef uint32_t at = 0
     cdef vector[NameC] texts
     cdef NameC text
@@ -225,13 +263,14 @@ cdef void build_name_trie(NameTrieC* out, const uint32_t* words, uint32_t n, bin
 
 
 cdef void name_trie_state(NameTrieC* trie, uint32_t number, DfaStateC* out) noexcept nogil:
-    """The edges of a name_node where any of the texts may stand; their targets are numbers of trie."""
+    """Compute the edges of a trie node, where any text may continue; their targets are numbers of
+    trie nodes.
+    """
     cdef NameNodeC name_node = name_node_at(trie, number)
     cdef ChoiceC all_names = every_name()
     cdef vector[StepC] steps
     cdef StepC step
     cdef ByteEdgeC edge
-    out.held, out.is_plain_text = 0, 0
     out.flags = FINAL_STATE if name_at(&trie.names, &name_node, &all_names) != NO_NAME else 0
     list_steps(&trie.names, &name_node, &all_names, &steps)
     for step in steps:
@@ -241,7 +280,7 @@ cdef void name_trie_state(NameTrieC* trie, uint32_t number, DfaStateC* out) noex
 
 
 cdef uint32_t name_node_number(NameTrieC* trie, const NameNodeC* name_node) noexcept nogil:
-    """The number of a name_node, a new one if need be; the first one is 0."""
+    """Return the number of a trie node, which is added if new; the root is 0."""
     return table_number(&trie.nodes, <const uint32_t*>name_node, sizeof(NameNodeC) // sizeof(uint32_t))
 
 
@@ -254,7 +293,7 @@ cdef NameNodeC name_node_at(NameTrieC* trie, uint32_t number) noexcept nogil:
 cdef uint32_t state_of(
     Automata automata, uint32_t rule, uint32_t other, NameNodeC name_node, uint32_t like
 ) noexcept nogil:
-    """The state of a name_node; a new one has no edges of its own yet."""
+    """Return the state of a trie node; a new one has no edges yet."""
     cdef NameTrieC* texts = &automata.texts[other]
     cdef ChoiceC all_names = every_name()
     cdef uint32_t number = name_node_number(texts, &name_node), n = <uint32_t>automata.states.size(), made
@@ -271,7 +310,7 @@ cdef uint32_t state_of(
 
 
 cdef void build_text_except(Automata automata, uint32_t rule) noexcept nogil:
-    """Makes the rule's first state; the body's rule is built before."""
+    """Make the rule's first state. The rule of the string body is built first."""
     cdef NodeC* node = &automata.ir.nodes[automata.ir.rules[rule].node]
     cdef uint32_t body = automata.start(node.a), other = <uint32_t>automata.texts.size()
     if body == 0:
@@ -283,7 +322,7 @@ cdef void build_text_except(Automata automata, uint32_t rule) noexcept nogil:
 
 
 cdef void grow_text_except(Automata automata, uint32_t state) noexcept nogil:
-    """Makes the edges of a state: those that go on with a text."""
+    """Make the edges of a state: those that continue a name."""
     cdef StateC made = automata.states[state]
     cdef NameTrieC* texts = &automata.texts[made.lazy]
     cdef NameNodeC name_node = name_node_at(texts, made.position)
@@ -309,7 +348,7 @@ cdef void grow_text_except(Automata automata, uint32_t state) noexcept nogil:
 # -- json objects ----------------------------------------------------------------------------------
 
 cdef enum:
-    # what was read last, in the order of the picture
+    # the last thing read, in the order of the picture
     NOTHING = 0
     OPENED = 1
     FIRST_DUE = 2
@@ -326,14 +365,15 @@ cdef enum:
     NOWHERE = 13          # an object without any text
 
 cdef enum:
-    # of a layout
+    # parts of a layout
     OPENING = 0
     COMMA = 1
     COLON = 2
     CLOSING = 3
 
 cdef struct ObjectPositionC:
-    # in any order, ``member`` is the one whose value is due, and ``taken`` the set of those written
+    # in any order, ``member`` is the member whose value comes next, and ``taken`` the set of
+    # written members
     uint32_t read, member, taken
     NameNodeC name_node
 
@@ -345,7 +385,7 @@ cdef size_t object_bytes(const ObjectC* obj) noexcept nogil:
 
 
 cdef void object_start(ObjectC* obj, LoweredGrammar ir, uint32_t node) noexcept nogil:
-    """Reads the node; members without any text are left out."""
+    """Read the node, without members that no text matches."""
     cdef NodeC* from_node = &ir.nodes[node]
     cdef uint32_t* at = &ir.pool[from_node.off]
     cdef uint32_t k, _k, n, rule
@@ -381,7 +421,7 @@ cdef void object_start(ObjectC* obj, LoweredGrammar ir, uint32_t node) noexcept 
 
 
 cdef uint32_t rule_of(LoweredGrammar ir, uint32_t node) noexcept nogil:
-    """A reference's rule, NO_RULE where there is nothing or it has no text."""
+    """Return a reference's rule; NO_RULE if there is none, or no text matches it."""
     if ir.nodes[node].kind in (EMPTY, FAIL) or not ir.productive[node]:
         return NO_RULE
     return ir.nodes[node].a
@@ -403,10 +443,10 @@ cdef ObjectPositionC position_of(ObjectC* obj, uint32_t number) noexcept nogil:
 
 
 cdef void object_state(ObjectC* obj, uint32_t number, DfaStateC* out) noexcept nogil:
-    """The edges of a position; their targets are numbers of positions."""
+    """Compute the edges of a position; their targets are numbers of positions."""
     cdef ObjectPositionC position = position_of(obj, number)
     cdef uint32_t i = position.member, taken = position.taken
-    out.flags, out.held, out.is_plain_text = 0, 0, 0
+    out.flags = 0
     if obj.flags & LAID_OUT and laid_out_state(obj, &position, out):
         return
     if position.read == NOTHING:
@@ -420,7 +460,7 @@ cdef void object_state(ObjectC* obj, uint32_t number, DfaStateC* out) noexcept n
     elif position.read == BEFORE_COLON:
         add_byte(obj, 0x3A, before_space(obj, COLON_READ, i, taken), out)
     elif position.read == VALUE_DUE:
-        add_rule(obj, obj.values[i], behind_value(obj, &position), out)
+        add_rule(obj, obj.values[i], after_value(obj, &position), out)
     elif position.read == BEFORE_COMMA:
         if has_listed(obj, &position) or has_extra(obj, &position):
             add_byte(obj, 0x2C, before_space(obj, COMMA_READ, i, taken), out)
@@ -434,7 +474,7 @@ cdef void object_state(ObjectC* obj, uint32_t number, DfaStateC* out) noexcept n
 
 
 cdef bint laid_out_state(ObjectC* obj, const ObjectPositionC* position, DfaStateC* out) noexcept nogil:
-    """The edges of a position where the layout has a part; False: it has none there."""
+    """Compute the edges of a position with a part of the layout. False: it has none."""
     cdef uint32_t i = position.member, taken = position.taken
     if position.read == OPENED:
         if obj.flags & MAY_BE_EMPTY:
@@ -456,12 +496,12 @@ cdef bint laid_out_state(ObjectC* obj, const ObjectPositionC* position, DfaState
 
 
 cdef inline ObjectPositionC before_space(ObjectC* obj, uint32_t read, uint32_t member, uint32_t taken) noexcept nogil:
-    """The position, or where there is no white space the one behind it."""
+    """Return the position before white space or, without white space, the one after it."""
     return form(read + (obj.space == NO_RULE and not obj.flags & LAID_OUT), member, taken)
 
 
-cdef ObjectPositionC behind_value(ObjectC* obj, const ObjectPositionC* position) noexcept nogil:
-    """The position behind the value of a listed member."""
+cdef ObjectPositionC after_value(ObjectC* obj, const ObjectPositionC* position) noexcept nogil:
+    """Return the position after the value of a listed member."""
     cdef vector[uint32_t] words
     cdef uint32_t i = position.member
     if not obj.flags & ANY_ORDER:
@@ -489,7 +529,7 @@ cdef void add_rule(ObjectC* obj, uint32_t rule, ObjectPositionC to, DfaStateC* o
 
 
 cdef bint has_required(ObjectC* obj, const ObjectPositionC* position) noexcept nogil:
-    """Whether no required member is still to come."""
+    """Return whether all required members were written."""
     cdef const uint32_t* taken
     cdef size_t k
     if not obj.flags & ANY_ORDER:
@@ -502,7 +542,7 @@ cdef bint has_required(ObjectC* obj, const ObjectPositionC* position) noexcept n
 
 
 cdef bint has_listed(ObjectC* obj, const ObjectPositionC* position) noexcept nogil:
-    """Whether a listed member may come."""
+    """Return whether a listed member may come."""
     cdef uint32_t k
     if not obj.flags & ANY_ORDER:
         return position.member < obj.values.size()
@@ -513,7 +553,7 @@ cdef bint has_listed(ObjectC* obj, const ObjectPositionC* position) noexcept nog
 
 
 cdef bint has_extra(ObjectC* obj, const ObjectPositionC* position) noexcept nogil:
-    """Whether a member that isn't listed may come."""
+    """Return whether an unlisted member may come."""
     if obj.extra == NO_RULE:
         return False
     return not obj.flags & EXTRA_LAST or has_required(obj, position)
@@ -533,7 +573,7 @@ cdef void add_members(ObjectC* obj, const ObjectPositionC* at, DfaStateC* out) n
 
 
 cdef uint32_t all_taken(ObjectC* obj) noexcept nogil:
-    """The set of all members; in their order, none is needed."""
+    """Return the set of all members; without ANY_ORDER no set is needed."""
     cdef vector[uint32_t] words
     cdef uint32_t k
     if not obj.flags & ANY_ORDER:
@@ -550,7 +590,7 @@ cdef void add_end(ObjectC* obj, const ObjectPositionC* position, DfaStateC* out)
 
 
 cdef void add_name(ObjectC* obj, ObjectPositionC* position, DfaStateC* out) noexcept nogil:
-    """Inside the name of a member that may come."""
+    """Add the edges within the name of a member that may come."""
     cdef ChoiceC choice
     cdef uint32_t found
     cdef vector[StepC] steps
@@ -570,7 +610,7 @@ cdef void add_name(ObjectC* obj, ObjectPositionC* position, DfaStateC* out) noex
         to = form(IN_NAME, position.member, position.taken)
         to.name_node = step.to
         if to.name_node.high == to.name_node.low + 1 and not obj.flags & ANY_ORDER:
-            # one name is left: the same position, whichever members might have come
+            # one name is left: the position does not depend on the members that might have come
             to.member = obj.names.numbers[to.name_node.low]
         add_byte(obj, step.byte, to, out)
     if found != NO_NAME:

@@ -24,6 +24,7 @@ from ..masks.row_masks cimport MaskC, RowMasks
 from ..masks.token_mask cimport TokenMaskC, TokenMaskPtr
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
+from ..native.word_table cimport WordTableC
 from ..runtime.compiled cimport Compiled, Generation, Prefill
 from ..runtime.matcher cimport Matcher
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
@@ -53,7 +54,7 @@ cdef class _Copy:
     cdef vector[RowC] rows
     cdef vector[ItemC] items
     cdef vector[ConfigurationC] configurations
-    cdef vector[uint32_t] register_off, register_words
+    cdef WordTableC register_sets
     cdef U64MapC byte_memo, token_memo, end_memo
     # masks
     cdef U64MapC mask_ids, token_mask_ids
@@ -80,7 +81,7 @@ cdef class _Copy:
         for k in range(<uint32_t>automata.objects.size()):
             self.lazy_starts.push_back(automata.objects[k].states[0])
         self.rows, self.items, self.configurations = arena.rows, arena.items, arena.configurations
-        self.register_off, self.register_words = arena.register_off, arena.register_words
+        self.register_sets = arena.register_sets
         self.byte_memo, self.token_memo, self.end_memo = arena.byte_memo, arena.token_memo, arena.end_memo
         self.mask_ids, self.token_mask_ids = masks.mask_ids, masks.token_mask_ids
         self.token_masks, self.kept = masks.token_masks, masks.kept
@@ -220,14 +221,14 @@ cdef class _Copy:
         return found[key]
 
     cdef tuple registers(self, uint32_t configuration):
-        cdef uint32_t k, value, off = self.register_off[self.configurations[configuration].registers]
+        cdef uint32_t k, value, off = self.register_sets.off[self.configurations[configuration].registers]
         cdef RowC row = self.rows[self.configurations[configuration].row]
         cdef RuleC* rule
         out = []
         for k in range(row.item_off, row.item_off + row.n_kernel):
             if self.configurations[configuration].registers == 0 or self.items[k].slot == NO_SLOT:
                 continue
-            value = self.register_words[off + self.items[k].slot]
+            value = self.register_sets.words[off + self.items[k].slot]
             rule = &self.ir.rules[self.states[self.items[k].state].rule]
             if rule.iterates or rule.unit == 0:
                 out.append(iterations(rule, value))

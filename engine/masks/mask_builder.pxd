@@ -68,7 +68,7 @@ cdef class MaskBuilder:
     cdef vector[uint8_t] is_exit
     cdef vector[uint32_t] needs           # of the accepted ids, in order
     cdef U64MapC hubs                     # rule -> hub, 0: none
-    # a walk by difference: nodes where the two states differ, as a bloom filter and in order
+    # a walk by difference: nodes where the two states differ, as a filter of bits and in order
     cdef vector[uint64_t] differing_bits
     cdef vector[uint32_t] differing
     cdef vector[uint32_t] gone            # subtrees that only the hub enters
@@ -110,7 +110,7 @@ cdef void list_split_points(
     MaskBuilder builder, Vocabulary vocabulary, uint32_t state, uint32_t top, uint8_t byte,
     uint32_t least, uint32_t most, vector[uint32_t]* places
 ) noexcept nogil
-cdef uint32_t missing_behind(
+cdef uint32_t missing_after(
     MaskBuilder builder, Vocabulary vocabulary, uint32_t state, uint32_t depth, uint32_t token,
     uint32_t least, uint32_t most, vector[uint32_t]* lengths
 ) noexcept nogil

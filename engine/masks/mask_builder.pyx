@@ -1,4 +1,4 @@
-"""Safe classes: see the header file."""
+"""Safe classes, walks of the token trie, split points, and token masks of free text."""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
@@ -21,16 +21,16 @@ from .token_mask cimport TokenMaskC, TokenMaskPtr, group_exits
 # Rules with more states have no safe classes: finding them would take too long.
 cdef uint32_t SAFE_STATES = 256
 cdef uint64_t ASCII = (<uint64_t>1 << 43) - 1
-# Digits, letters, spaces, characters of several bytes.
+# digits, letters, spaces, characters of several bytes
 cdef uint64_t MANY = MULTIBYTE | 0x3F0
 
 
 cdef void safe_states(Automata automata, uint32_t rule, vector[SafeClassesC]* out) noexcept nogil:
-    """By state of a rule that was built whole: classes any text of which keeps the automaton going.
+    """Compute the safe classes of all states of a rule that was built whole.
 
-    The greatest sets such that every text of one byte or character of a state's set leads to a
-    state whose set holds it. It may pass through ends of the rule, never through a state that
-    refers to others. Nothing for a rule of more than SAFE_STATES.
+    These are the greatest sets such that every byte or character of a state's set leads to a state
+    whose set contains it. The text may pass through ends of the rule, but not through a state with
+    references. ``out`` stays empty for a rule with more than SAFE_STATES.
     """
     cdef uint32_t first = automata.first[rule], s, n = 0
     cdef uint64_t before
@@ -61,14 +61,14 @@ cdef void safe_states(Automata automata, uint32_t rule, vector[SafeClassesC]* ou
 
 
 cdef SafeClassesC safe_loop(Automata automata, uint32_t state) noexcept nogil:
-    """The ASCII classes of which every byte leads from a state to itself."""
+    """Return the ASCII classes whose bytes all lead from a state to itself."""
     cdef SafeClassesC made
     made.classes, made.phase = held(automata, state, entered(automata, state), NULL), ANY_PHASE
     return made
 
 
 cdef void find_phases(Automata automata, uint32_t first, vector[SafeClassesC]* out) noexcept nogil:
-    """Where within a character each state stands; BROKEN if that is not always the same place."""
+    """Find the place of each state within a character; BROKEN if it is not always the same."""
     cdef vector[uint32_t] todo
     cdef StateC* state
     cdef uint32_t e, b, s, target
@@ -94,7 +94,7 @@ cdef bint is_plain(StateC* state) noexcept nogil:
 
 
 cdef uint64_t entered(Automata automata, uint32_t state) noexcept nogil:
-    """The ASCII classes of which every byte leads to a state that refers to nothing."""
+    """Return the ASCII classes whose bytes all lead to states without references."""
     cdef StateC* s = &automata.states[state]
     cdef ByteEdgeC* edge
     cdef uint32_t e, b, at = 0
@@ -115,10 +115,10 @@ cdef uint64_t entered(Automata automata, uint32_t state) noexcept nogil:
 cdef uint64_t held(
     Automata automata, uint32_t state, uint64_t classes, vector[SafeClassesC]* sets
 ) noexcept nogil:
-    """The classes, without some so that the others lead only where they are all held.
+    """Remove classes until the others lead only to states that hold them all.
 
-    Where an edge leads to a smaller set, either what is missing there is given up, or the edge,
-    whichever costs less. Without ``sets`` nothing is held but in the state itself.
+    Where an edge leads to a smaller set, either the classes missing there or those of the edge are
+    removed, whichever costs less. Without ``sets`` only the state itself holds classes.
     """
     cdef StateC* s = &automata.states[state]
     cdef ByteEdgeC* edge
@@ -142,21 +142,25 @@ cdef uint64_t held(
 
 
 cdef uint64_t without(uint64_t classes, uint64_t taken, uint64_t there) noexcept nogil:
-    """The classes without those that an edge takes, or without those that are not held behind it."""
+    """Return the classes without those of an edge, or without those missing behind the edge."""
     if weight(classes & ~there) <= weight(classes & taken):
         return classes & there
     return classes & ~taken
 
 
 cdef uint32_t weight(uint64_t classes) noexcept nogil:
-    """About how much of a vocabulary lies behind the classes: letters and digits, and what is not ASCII."""
+    """Estimate which part of a vocabulary the classes cover: mostly letters, digits, and characters
+    that are not ASCII.
+    """
     return <uint32_t>__builtin_popcountll(classes) + 16 * <uint32_t>__builtin_popcountll(classes & MANY)
 
 
 cdef uint64_t behind(
     Automata automata, uint32_t state, uint8_t phase, vector[SafeClassesC]* sets
 ) noexcept nogil:
-    """What is held wherever the rest of a character of several bytes may lead; 0: not all are taken."""
+    """Return the classes held by all states after the rest of a character of several bytes; 0 if
+    some rests are rejected.
+    """
     cdef StateC* s = &automata.states[state]
     cdef ByteEdgeC* edge
     cdef uint8_t after
@@ -189,22 +193,20 @@ cdef extern from *:
     int __builtin_popcountll(unsigned long long) noexcept nogil
 
 
-# -- mask builder ----------------------------------------------------------------------------------
-
-# A walk by difference is given up past this many nodes: then the two states have little in common.
+# A walk by difference stops after this many nodes: the two states have little in common.
 cdef uint32_t DIFFERING_NODES = 1 << 14
 # In `safe_offs`: the rule has too many states.
 cdef uint32_t TOO_LARGE = 0xFFFFFFFE
-# Letters, and characters of several bytes.
+# letters, and characters of several bytes
 cdef uint64_t MOSTLY = MULTIBYTE | 0x3C0
-# Bits that tell most nodes that differ nowhere from those that do.
+# words of the filter of differing nodes
 cdef uint32_t DIFFERING_WORDS = 64
 
 cdef class MaskBuilder:
-    """Makes the token masks of one generation's tabled rules."""
+    """Builds the token masks of one generation's tabled rules."""
 
     cdef void prepare(self) noexcept nogil:
-        """Room for walks; most grammars are compiled and seldom asked for a token mask of their own."""
+        """Allocate room for walks. Most grammars never need a token mask of their own."""
         cdef uint32_t depths = self.vocabulary.max_token_bytes + 2
         cdef WalkStateC nothing
         if self.walk_states.size():
@@ -230,7 +232,7 @@ cdef class MaskBuilder:
             + held_bytes(self.hub_tables_at))
 
     cdef TokenMaskPtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil:
-        """The token mask of a state below a node; by need (see token masks) if ``filtered``."""
+        """Build the token mask of a state below a node; by need if ``filtered``."""
         cdef TokenMaskPtr made = make_shared[TokenMaskC]()
         self.prepare()
         if filtered:
@@ -245,13 +247,15 @@ cdef class MaskBuilder:
         return made
 
     cdef void enter(self, uint32_t node, uint32_t depth, WalkStateC* walk_state) noexcept nogil:
-        """A walk goes on below a node."""
+        """Note that the walk continues below a node."""
         self.nodes_at[depth] = node
         self.noted[depth] = 0
         self.is_exit[depth] = walk_state.ends
 
     cdef void leave(self, uint32_t node, uint32_t top_depth, TokenMaskC* out) noexcept nogil:
-        """The automaton can't follow at ``node``: every place above it where the rule may end is an exit."""
+        """Note that the automaton rejects ``node``: each node above it where the rule may end is an
+        exit.
+        """
         cdef uint32_t d, child, depth = self.vocabulary.nodes[node].depth
         self.nodes_at[depth] = node
         for d in range(top_depth + 1, depth):
@@ -263,7 +267,7 @@ cdef class MaskBuilder:
                 out.exit_counts.push_back(self.counts[d])
 
     cdef void walk(self, uint32_t state, uint32_t top, TokenMaskC* out) noexcept nogil:
-        """Begins with all tokens and takes out those that the automaton can't follow."""
+        """Take all tokens and remove those that the automaton rejects."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
         cdef uint64_t* below = self.vocabulary.classes_below.data()
@@ -302,7 +306,7 @@ cdef class MaskBuilder:
             node += 1
 
     cdef void walk_by_need(self, uint32_t state, uint32_t top, TokenMaskC* out) noexcept nogil:
-        """Takes the tokens that the automaton can follow, with their need."""
+        """Add the tokens that the automaton follows, with their needs."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
         cdef uint64_t* below = self.vocabulary.classes_below.data()
@@ -344,7 +348,7 @@ cdef class MaskBuilder:
         set_ids(out.words.data(), out.ids.data(), out.ids.data() + out.ids.size())
 
     cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TokenMaskC* out) noexcept nogil:
-        """All tokens below a node; every byte takes another ``loops``."""
+        """Add all tokens below a node; every byte needs ``loops`` more iterations."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
         cdef uint32_t* lengths = self.vocabulary.lengths.data()
@@ -359,7 +363,9 @@ cdef class MaskBuilder:
 
     # -- by difference -----------------------------------------------------------------------------
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil:
-        """The state of a tabled rule to which most bytes of its states lead, 0 if none stands out."""
+        """Return the wide state of a tabled rule that most bytes of its states lead to, 0 if there
+        is none.
+        """
         cdef uint32_t found = map_get(&self.hubs, rule + 1), first = self.automata.first[rule], s, e, best = 0
         cdef vector[uint32_t] taken
         cdef StateC* state
@@ -383,11 +389,11 @@ cdef class MaskBuilder:
         return found
 
     cdef bint is_mostly_safe(self, uint32_t state) noexcept nogil:
-        """Whether a whole walk from the state skips most of the trie."""
+        """Return whether a whole walk from the state skips most of the trie."""
         return self.safety(self.walk_state(state)).classes & MOSTLY == MOSTLY
 
     cdef uint32_t width(self, uint32_t state) noexcept nogil:
-        """How many bytes the state takes."""
+        """Return how many bytes the state takes."""
         cdef StateC* s = &self.automata.states[state]
         cdef uint32_t e, total = 0
         for e in range(s.byte_off, s.byte_off + s.n_bytes):
@@ -397,7 +403,9 @@ cdef class MaskBuilder:
     cdef TokenMaskPtr make_like(
         self, uint32_t state, uint32_t hub, uint32_t node, TokenMaskC* base
     ) noexcept nogil:
-        """As ``make``, from the hub's token mask below the same node; empty if they have little in common."""
+        """Like ``make``, from the hub's token mask below the same node; null if they have little in
+        common.
+        """
         cdef TokenMaskPtr made = make_shared[TokenMaskC]()
         made.get().words.assign(self.vocabulary.words, 0)
         if not self.walk_both(state, hub, node, made.get()):
@@ -412,10 +420,10 @@ cdef class MaskBuilder:
     cdef bint walk_both(
         self, uint32_t state, uint32_t hub, uint32_t top, TokenMaskC* out
     ) noexcept nogil:
-        """What the state says where it differs from the hub; False past DIFFERING_NODES.
+        """Collect the differences between a state and the hub. False: more than DIFFERING_NODES.
 
-        An exit of a node that differs gets all of the node's children: what lies below them may
-        not have been walked.
+        A differing node where the rule may end gets an exit for each child, because the walk may
+        skip what is below them.
         """
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
@@ -464,7 +472,7 @@ cdef class MaskBuilder:
         return True
 
     cdef void keep_base(self, TokenMaskC* base, TokenMaskC* out) noexcept nogil:
-        """Adds what the hub's token mask says of all nodes that do not differ."""
+        """Add the hub's results for all nodes that do not differ."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
         cdef vector[uint32_t] own
@@ -497,7 +505,7 @@ cdef class MaskBuilder:
         return binary_search(self.differing.begin(), self.differing.end(), node)
 
     cdef bint is_gone(self, uint32_t node) noexcept nogil:
-        """Whether a node lies in a subtree that only the hub's walk enters."""
+        """Return whether a node is in a subtree that only the hub enters."""
         cdef uint32_t low = 0, high = <uint32_t>self.gone.size(), middle
         while low < high:
             middle = (low + high) // 2
@@ -509,7 +517,7 @@ cdef class MaskBuilder:
 
     # -- common ------------------------------------------------------------------------------------
     cdef uint32_t walk_state(self, uint32_t state) noexcept nogil:
-        """The walk_state of a state."""
+        """Return the number of a state's walk state."""
         cdef uint32_t found = map_get(&self.walk_state_ids, state)
         cdef StateC* s = &self.automata.states[state]
         cdef WalkStateC made
@@ -528,7 +536,7 @@ cdef class MaskBuilder:
         return found
 
     cdef uint32_t table(self, uint32_t walk_state) noexcept nogil:
-        """The number of a walk_state's table, which is made the first time."""
+        """Return the number of a walk state's table of successors, built on first use."""
         cdef StateC* s
         cdef uint32_t k, b, target, made = self.walk_states[walk_state].table
         if made or walk_state == 0:
@@ -544,19 +552,19 @@ cdef class MaskBuilder:
         return made
 
     cdef uint32_t follow(self, uint32_t walk_state, uint8_t byte) noexcept nogil:
-        """The walk_state behind a byte, 0 if there is none."""
+        """Return the walk state after a byte, 0 if there is none."""
         cdef uint32_t table = self.table(walk_state)
         return self.tables[256 * table + byte]
 
     cdef SafeClassesC* safety(self, uint32_t walk_state) noexcept nogil:
-        """What the state of a walk_state always takes; found the first time."""
+        """Return the safe classes of a walk state, computed on first use."""
         if not self.walk_states[walk_state].knows_safe:
             self.walk_states[walk_state].safe = self.safe_of(self.walk_states[walk_state].state)
             self.walk_states[walk_state].knows_safe = True
         return &self.walk_states[walk_state].safe
 
     cdef SafeClassesC safe_of(self, uint32_t state) noexcept nogil:
-        """What a state always takes; that of its whole rule are found the first time."""
+        """Return the safe classes of a state; those of its whole rule are computed on first use."""
         cdef uint32_t rule = self.automata.states[state].rule, found = map_get(&self.safe_offs, rule + 1)
         cdef vector[SafeClassesC] sets
         if found == MISSING:
@@ -569,14 +577,14 @@ cdef class MaskBuilder:
         return self.safe[found + state - self.automata.first[rule]]
 
     cdef uint64_t stays(self, uint32_t walk_state) noexcept nogil:
-        """Found the first time."""
+        """Return the classes that lead back to the state, computed on first use."""
         if not self.walk_states[walk_state].knows_stays:
             self.walk_states[walk_state].stays = safe_loop(self.automata, self.walk_states[walk_state].state).classes
             self.walk_states[walk_state].knows_stays = True
         return self.walk_states[walk_state].stays
 
     cdef void pack_by_need(self, TokenMaskC* out) noexcept nogil:
-        """Keeps the accepted ids in the order of need, and a bitset beside them where that is smaller."""
+        """Order the accepted ids by need; keep the bitset as well if it is smaller."""
         cdef uint32_t k, n, most = 0
         cdef vector[uint32_t] sorted_ids, ends
         for n in self.needs:
@@ -598,7 +606,7 @@ cdef class MaskBuilder:
 
 
 cdef void set_below(Vocabulary vocabulary, uint32_t top, TokenMaskC* out) noexcept nogil:
-    """All tokens below a node, as a bitset."""
+    """Set the bits of all tokens below a node."""
     cdef uint32_t* order = vocabulary.order.data()
     if top == 0:
         out.words.assign(vocabulary.ordinary_words.begin(), vocabulary.ordinary_words.end())
@@ -619,7 +627,7 @@ cdef void clear_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) n
 
 
 cdef void sort_exits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
-    """A stable counting sort by the byte of k, and the groups."""
+    """Sort exits by the byte of k (a stable counting sort), and group them."""
     cdef uint32_t n = <uint32_t>out.exit_counts.size(), k, at
     cdef uint32_t starts[257]
     cdef vector[uint32_t] exits, counts
@@ -642,7 +650,7 @@ cdef void sort_exits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
 
 
 cdef void pack_bits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
-    """Turns the bitset into a list of ids where that is smaller."""
+    """Replace the bitset by a list of ids if that is smaller."""
     if has_many_bits(&out.words, vocabulary.words):
         return
     list_bits(&out.words, &out.ids)
@@ -652,13 +660,13 @@ cdef void pack_bits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
 
 # -- split points ----------------------------------------------------------------------------------
 
-# Nodes that are looked at for one mask. llama3 has 274,520: 13,000 of the most frequent letter, some
-# hundred of a bracket.
+# Trie nodes that are visited for one mask. llama3 has 274,520: 13,000 of the most frequent letter,
+# some hundred of a bracket.
 cdef uint32_t NARROW_NODES = 1 << 14
 
 
 cdef bint is_narrow(Vocabulary vocabulary, const uint64_t* live) noexcept nogil:
-    """Whether few nodes of the trie have one of these bytes."""
+    """Return whether few trie nodes have one of these bytes."""
     cdef uint32_t b, total = 0
     for b in range(256):
         if (live[b >> 6] >> (b & 63)) & 1:
@@ -670,7 +678,7 @@ cdef void list_split_points(
     MaskBuilder builder, Vocabulary vocabulary, uint32_t state, uint32_t top, uint8_t byte,
     uint32_t least, uint32_t most, vector[uint32_t]* places
 ) noexcept nogil:
-    """The places below ``top`` with this byte; the text has reached ``state`` at ``top``."""
+    """Append the split points with this byte below ``top``, which the text reaches in ``state``."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t end = vocabulary.byte_offs[byte + 1], k = vocabulary.byte_offs[byte]
     cdef uint32_t node
@@ -680,7 +688,7 @@ cdef void list_split_points(
         - vocabulary.byte_nodes.begin())
     while k < end and vocabulary.byte_nodes[k] < nodes[top].end:
         node = vocabulary.byte_nodes[k]
-        # some token passes through every node: its bytes are the way to it
+        # each node is on some token's path, so that token's bytes lead to it
         text = vocabulary.data.data() + vocabulary.offsets[vocabulary.order[nodes[node].first]]
         if may_be_over(builder, state, text + nodes[top].depth, nodes[node].depth - 1 - nodes[top].depth, least, most):
             places.push_back(node)
@@ -690,7 +698,7 @@ cdef void list_split_points(
 cdef bint may_be_over(
     MaskBuilder builder, uint32_t state, const uint8_t* text, uint32_t n, uint32_t least, uint32_t most
 ) noexcept nogil:
-    """Whether the text may be over behind these bytes; not where there are none."""
+    """Return whether the text may end after these bytes; not after none."""
     cdef uint32_t k, count = 0, walk_state = builder.walk_state(state)
     for k in range(n):
         walk_state = builder.follow(walk_state, text[k])
@@ -702,13 +710,14 @@ cdef bint may_be_over(
     return n > 0 and count >= least and builder.walk_states[walk_state].ends
 
 
-cdef uint32_t missing_behind(
+cdef uint32_t missing_after(
     MaskBuilder builder, Vocabulary vocabulary, uint32_t state, uint32_t depth, uint32_t token,
     uint32_t least, uint32_t most, vector[uint32_t]* lengths
 ) noexcept nogil:
-    """The bytes that a character lacks behind a token, accepted from its byte ``depth`` on.
+    """Return the bytes that a character lacks after a token, which is accepted from byte ``depth``
+    on.
 
-    ``lengths``: of the token's beginnings behind which it may be over too.
+    ``lengths``: the shorter prefixes of the token after which the text may end.
     """
     cdef uint8_t* text = vocabulary.data.data() + vocabulary.offsets[token]
     cdef uint32_t n = vocabulary.offsets[token + 1] - vocabulary.offsets[token], count = 0
@@ -729,7 +738,7 @@ cdef uint8_t INVALID = 255
 
 
 cdef void make_steps(vector[uint8_t]* steps) noexcept nogil:
-    """place * 256 + byte -> the next place within a character, INVALID if there is none."""
+    """Map place * 256 + byte to the next place within a character, INVALID if there is none."""
     cdef Utf8RangeC ranges[MOST_UTF8_RANGES]
     cdef uint32_t place, b, k
     steps.assign(8 * 256, INVALID)
@@ -749,14 +758,16 @@ cdef void add_exit(TokenMaskC* out, uint32_t x, uint32_t k) noexcept nogil:
 
 
 cdef void close(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
-    """Brings a token mask into its final form."""
+    """Bring a token mask into its final form."""
     pack_bits(out, vocabulary)
     sort_exits(out, vocabulary)
     out.exit_counts.clear()
 
 
 cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
-    """What UTF-8 says from a character boundary on; it may end at every boundary."""
+    """Build the token mask of UTF-8 text from a character boundary on; it may end at every
+    boundary.
+    """
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t* order = vocabulary.order.data()
     cdef TokenMaskPtr made = make_shared[TokenMaskC]()
@@ -787,7 +798,7 @@ cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
 cdef TokenMaskPtr free_text_mask(
     Automata automata, uint32_t state, Vocabulary vocabulary, TokenMaskC* plain
 ) noexcept nogil:
-    """The token mask of the start of free text."""
+    """Build the token mask of the start state of free text from that of plain text."""
     cdef TokenMaskPtr made = make_shared[TokenMaskC]()
     cdef vector[uint32_t] states, path
     cdef vector[uint8_t] steps
@@ -818,7 +829,7 @@ cdef TokenMaskPtr free_text_mask(
 cdef bint enter(
     Automata automata, Vocabulary vocabulary, uint32_t node, vector[uint32_t]* states, vector[uint32_t]* path
 ) noexcept nogil:
-    """Follows the way to a node's parent; whether no pattern is under way there."""
+    """Follow the path to a node's parent. Return whether no pattern is in progress there."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t k, at = vocabulary.parents[node]
     while at:
@@ -835,7 +846,7 @@ cdef void follow(
     Automata automata, Vocabulary vocabulary, uint32_t top, vector[uint32_t]* states, vector[uint32_t]* path,
     TokenMaskC* out
 ) noexcept nogil:
-    """What the free text says at and below a node where a pattern may begin."""
+    """Correct the token mask at and below a node where a pattern may begin."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t* order = vocabulary.order.data()
     cdef uint32_t node = top, depth, state, d
@@ -844,7 +855,8 @@ cdef void follow(
         state = automata.target(states[0][depth - 1], nodes[node].byte)
         states[0][depth], path[0][depth] = state, node
         if state and not automata.states[state].n_refs:
-            # a plain state has plain text's tokens below it, but for those with a first byte of their own
+            # below a plain state the tokens are those of plain text, unless they begin another
+            # patter
             node = nodes[node].end if automata.states[state].is_plain_text else node + 1
             continue
         for d in range(1, depth):
@@ -852,7 +864,7 @@ cdef void follow(
                 add_exit(out, path[0][d], path[0][d + 1])
         if state and nodes[node].end > node + 1:
             out.triggers.push_back(node)
-        # tokens that end at the node itself stay, if the pattern completes there
+        # tokens that end at the node stay if the pattern completes there
         clear_ids(
             out.words.data(), order + nodes[node + (state != 0)].first, order + nodes[nodes[node].end].first)
         node = nodes[node].end

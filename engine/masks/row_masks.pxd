@@ -192,9 +192,9 @@ cdef class RowMasks:
     cdef void add_tokens(self, uint32_t configuration, uint32_t state) noexcept nogil
     cdef void add_others(self, TokenSetC* tokens) noexcept nogil
     cdef void add_words(self, vector[uint32_t]* words) noexcept nogil
-    cdef void below(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
+    cdef void add_item_by_item(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
     cdef void walk_others(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
-    cdef void enter(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
-    cdef void go_on(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
-    cdef void walk(self, uint32_t configuration, uint32_t top, vector[uint32_t]* ids) noexcept nogil
-    cdef void visit(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
+    cdef void add_over_byte(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
+    cdef void add_subtree(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil
+    cdef void walk_rows(self, uint32_t configuration, uint32_t top, vector[uint32_t]* ids) noexcept nogil
+    cdef void add_node(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil

@@ -1,4 +1,4 @@
-"""Held bitmasks: see the header file."""
+"""Bitmasks, unions of token masks, masks of rows, and their application to logits."""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t, uintptr_t
 from libc.string cimport memcmp, memcpy, memset
@@ -19,7 +19,7 @@ from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..vocabulary.vocabulary cimport STOP, TrieNode, Vocabulary
 from .mask_builder cimport (
     ANY_PHASE, HUB_BYTES, MaskBuilder, SafeClassesC, WalkStateC, clear_ids, free_text_mask, is_narrow,
-    list_split_points, missing_behind, pack_bits, plain_text_mask, set_below, sort_exits,
+    list_split_points, missing_after, pack_bits, plain_text_mask, set_below, sort_exits,
 )
 from .token_mask cimport (
     PLAIN_TEXT, CountBoundsC, TokenMaskEntryC, TokenListC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenMaskC,
@@ -29,10 +29,11 @@ from .token_mask cimport (
 
 
 cdef class Bitmask:
-    """Takes the place of its buffer in every call that takes a bitmask, and spares it the look.
+    """Stands for its buffer in every call that takes a bitmask, and saves inspecting the buffer.
 
     Args:
-        buffer: writable C-contiguous buffer of int32, shape (rows, words); held as long as this.
+        buffer: writable C-contiguous buffer of int32, shape (rows, words); held as long as this
+            object.
 
     Raises:
         TypeError, ValueError: another dtype, shape or layout.
@@ -43,26 +44,27 @@ cdef class Bitmask:
         self.height = self.rows.shape[0]
 
     def allow_all(self):
-        """Sets every bit."""
+        """Set every bit."""
         if self.rows.shape[0] and self.rows.shape[1]:
             memset(&self.rows[0, 0], 0xff, 4 * self.rows.shape[0] * self.rows.shape[1])
 
 
 cdef int[:, ::1] rows_of(object bitmask):
-    """
+    """Return the view of a bitmask.
+
     Raises:
-        TypeError, ValueError: it is no bitmask.
+        TypeError, ValueError: the object is no bitmask.
     """
     if type(bitmask) is Bitmask:
         return (<Bitmask>bitmask).rows
     if bitmask is None:
-        raise TypeError("a bitmask is needed, not None")
+        raise TypeError("bitmask must not be None")
     return bitmask
 
 
-# -- mask unions -----------------------------------------------------------------------------------
+# -- unions ----------------------------------------------------------------------------------------
 
-# With more members, to find what each always takes costs more than the nodes that it skips.
+# With more members, finding safe classes costs more than the skipped nodes.
 cdef size_t SAFE_MEMBERS = 16
 
 # Walks stop at this many sets: determinisation may explode. Six patterns for keys need 1,000 in the
@@ -74,20 +76,20 @@ cdef uint32_t GONE = 0
 
 
 cdef struct StateSetC:
-    WalkStateC walk_state                # as one state: `safe` is that of the member that takes most
-    uint32_t ends             # the number of the set of members that may end here
+    WalkStateC walk_state     # the set as one state; `safe` is that of the safest member
+    uint32_t ends             # number of the set of members that may end here
 
 
 cdef struct UnionWalkC:
     WordTableC numbers
     vector[StateSetC] sets
-    vector[uint32_t] edges    # 256 for each set; MISSING: not made yet
+    vector[uint32_t] edges    # 256 for each set; MISSING: not built yet
 
 
 cdef bint make_union(
     MaskBuilder builder, vector[uint32_t]* states, uint32_t node, MaskUnionC* out
 ) noexcept nogil:
-    """What the states say together below a node; False if there are too many sets."""
+    """Walk several states together below a node. False: there are too many sets."""
     cdef UnionWalkC walk
     cdef vector[uint32_t] members
     cdef uint32_t k
@@ -106,7 +108,7 @@ cdef bint make_union(
 cdef bint walk_trie(
     MaskBuilder builder, UnionWalkC* walk, uint32_t start, uint32_t top, MaskUnionC* out
 ) noexcept nogil:
-    """Begins with all tokens and takes out those that no member can follow."""
+    """Take all tokens and remove those that every member rejects."""
     cdef TrieNode* nodes = builder.vocabulary.nodes.data()
     cdef uint32_t* order = builder.vocabulary.order.data()
     cdef uint64_t* below = builder.vocabulary.classes_below.data()
@@ -148,7 +150,7 @@ cdef bint walk_trie(
 cdef uint32_t make_edge(
     MaskBuilder builder, UnionWalkC* walk, uint32_t number, uint8_t byte, WordTableC* ends
 ) noexcept nogil:
-    """Follows a byte from every member of a set; returns the number of the set behind it."""
+    """Move every member of a set over a byte. Return the number of the new set."""
     cdef vector[uint32_t] members
     cdef uint32_t k, found
     members.assign(
@@ -165,7 +167,7 @@ cdef uint32_t make_edge(
 cdef uint32_t number_of(
     MaskBuilder builder, UnionWalkC* walk, vector[uint32_t]* members, WordTableC* ends
 ) noexcept nogil:
-    """The number of a set, a new one if need be; the first is that of which nothing is left."""
+    """Return the number of a set, which is added if new. Number 0 has only dead members."""
     cdef uint32_t number = table_number(&walk.numbers, members.data(), members.size()), k
     cdef vector[uint32_t] ending
     cdef WalkStateC* walk_state
@@ -198,25 +200,26 @@ cdef extern from *:
 
 # -- row masks -------------------------------------------------------------------------------------
 
-# Subtrees of the token trie from this many nodes on go item by item. Below it a walk over rows costs
-# less than looking up token masks.
+# Larger subtrees of the token trie are processed item by item. For smaller ones a walk over rows
+# costs less than looking up token masks.
 cdef uint32_t LARGE = 64
 
-# Item by item, a place is met once for each way to get there: in texts of which every part can be read in
-# several ways, these double with each part. From this many on rows are followed, which are sets of ways.
+# Item by item, a state is reached once for each reading of the text. In ambiguous texts these
+# double with each part. At this depth a walk over rows takes over, because a row holds all
+# readings.
 cdef uint32_t MOST_NESTED = 4
 
-# Tokens that are too long for a rule are followed one by one if they are no more.
+# At most this many tokens that are too long for a rule are followed one by one.
 cdef uint32_t FEW_LONG = 1 << 14
 
 
-# Items whose token masks are not there are walked together from this many on. Two are not: their token masks serve
-# other grammars as well, and a union only its own.
+# From this many items without cached token masks on, they are walked together. Two are not: their
+# token masks serve other grammars as well, a union only its own.
 cdef uint32_t UNION_ITEMS = 3
 
 
 cdef void map_drop(U64MapC* table) noexcept nogil:
-    """Empties a table and gives its memory back."""
+    """Empty a table and free its memory."""
     vector[uint64_t]().swap(table.keys)
     vector[uint32_t]().swap(table.values)
     table.used = 0
@@ -228,13 +231,13 @@ cdef size_t mask_bytes(const MaskC* mask) noexcept nogil:
 
 
 cdef class RowMasks:
-    """The masks of one arena over one vocabulary."""
+    """Masks of one arena over one vocabulary."""
 
     cdef void open(
         self, Arena arena, Vocabulary vocabulary, TokenMaskCache table, RuleDigests digests, bint keep,
         size_t max_bytes
     ):
-        """Makes it ready: there is no other way."""
+        """Initialise the object; there is no other way."""
         self.arena = arena
         self.vocabulary = vocabulary
         self.table = table
@@ -249,7 +252,7 @@ cdef class RowMasks:
         self.digests = digests
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """How much memory they take, with what making them takes; without the table's token masks."""
+        """Return the bytes held by the masks and their builder, without the cache's token masks."""
         cdef size_t digests = 0
         if self.digests is not None:
             digests = self.digests.bytes_held()
@@ -262,7 +265,9 @@ cdef class RowMasks:
             + self.own_token_masks() + self.builder.bytes_held() + digests)
 
     cdef size_t own_token_masks(self) noexcept nogil:
-        """What token masks take that the table does not count, shared out between those who hold them."""
+        """Return the bytes of token masks that the cache does not count, divided among their
+        owners.
+        """
         cdef size_t held = 0, k, size
         cdef TokenMaskPtr token_mask
         if self.table is not None:
@@ -274,20 +279,20 @@ cdef class RowMasks:
             for k in range(token_mask.get().groups.size()):
                 if token_mask.get().groups[k].suffixes.get() != NULL:
                     size += suffix_trie_bytes(token_mask.get().groups[k].suffixes.get())
-            # one more is held by `token_mask`
+            # the loop variable holds one more reference
             held += size // max(<long>1, token_mask.use_count() - 1)
         if self.table is not None:
             self.table.guard.unlock()
         return held
 
     cdef uint32_t* stack(self, vector[uint32_t]* configurations) noexcept nogil:
-        """Room for a walk down the trie, made when it is first needed."""
+        """Return room for a path down the trie, allocated on first use."""
         if configurations.size() == 0:
             configurations.resize(self.vocabulary.max_token_bytes + 2)
         return configurations.data()
 
     cdef void fill(self, uint32_t configuration, uint32_t* out) noexcept nogil:
-        """Writes the mask of a configuration, ``vocabulary.words`` words."""
+        """Write the mask of a configuration, ``vocabulary.words`` words."""
         if self.fill_kept(configuration, out):
             return
         configuration = self.arena.configurations[configuration].saturated
@@ -297,7 +302,7 @@ cdef class RowMasks:
             self.remember(configuration)
 
     cdef bint fill_kept(self, uint32_t configuration, uint32_t* out) noexcept nogil:
-        """Writes the mask of a configuration if it is kept; whether it is."""
+        """Write the mask of a configuration if it is cached; return whether it is."""
         cdef uint32_t number = map_get(&self.mask_ids, self.arena.configurations[configuration].saturated)
         if number == MISSING:
             return False
@@ -306,11 +311,11 @@ cdef class RowMasks:
         return True
 
     cdef bint has(self, uint32_t configuration) noexcept nogil:
-        """Whether the mask of a configuration is kept."""
+        """Return whether the mask of a configuration is cached."""
         return map_get(&self.mask_ids, self.arena.configurations[configuration].saturated) != MISSING
 
     cdef bint make_ahead(self, uint32_t configuration) noexcept nogil:
-        """Makes a mask to be kept; False if it is there, or passes a limit."""
+        """Build and cache a mask. False: it is cached already, or exceeds a limit."""
         configuration = self.arena.configurations[configuration].saturated
         if not self.keep or map_get(&self.mask_ids, configuration) != MISSING:
             return False
@@ -321,7 +326,7 @@ cdef class RowMasks:
         return True
 
     cdef void fill_stop(self, uint32_t* out) noexcept nogil:
-        """The mask of a terminated matcher: stop tokens only."""
+        """Write the mask of a terminated matcher: stop tokens only."""
         cdef uint32_t t
         memset(out, 0, 4 * self.vocabulary.words)
         for t in self.vocabulary.stops:
@@ -354,14 +359,14 @@ cdef class RowMasks:
         set_bits(out, mask.ids.data(), mask.ids.size())
 
     cdef void compute(self, uint32_t configuration) noexcept nogil:
-        """The mask of a saturated configuration, into ``scratch``."""
+        """Compute the mask of a saturated configuration into ``scratch``."""
         cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
         cdef vector[uint32_t] items
         self.made += 1
-        # what masks share is kept even where they are not: where they passed a limit, or nobody wants it
+        # `shared` grows even if masks are not cached: after a limit, or without the feature
         if self.kept_bytes() > self.max_bytes:
             self.drop_kept()
         self.arena.count_work(self.arena.mask_items)
@@ -401,7 +406,7 @@ cdef class RowMasks:
             map_put(&self.mask_ids, configuration, <uint32_t>self.kept.size() - 1)
 
     cdef size_t kept_bytes(self) noexcept nogil:
-        """What kept masks take; their vector grows ahead of them."""
+        """Return the bytes of cached masks. Their vector's spare room does not count."""
         return self.held + sizeof(MaskC) * self.kept.size()
 
     cdef void drop_kept(self) noexcept nogil:
@@ -416,7 +421,7 @@ cdef class RowMasks:
 
     # -- items of tabled rules ---------------------------------------------------------------------
     cdef bint has_token_mask(self, uint32_t configuration, ItemC* item, uint32_t node) noexcept nogil:
-        """Whether the item's bytes below a node are left to its rule's token masks."""
+        """Return whether token masks decide about the item's bytes below a node."""
         cdef CountBoundsC bounds
         cdef TokenMaskPtr held
         if not self.arena.automata.tabled[self.arena.automata.states[item.state].rule]:
@@ -428,7 +433,7 @@ cdef class RowMasks:
         return too_long(self.vocabulary, held.get(), bounds).n <= FEW_LONG
 
     cdef bint is_split(self, uint32_t configuration, ItemC* item, CountBoundsC bounds) noexcept nogil:
-        """Whether tokens that are cut by the item's upper bound may be split."""
+        """Return whether a token beyond the item's upper bound may be split."""
         cdef uint32_t outside
         if bounds.most == NO_MAXIMUM:
             return False
@@ -436,12 +441,12 @@ cdef class RowMasks:
         return outside != DEAD and self.splits(self.arena.automata.states[item.state].rule, outside)
 
     cdef bint has_narrow_end(self, uint32_t configuration, ItemC* item) noexcept nogil:
-        """Whether few nodes of the trie could begin what follows the item."""
+        """Return whether few trie nodes may begin what follows the item."""
         cdef uint32_t outside = self.outside(configuration, item)
         return is_narrow(self.vocabulary, self.arena.rows[self.arena.configurations[outside].row].live)
 
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
-        """Whether a byte that begins an iteration could also begin what follows the rule."""
+        """Return whether a byte may begin both an iteration and what follows the rule."""
         cdef uint32_t k
         cdef RowC* row = &self.arena.rows[self.arena.configurations[outside].row]
         for k in range(4):
@@ -450,9 +455,10 @@ cdef class RowMasks:
         return False
 
     cdef uint32_t outside(self, uint32_t configuration, ItemC* item) noexcept nogil:
-        """The configuration that the item's completion leaves behind, DEAD if there is none.
+        """Return the rows outside an item: the configuration that its completion leaves, DEAD if
+        there is none.
 
-        That of all uncounted items in its state, if there are several.
+        If several uncounted items are in its state, it is the union of theirs.
         """
         cdef uint64_t key = <uint64_t>configuration << 32 | item.state
         cdef uint32_t found
@@ -466,7 +472,7 @@ cdef class RowMasks:
         return found
 
     cdef uint32_t outside_all(self, uint32_t configuration, uint32_t state) noexcept nogil:
-        """The union of what the items in a state leave behind."""
+        """Return the union of the rows outside the items in a state."""
         cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef vector[uint32_t] found
         cdef ItemC item
@@ -480,7 +486,7 @@ cdef class RowMasks:
         return self.arena.merge_all(&found)
 
     cdef void list_items(self, uint32_t configuration, vector[uint32_t]* out) noexcept nogil:
-        """The items of a row; of uncounted ones in the same state the first."""
+        """List the items of a row; of uncounted items in one state the first."""
         cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef uint32_t k, state
         self.lists_made += 1
@@ -495,7 +501,9 @@ cdef class RowMasks:
             out.push_back(k)
 
     cdef uint32_t token_mask(self, uint32_t state, uint32_t node) noexcept nogil:
-        """The number of a state's token mask: from this arena, from the table, or made."""
+        """Return the number of a state's token mask: from this arena, from the cache, or newly
+        built.
+        """
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
         cdef TokenMaskEntryC entry
@@ -511,7 +519,9 @@ cdef class RowMasks:
         return self.add_token_mask(state, node, entry.token_mask)
 
     cdef uint32_t find_token_mask(self, uint32_t state, uint32_t node, TokenMaskEntryC* entry) noexcept nogil:
-        """The number of a token mask that is here or in the table; else MISSING, and ``entry`` has its key."""
+        """Return the number of a token mask from this arena or the cache; else MISSING, and set the
+        key of ``entry``.
+        """
         cdef uint32_t found = map_get(&self.token_mask_ids, <uint64_t>state << 32 | node)
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef DigestC digest
@@ -537,7 +547,7 @@ cdef class RowMasks:
     cdef TokenMaskPtr make_timed(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
     ) noexcept nogil:
-        """Another token mask may have to be made for it, whose time is its own."""
+        """Build a token mask, and measure its time without that of other masks it needs."""
         cdef uint64_t start = nanoseconds(), others = self.made_ns
         cdef TokenMaskPtr made = self.make(state, node, rule, filtered)
         made.get().node = node
@@ -545,7 +555,7 @@ cdef class RowMasks:
         return made
 
     cdef uint32_t count_made(self, uint64_t took_ns) noexcept nogil:
-        """Returns them, as many as fit."""
+        """Count the nanoseconds of a token mask; return them, as many as fit."""
         self.made_ns += took_ns
         if self.table is not None:
             self.table.count_made(took_ns)
@@ -569,7 +579,7 @@ cdef class RowMasks:
         return made
 
     cdef TokenMaskPtr plain_text(self) noexcept nogil:
-        """The token mask of plain text, shared by all grammars."""
+        """Return the token mask of plain text, which all grammars share."""
         cdef uint64_t start
         cdef TokenMaskEntryC entry
         entry.key.high = entry.key.low = PLAIN_TEXT
@@ -587,7 +597,7 @@ cdef class RowMasks:
         return entry.token_mask
 
     cdef void add_whole(self, uint32_t configuration, ItemC item) noexcept nogil:
-        """An item's tokens, into ``scratch``."""
+        """Add an item's tokens to ``scratch``."""
         cdef uint32_t like = self.arena.automata.states[item.state].like, taken
         cdef uint32_t number = self.token_mask(like or item.state, 0), outside = self.outside(configuration, &item)
         cdef TokenMaskPtr held = self.token_masks[number]
@@ -608,11 +618,11 @@ cdef class RowMasks:
                     self.scratch.lists.push_back(taken)
         self.add_triggers(configuration, 0, held.get(), &self.scratch.ids)
 
-    # -- items that are taken together -------------------------------------------------------------
+    # -- unions ------------------------------------------------------------------------------------
     cdef void take_together(
         self, uint32_t configuration, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
     ) noexcept nogil:
-        """Takes items that would each walk the trie for a token mask in one walk, and drops them from the list."""
+        """Walk items without cached token masks together, and remove them from the list."""
         cdef vector[uint32_t] others, states
         cdef vector[uint64_t] members
         cdef uint64_t member
@@ -635,7 +645,9 @@ cdef class RowMasks:
             items.swap(others)
 
     cdef bint needs_walk(self, ItemC* item, uint32_t node) noexcept nogil:
-        """Whether an item's token mask is not there and takes long to make: of an uncounted rule, and wide."""
+        """Return whether an item's token mask is not cached and expensive: of a wide state of an
+        uncounted rule.
+        """
         cdef StateC* s = &self.arena.automata.states[item.state]
         cdef uint8_t kind = self.arena.automata.ir.rules[s.rule].kind
         cdef TokenMaskEntryC entry
@@ -645,7 +657,9 @@ cdef class RowMasks:
                 and self.find_token_mask(item.state, node, &entry) == MISSING)
 
     cdef uint32_t union_of(self, vector[uint32_t]* states, uint32_t node) noexcept nogil:
-        """The number of a union, made the first time; an empty one: the states can't be taken together."""
+        """Return the number of a union, built on first use; null if the states cannot be walked
+        together.
+        """
         cdef uint32_t number
         cdef uint64_t start = nanoseconds()
         cdef UnionPtr made
@@ -666,7 +680,9 @@ cdef class RowMasks:
     cdef void add_union(
         self, uint32_t configuration, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below a node that several items take; a member is a state and an item."""
+        """Append the tokens below a node that a union's members accept; a member is a state and an
+        item.
+        """
         cdef TokenMaskC* token_mask = &found.get().token_mask
         cdef vector[uint32_t] outsides, words
         cdef uint32_t g, k, outside
@@ -685,13 +701,13 @@ cdef class RowMasks:
                     outside = self.outside_some(configuration, &found.get().ends, token_mask.exit_counts[k], members)
                     outsides[token_mask.exit_counts[k]] = outside
                 if outside != DEAD:
-                    self.enter(outside, token_mask.exits[2 * k + 1], ids)
+                    self.add_over_byte(outside, token_mask.exits[2 * k + 1], ids)
         self.add_triggers(configuration, node, token_mask, ids)
 
     cdef uint32_t outside_some(
         self, uint32_t configuration, WordTableC* ends, uint32_t number, vector[uint64_t]* members
     ) noexcept nogil:
-        """The union of what some members leave behind."""
+        """Return the union of the rows outside some members."""
         cdef vector[uint32_t] found
         cdef ItemC item
         cdef uint32_t k, one
@@ -705,7 +721,7 @@ cdef class RowMasks:
     cdef void add_bounded(
         self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside
     ) noexcept nogil:
-        """The accepted tokens that bounds leave, into ``scratch``."""
+        """Add the accepted tokens that fit the bounds to ``scratch``."""
         cdef uint32_t t
         cdef vector[uint32_t] words
         accepted_words(self.vocabulary, token_mask, bounds, &words)
@@ -721,7 +737,7 @@ cdef class RowMasks:
     cdef void add_bounded_below(
         self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The accepted tokens below the token mask's node that bounds leave."""
+        """Append the accepted tokens below the token mask's node that fit the bounds."""
         cdef uint32_t t, depth = self.vocabulary.nodes[token_mask.node].depth
         cdef vector[uint32_t] found
         accepted_ids(self.vocabulary, token_mask, bounds, &found)
@@ -732,19 +748,18 @@ cdef class RowMasks:
     cdef bint may_be_last(
         self, uint32_t state, uint32_t depth, uint32_t token, CountBoundsC bounds, uint32_t outside
     ) noexcept nogil:
-        """Whether an accepted token lacks no more bytes of a character than tokens are left.
-
-        Else it may still go on behind the text.
+        """Return whether an accepted token may be one of the last ones: the tokens left suffice for
+        the bytes that its last character lacks, or the rows outside accept the rest of the token.
         """
         cdef vector[uint32_t] lengths
-        cdef uint32_t missing = missing_behind(
+        cdef uint32_t missing = missing_after(
             self.builder, self.vocabulary, state, depth, token, bounds.least, bounds.most, &lengths)
         return missing < bounds.tokens or (outside != DEAD and self.takes_rest(outside, token, &lengths))
 
     cdef bint takes_rest(
         self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
     ) noexcept nogil:
-        """Whether a configuration takes what is left of a token behind one of its beginnings."""
+        """Return whether a configuration accepts the rest of a token after one of its prefixes."""
         cdef uint32_t start, k, configuration
         for start in lengths[0]:
             configuration = outside
@@ -760,7 +775,9 @@ cdef class RowMasks:
         self, uint32_t configuration, ItemC* item, uint32_t node, TokenMaskC* token_mask,
         CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below a node that the item begins and the rows outside end, wherever that is."""
+        """Append the tokens below a node that the item begins and the rows outside complete, at any
+        split point.
+        """
         cdef RowC row = self.arena.rows[self.arena.configurations[outside].row]
         cdef uint32_t b, k, behind
         cdef vector[uint32_t] places
@@ -778,13 +795,13 @@ cdef class RowMasks:
             list_split_points(
                 self.builder, self.vocabulary, item.state, node, <uint8_t>b, bounds.least, bounds.most, &places)
             for k in places:
-                self.visit(behind, k, ids)
-                self.go_on(behind, k, ids)
+                self.add_node(behind, k, ids)
+                self.add_subtree(behind, k, ids)
 
     cdef void add_long(
         self, uint32_t configuration, uint32_t node, TokenListC tokens, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below a node that are too long for a rule and are taken all the same."""
+        """Append the tokens below a node that are too long for the rule and still allowed."""
         cdef uint32_t depth = self.vocabulary.nodes[node].depth, t, k, n, same
         cdef const uint8_t* top = self.vocabulary.data.data() + self.vocabulary.offsets[
             self.vocabulary.order[self.vocabulary.nodes[node].first]]
@@ -800,7 +817,7 @@ cdef class RowMasks:
             n = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t]
             if n <= depth or memcmp(text, top, depth):
                 continue
-            # what was walked last, as far as both begin alike
+            # the common prefix with the previous token is walked already
             same = common(last, text, depth, min(same, n))
             while same < n:
                 path[same + 1] = self.arena.step(path[same], text[same]) if path[same] != DEAD else DEAD
@@ -812,7 +829,7 @@ cdef class RowMasks:
     cdef void add_below(
         self, uint32_t configuration, ItemC item, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
-        """An item's tokens below a node, as ids."""
+        """Append an item's tokens below a node."""
         cdef uint32_t like = self.arena.automata.states[item.state].like
         cdef uint32_t number = self.token_mask(like or item.state, node), outside = self.outside(configuration, &item)
         cdef TokenMaskPtr held = self.token_masks[number]
@@ -829,7 +846,9 @@ cdef class RowMasks:
         self.add_triggers(configuration, node, held.get(), ids)
 
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil:
-        """The uncertain tokens of a token mask that the rows outside take: an index into ``shared``."""
+        """Return the index in ``shared`` of a token mask's uncertain tokens that the rows outside
+        accept.
+        """
         cdef uint64_t key = <uint64_t>outside << 32 | number
         cdef uint32_t found = map_get(&self.list_ids, key)
         cdef vector[uint32_t] ids
@@ -847,7 +866,8 @@ cdef class RowMasks:
     cdef void add_exits(
         self, TokenMaskC* token_mask, uint32_t outside, CountBoundsC bounds, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below exits that the rows outside take from there on; not those in ``closed``."""
+        """Append the tokens below exits that the rows outside accept, except exits in ``closed``.
+        """
         cdef RowC row = self.arena.rows[self.arena.configurations[outside].row]
         cdef uint32_t g, k, configuration
         cdef vector[uint32_t] closed = self.closed
@@ -873,20 +893,20 @@ cdef class RowMasks:
         self, TokenMaskC* token_mask, uint32_t number, uint32_t configuration, CountBoundsC bounds,
         vector[uint32_t]* closed, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below one exit; ``configuration`` stands behind the byte of its group."""
+        """Append the tokens below one exit; ``configuration`` follows the byte of its group."""
         if bounds.counted and not fits(before_exit(self.vocabulary, token_mask, number, bounds), bounds):
             return
         if contains(closed, token_mask.exits[2 * number]):
             return
-        self.visit(configuration, token_mask.exits[2 * number + 1], ids)
-        self.go_on(configuration, token_mask.exits[2 * number + 1], ids)
+        self.add_node(configuration, token_mask.exits[2 * number + 1], ids)
+        self.add_subtree(configuration, token_mask.exits[2 * number + 1], ids)
 
     cdef void add_suffixes(
         self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t configuration, CountBoundsC bounds,
         vector[uint32_t]* closed,
         vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens of a suffix trie; ``configuration`` stands behind the byte of its group."""
+        """Append the tokens of a suffix trie; ``configuration`` follows the byte of its group."""
         cdef SuffixNodeC* nodes = suffixes.nodes.data()
         cdef uint32_t* stack = self.stack(&self.suffix_stack)
         cdef uint32_t node = 0, k, t, x
@@ -914,7 +934,7 @@ cdef class RowMasks:
     cdef uint32_t before_suffix(
         self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t number, uint32_t length, CountBoundsC bounds
     ) noexcept nogil:
-        """How many iterations are over where a token's suffixes of some bytes begins."""
+        """Return how many iterations are complete where a token's suffix begins."""
         cdef uint32_t t = suffixes.tokens[number]
         if not bounds.is_text:
             return suffixes.counts[number] if suffixes.counts.size() else 0
@@ -925,7 +945,7 @@ cdef class RowMasks:
     cdef bint is_below(
         self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
     ) noexcept nogil:
-        """Whether the token passes through one of these nodes at a depth."""
+        """Return whether the token passes through one of these nodes at a depth."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t node, rank
         for node in closed[0]:
@@ -937,7 +957,9 @@ cdef class RowMasks:
         return False
 
     cdef void list_closed(self, uint32_t state, uint32_t top) noexcept nogil:
-        """Fills ``closed``: the nodes below ``top`` where the state it is like could end, and this can't."""
+        """Fill ``closed`` with the nodes below ``top`` where the state cannot end, but the state
+        that it is like can.
+        """
         cdef StateC* s = &self.arena.automata.states[state]
         cdef vector[uint32_t] states, at
         cdef uint32_t node, e, target
@@ -966,7 +988,7 @@ cdef class RowMasks:
     cdef void add_triggers(
         self, uint32_t configuration, uint32_t top, TokenMaskC* token_mask, vector[uint32_t]* ids
     ) noexcept nogil:
-        """Tokens in which a pattern completes: the rows follow their bytes from ``top`` on."""
+        """Append tokens in which a pattern completes; rows follow their bytes from ``top`` on."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint8_t* text
         cdef uint32_t k, node, at
@@ -978,11 +1000,11 @@ cdef class RowMasks:
                 if at == DEAD:
                     break
             if at != DEAD:
-                self.go_on(at, node, ids)
+                self.add_subtree(at, node, ids)
 
-    # -- everything else ---------------------------------------------------------------------------
+    # -- token edges and walks over rows -----------------------------------------------------------
     cdef void add_tokens(self, uint32_t configuration, uint32_t state) noexcept nogil:
-        """Token edges; a stop token only where the text may end behind it."""
+        """Add the tokens of token edges; a stop token only if the text may end after it."""
         cdef StateC* s = &self.arena.automata.states[state]
         cdef TokenSetC* tokens
         cdef uint32_t e, t
@@ -998,7 +1020,7 @@ cdef class RowMasks:
                 self.scratch.ids.push_back(t)
 
     cdef void add_others(self, TokenSetC* tokens) noexcept nogil:
-        """All tokens but some, into ``scratch``; a stop token is always one of these."""
+        """Add all tokens except some to ``scratch``; the exceptions include all stop tokens."""
         cdef vector[uint32_t] words
         cdef uint32_t k
         words.assign(self.vocabulary.texts.begin(), self.vocabulary.texts.end())
@@ -1007,14 +1029,14 @@ cdef class RowMasks:
         self.add_words(&words)
 
     cdef void add_words(self, vector[uint32_t]* words) noexcept nogil:
-        """A bitset, into ``scratch``."""
+        """Add a bitset to ``scratch``."""
         if self.scratch.words.size():
             or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
         else:
             self.scratch.words.swap(words[0])
 
-    cdef void below(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """The tokens below a node that a configuration takes, item by item."""
+    cdef void add_item_by_item(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Append the tokens below a node that a configuration accepts, item by item."""
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
@@ -1033,7 +1055,7 @@ cdef class RowMasks:
     cdef void walk_others(
         self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below a node that begin with a byte taken by an item without token masks."""
+        """Append the tokens below a node whose next byte an item without token masks takes."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef uint32_t child = node + 1, end = nodes[node].end, k, j
@@ -1050,35 +1072,35 @@ cdef class RowMasks:
             for k in range(256):
                 child = self.vocabulary.first_nodes[k]
                 if child and (live[k >> 6] >> (k & 63)) & 1:
-                    self.enter(configuration, child, ids)
+                    self.add_over_byte(configuration, child, ids)
             return
         while child < end:
             if (live[nodes[child].byte >> 6] >> (nodes[child].byte & 63)) & 1:
-                self.enter(configuration, child, ids)
+                self.add_over_byte(configuration, child, ids)
             child = nodes[child].end
 
-    cdef void enter(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """The tokens at and below a node, over its byte from the configuration above."""
+    cdef void add_over_byte(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Append the tokens at and below a node, whose byte follows the configuration."""
         configuration = self.arena.step(configuration, self.vocabulary.nodes[node].byte)
         if configuration != DEAD:
-            self.visit(configuration, node, ids)
-            self.go_on(configuration, node, ids)
+            self.add_node(configuration, node, ids)
+            self.add_subtree(configuration, node, ids)
 
-    cdef void go_on(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """The tokens below a node that a configuration takes, the cheaper way."""
+    cdef void add_subtree(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Append the tokens below a node that a configuration accepts, in the cheaper way."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         if nodes[node].end == node + 1:
             return
         if (nodes[node].end - node > LARGE and self.nested < MOST_NESTED
                 and self.arena.rows[self.arena.configurations[configuration].row].has_tabled):
             self.nested += 1
-            self.below(configuration, node, ids)
+            self.add_item_by_item(configuration, node, ids)
             self.nested -= 1
         else:
-            self.walk(configuration, node, ids)
+            self.walk_rows(configuration, node, ids)
 
-    cdef void walk(self, uint32_t configuration, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
-        """As ``go_on``, over rows; a rejected byte skips a subtree."""
+    cdef void walk_rows(self, uint32_t configuration, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
+        """Like ``add_subtree``, over rows; a rejected byte skips a subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* stack = self.stack(&self.walk_stack)
         cdef uint32_t node = top + 1, end = nodes[top].end
@@ -1088,16 +1110,16 @@ cdef class RowMasks:
             if configuration == DEAD:
                 node = nodes[node].end
                 continue
-            self.visit(configuration, node, ids)
+            self.add_node(configuration, node, ids)
             if nodes[node].end - node > LARGE:
-                self.go_on(configuration, node, ids)
+                self.add_subtree(configuration, node, ids)
                 node = nodes[node].end
                 continue
             stack[nodes[node].depth] = configuration
             node += 1
 
-    cdef void visit(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """Takes the tokens that end at a node, if any may."""
+    cdef void add_node(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Append the tokens that end at a node, if a token may end here."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t k
         if not self.arena.may_end_token(configuration):
@@ -1107,7 +1129,7 @@ cdef class RowMasks:
 
 
 cdef uint32_t common(const uint8_t* one, const uint8_t* other, uint32_t start, uint32_t end) noexcept nogil:
-    """Where two texts begin to differ, from ``start`` on, ``end`` at most."""
+    """Return where two texts begin to differ, between ``start`` and ``end``."""
     while start < end and one[start] == other[start]:
         start += 1
     return start
@@ -1126,18 +1148,18 @@ cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
 cdef extern from "masks/logits.h" namespace "logits":
     void rule_out(float* row, const uint32_t* words, size_t width) noexcept nogil
 
-# Logits that are written GIL in hand: about 0.1 ms. Who lets go of it may get it back only milliseconds later,
-# when other threads want it, too.
+# Logits that are written under the GIL: about 0.1 ms. A thread that releases the GIL may get it
+# back only milliseconds later, when other threads want it.
 cdef Py_ssize_t MOST_WITH_GIL = 1 << 20
 
 
 def apply_bitmask(float[:, ::1] logits not None, bitmask):
-    """Sets the logits of tokens that are not allowed to minus infinity, in place.
+    """Set the logits of forbidden tokens to minus infinity, in place.
 
     Args:
         logits: writable C-contiguous buffer of float32, shape (rows, V).
-        bitmask: C-contiguous buffer of int32, shape (rows, at least ceil(V / 32)); bit t % 32 of word
-            t // 32 says whether token t is allowed. Bits past V are not looked at.
+        bitmask: C-contiguous buffer of int32, shape (rows, at least ceil(V / 32)). Bit t % 32 of
+            word t // 32 is set if token t is allowed. Bits past V are ignored.
 
     Raises:
         ValueError: wrong shape or dtype.
@@ -1147,26 +1169,28 @@ def apply_bitmask(float[:, ::1] logits not None, bitmask):
 
 
 def apply_bitmask_at(uintptr_t address, Py_ssize_t rows, Py_ssize_t width, bitmask):
-    """``apply_bitmask`` for a framework's tensor: to take its buffer can cost as much as the rest.
+    """``apply_bitmask`` for the memory of a framework's tensor, whose buffer can cost as much as
+    the rest.
 
     Args:
-        address: of writable memory, rows * width float32 one after the other, which nobody frees
-            or moves meanwhile. This is not checked, and can't be.
-        rows, width: the logits' shape.
+        address: of writable memory with rows * width adjacent float32, which must stay valid during
+            the call. This cannot be checked.
+        rows, width: the shape of the logits.
         bitmask: as for ``apply_bitmask``.
 
     Raises:
         ValueError: a bitmask of another shape or dtype, or no memory.
     """
     if rows < 0 or width < 0 or (address == 0 and rows and width):
-        raise ValueError(f"logits of ({rows}, {width}) at address {address}")
+        raise ValueError(f"no memory for logits of shape ({rows}, {width}) at address {address}")
     lay(<float*>address, rows, width, rows_of(bitmask))
 
 
 cdef int lay(float* logits, Py_ssize_t rows, Py_ssize_t width, int[:, ::1] bitmask) except -1:
     if bitmask.shape[0] != rows or bitmask.shape[1] * 32 < width:
-        shapes = f"({bitmask.shape[0]}, {bitmask.shape[1]}) for logits of ({rows}, {width})"
-        raise ValueError(f"a bitmask of shape {shapes}")
+        raise ValueError(
+            f"logits of shape ({rows}, {width}) need a bitmask of as many rows and (width + 31) // 32 words, "
+            f"got shape ({bitmask.shape[0]}, {bitmask.shape[1]})")
     if not width:
         return 0
     if rows * width <= MOST_WITH_GIL:

@@ -56,7 +56,7 @@ cdef class Generation:
         out.rows = self.arena.rows.size() - 2
         out.configurations = self.arena.configurations.size() - 2
         out.items = self.arena.items.size()
-        out.register_sets = self.arena.register_off.size() - 2
+        out.register_sets = self.arena.register_sets.off.size() - 2
         out.states = self.arena.automata.states.size() - 1
         out.bytes = self.arena.bytes_held()
         out.masks_made, out.masks_reused = self.masks.made, self.masks.reused
