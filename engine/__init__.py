@@ -26,8 +26,8 @@ from .inspection import Inspection, inspect
 from .limits import Limits
 from .masks.row_masks import Bitmask, apply_bitmask, apply_bitmask_at
 from .native.resources import WorkBudget
+from .runtime.compiled import Compiled
 from .runtime.matcher import (
-    Compiled,
     Matcher,
     MatcherCounters,
     fill_bitmask_batch,

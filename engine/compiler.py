@@ -34,9 +34,10 @@ from .limits import Limits
 from .masks.token_mask import TokenMaskCache
 from .native import resources as memory
 from .native.resources import WorkBudget
-from .runtime.matcher import Compiled, Matcher
+from .runtime.compiled import Compiled
+from .runtime.matcher import Matcher
 from .sharing.artifact_cache import LOADS_PER_SECOND, ArtifactCache
-from .sharing.artifact_kinds import Masks
+from .sharing.artifact_kinds import TokenMaskArtifacts
 from .sharing.artifact_log import ArtifactLog
 from .sharing.grammar_cache import GrammarCache, SpecHash
 from .vocabulary.vocabulary import Vocabulary
@@ -96,7 +97,7 @@ class Compiler:
         self._automata = AutomatonCache(self.limits.automaton_bytes) if shares else None
         self._cache: ArtifactCache | None = None
         if store is not None and self._token_masks is not None:
-            self._cache = ArtifactCache(store, [Masks(self._token_masks, vocabulary)])
+            self._cache = ArtifactCache(store, [TokenMaskArtifacts(self._token_masks, vocabulary)])
         self._tags = TagVocabulary.of(vocabulary)
         self._grammars = GrammarCache(self.limits)
 

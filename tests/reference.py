@@ -30,9 +30,9 @@ from .reference_letters import (
     bytes_machine,
     char_machine,
     meet,
-    other_text_machine,
     read_char,
     read_json_char,
+    text_except_machine,
     text_machine,
     tokens_machine,
 )
@@ -498,10 +498,10 @@ class Recogniser:
             return text_machine(node[1])
         if kind in (ir.CHARS, ir.JSON_CHARS):
             return char_machine(node[1], read_char if kind == ir.CHARS else read_json_char)
-        if kind == ir.OTHER_TEXT:
-            return other_text_machine(node[2])
-        if kind in (ir.TOKENS, ir.OTHER_TOKENS):
-            return tokens_machine(node[1], others=kind == ir.OTHER_TOKENS)
+        if kind == ir.TEXT_EXCEPT:
+            return text_except_machine(node[2])
+        if kind in (ir.TOKENS, ir.TOKENS_EXCEPT):
+            return tokens_machine(node[1], others=kind == ir.TOKENS_EXCEPT)
         if kind == ir.TEXTS:
             return TextsMachine(node[1], node[2])
         if kind == ir.OBJECT:
@@ -535,13 +535,13 @@ class Recogniser:
             return bool(node[4] and not node[5])
         if kind in (ir.BYTES, ir.TEXT):
             return not node[1]
-        if kind == ir.OTHER_TEXT:
+        if kind == ir.TEXT_EXCEPT:
             return "" not in node[2]
         if kind == ir.TEXTS:
             return "" in node[1]
         if kind == ir.BOUNDED:
             return node[2] == 0 and node[1] in nullable
-        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.OTHER_TOKENS, ir.OBJECT):
+        if kind in (ir.CHARS, ir.JSON_CHARS, ir.TOKENS, ir.TOKENS_EXCEPT, ir.OBJECT):
             return False
         return self._is_made_of(node, nullable)
 
@@ -549,7 +549,7 @@ class Recogniser:
         kind = node[0]
         if kind == ir.DISPATCH:
             return node[4] or any(arm[1] in productive and not arm[2] for arm in node[1])
-        if kind in (ir.BYTES, ir.TEXT, ir.OTHER_TEXT, ir.TEXTS, ir.OTHER_TOKENS):
+        if kind in (ir.BYTES, ir.TEXT, ir.TEXT_EXCEPT, ir.TEXTS, ir.TOKENS_EXCEPT):
             return True
         if kind in (ir.CHARS, ir.JSON_CHARS):
             return bool(meet(node[1], ir.ANY_CHAR))

@@ -148,7 +148,7 @@ def char_machine(ranges: Ranges, read: Read) -> Letters:
     return Letters(b"", DONE, scan)
 
 
-def other_text_machine(texts: Sequence[str]) -> Letters:
+def text_except_machine(texts: Sequence[str]) -> Letters:
     """Any string's inside but some texts: what was read, as long as one of them starts so (None:
     none does), and the bytes of a character that is not whole.
     """

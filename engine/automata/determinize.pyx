@@ -1,11 +1,11 @@
-"""IR nodes -> edges of an ``NfaC``: see the header file."""
+"""From IR nodes to deterministic automata: edges, spellings, refinement, subset construction."""
 
 from libc.stdint cimport UINT64_MAX, uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
 
 from ..grammar.ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, OBJECT,
-    OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ, TEXT, TEXTS, TOKENS, NodeC,
+    TEXT_EXCEPT, TOKENS_EXCEPT, REF, REPEAT, SEQ, TEXT, TEXTS, TOKENS, NodeC,
 )
 from ..grammar.lowered cimport NO_RULE, LoweredGrammar
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put
@@ -13,7 +13,7 @@ from ..native.pool cimport held_bytes, vector
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
 
 
-cdef void nfa_start(NfaC* nfa, uint32_t limit) noexcept nogil:
+cdef void nfa_start(ByteNfaC* nfa, uint32_t limit) noexcept nogil:
     nfa.edges.clear()
     nfa.size = 0
     nfa.limit = limit
@@ -21,13 +21,13 @@ cdef void nfa_start(NfaC* nfa, uint32_t limit) noexcept nogil:
     nfa.overflow = False
 
 
-cdef uint32_t nfa_state(NfaC* nfa) noexcept nogil:
+cdef uint32_t nfa_state(ByteNfaC* nfa) noexcept nogil:
     nfa.size += 1
     return nfa.size - 1
 
 
 cdef void nfa_edge(
-    NfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
+    ByteNfaC* nfa, uint32_t s, uint32_t kind, uint32_t a, uint32_t b, uint32_t t
 ) noexcept nogil:
     cdef EdgeC edge
     if nfa.edges.size() >= nfa.limit:
@@ -37,14 +37,14 @@ cdef void nfa_edge(
     nfa.edges.push_back(edge)
 
 
-cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil:
-    """The language of a node between states s and t."""
+cdef void nfa_emit(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, uint32_t t) noexcept nogil:
+    """Add edges for the language of a node between states s and t."""
     cdef NodeC* node = &ir.nodes[number]
     cdef uint32_t k
     if nfa.overflow or not ir.productive[number]:
         return
     if ir.rule_of_node[number] != NO_RULE and node.kind in (
-            REPEAT, CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, OBJECT, BOUNDED):
+            REPEAT, CAPTURE, DISPATCH, TEXTS, TEXT_EXCEPT, OBJECT, BOUNDED):
         nfa_edge(nfa, s, REF_EDGE, ir.rule_of_node[number], 0, t)
     elif node.kind == EMPTY:
         nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)
@@ -70,7 +70,7 @@ cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, ui
         emit_repeat(nfa, ir, node, s, t)
     elif node.kind == REF:
         nfa_edge(nfa, s, REF_EDGE, node.a, 0, t)
-    elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
+    elif node.kind == TOKENS or node.kind == TOKENS_EXCEPT:
         nfa_edge(nfa, s, TOKEN_EDGE, node.a, 0, t)
     elif node.kind == GRAPH:
         emit_graph(nfa, ir, node, s, t)
@@ -78,7 +78,7 @@ cdef void nfa_emit(NfaC* nfa, LoweredGrammar ir, uint32_t number, uint32_t s, ui
         emit_bounded(nfa, ir, node, s, t)
 
 
-cdef void emit_bytes(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+cdef void emit_bytes(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
     cdef uint32_t k, to
     for k in range(node.n):
         to = t if k + 1 == node.n else nfa_state(nfa)
@@ -86,8 +86,8 @@ cdef void emit_bytes(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint
         s = to
 
 
-cdef void emit_text(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
-    """Decoded text in any spelling: every character is a class of one."""
+cdef void emit_text(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+    """Add text in any spelling: every character is a class of one."""
     cdef uint32_t k, to
     cdef uint32_t pair[2]
     for k in range(node.n):
@@ -97,8 +97,8 @@ cdef void emit_text(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint3
         s = to
 
 
-cdef void emit_repeat(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
-    """Written out: the least copies, then a loop or optional copies."""
+cdef void emit_repeat(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+    """Unroll a repetition: the required copies, then a loop or optional copies."""
     cdef uint32_t _k, to
     for _k in range(node.b):
         if nfa.overflow:
@@ -122,8 +122,8 @@ cdef void emit_repeat(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uin
     nfa_edge(nfa, s, EPSILON_EDGE, 0, 0, t)
 
 
-cdef void emit_graph(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
-    """The graph's states become states; I1 holds because s and t only get empty moves."""
+cdef void emit_graph(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+    """Copy the states of a graph. I1 holds because s and t only get empty moves."""
     cdef uint32_t k, base = nfa.size
     cdef uint32_t* edge
     nfa.size += node.a
@@ -135,15 +135,19 @@ cdef void emit_graph(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint
         nfa_edge(nfa, base + ir.pool[node.b + k], EPSILON_EDGE, 0, 0, t)
 
 
-cdef void nfa_emit_counted(NfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil:
-    """A graph of characters between states 0 and 1; its states lie between characters."""
+cdef void nfa_emit_counted(ByteNfaC* nfa, LoweredGrammar ir, uint32_t number) noexcept nogil:
+    """Add a graph of characters between states 0 and 1, and note that its states are between
+    characters.
+    """
     nfa.counted_low = nfa.size
     nfa.counted_high = nfa.size + ir.nodes[number].a
     emit_graph(nfa, ir, &ir.nodes[number], 0, 1)
 
 
-cdef void emit_bounded(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
-    """Written out: a copy of the graph's states for each count; past the bounds counts are one."""
+cdef void emit_bounded(ByteNfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, uint32_t t) noexcept nogil:
+    """Unroll a bounded graph: one copy of its states for each count; counts beyond the bounds share
+    one.
+    """
     cdef NodeC* graph = &ir.nodes[node.a]
     cdef uint32_t base = nfa.size, most = node.b if node.c == NO_MAXIMUM else node.c, n, k
     cdef uint32_t* edge
@@ -165,8 +169,8 @@ cdef void emit_bounded(NfaC* nfa, LoweredGrammar ir, NodeC* node, uint32_t s, ui
 cdef uint32_t NO_BYTE = 0xFFFFFFFF
 
 
-cdef void emit_utf8(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
-    """One code point of low..high in UTF-8; split where the encoded length changes."""
+cdef void emit_utf8(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
+    """Add one code point of low..high in UTF-8, split where the encoded length changes."""
     cdef uint32_t bounds[4]
     cdef uint32_t k, end
     bounds[0], bounds[1], bounds[2], bounds[3] = 0x7F, 0x7FF, 0xFFFF, 0x10FFFF
@@ -183,19 +187,19 @@ cdef void emit_utf8(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t
 
 
 cdef void utf8_of_length(
-    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
+    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
 ) noexcept nogil:
-    """A lead byte and ``more`` continuation bytes."""
+    """Add a lead byte and ``more`` continuation bytes."""
     cdef uint32_t lead = 0xC0 if more == 1 else 0xE0 if more == 2 else 0xF0
     digits(nfa, low, high, more, 6, lead, s, t)
 
 
 cdef void digits(
-    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t bits, uint32_t mark, uint32_t s, uint32_t t
+    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t bits, uint32_t mark, uint32_t s, uint32_t t
 ) noexcept nogil:
-    """Numbers low..high written in 1 + more digits of ``bits`` bits.
+    """Add numbers low..high, written in 1 + more digits of ``bits`` bits.
 
-    The first digit carries ``mark``, the rest 0x80.
+    The first digit carries ``mark``, the others 0x80.
     """
     cdef uint32_t shift = more * bits
     cdef uint32_t first = low >> shift, last = high >> shift, rest = (1 << shift) - 1, middle
@@ -219,8 +223,8 @@ cdef void digits(
         digits(nfa, 0, rest, more - 1, bits, 0x80, middle, t)
 
 
-cdef void hex_digit(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
-    """One hexadecimal digit low..high in either case."""
+cdef void hex_digit(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
+    """Add one hexadecimal digit low..high in either case."""
     if low < 10:
         nfa_edge(nfa, s, BYTE_EDGE, 0x30 + low, 0x30 + min(high, <uint32_t>9), t)
     if high > 9:
@@ -230,9 +234,9 @@ cdef void hex_digit(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t
 
 
 cdef void hex_number(
-    NfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
+    ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t more, uint32_t s, uint32_t t
 ) noexcept nogil:
-    """Numbers low..high in 1 + more hexadecimal digits."""
+    """Add numbers low..high in 1 + more hexadecimal digits."""
     cdef uint32_t shift = 4 * more
     cdef uint32_t first = low >> shift, last = high >> shift, rest = (1 << shift) - 1, middle
     if more == 0:
@@ -255,14 +259,14 @@ cdef void hex_number(
         hex_number(nfa, 0, rest, more - 1, middle, t)
 
 
-cdef uint32_t literal(NfaC* nfa, uint32_t s, uint32_t byte) noexcept nogil:
+cdef uint32_t literal(ByteNfaC* nfa, uint32_t s, uint32_t byte) noexcept nogil:
     cdef uint32_t t = nfa_state(nfa)
     nfa_edge(nfa, s, BYTE_EDGE, byte, byte, t)
     return t
 
 
 cdef uint32_t short_escape(uint32_t c) noexcept nogil:
-    """The byte behind the backslash, or NO_BYTE."""
+    """Return the byte after the backslash, or NO_BYTE."""
     if c == 0x22 or c == 0x5C or c == 0x2F:
         return c
     if c == 0x08:
@@ -278,8 +282,8 @@ cdef uint32_t short_escape(uint32_t c) noexcept nogil:
     return NO_BYTE
 
 
-cdef void raw_range(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
-    """The characters of low..high that may stand for themselves."""
+cdef void raw_range(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t t) noexcept nogil:
+    """Add the characters of low..high that need no escape."""
     cdef uint32_t gaps[3][2]
     cdef uint32_t k
     gaps[0][0], gaps[0][1] = 0x00, 0x1F
@@ -296,10 +300,10 @@ cdef void raw_range(NfaC* nfa, uint32_t low, uint32_t high, uint32_t s, uint32_t
         emit_utf8(nfa, low, high, s, t)
 
 
-cdef void astral(NfaC* nfa, uint32_t low, uint32_t high, uint32_t u, uint32_t t) noexcept nogil:
-    """Surrogate pairs for low..high, both above U+FFFF.
+cdef void astral(ByteNfaC* nfa, uint32_t low, uint32_t high, uint32_t u, uint32_t t) noexcept nogil:
+    """Add surrogate pairs for low..high, both above U+FFFF.
 
-    ``u`` is the state behind the first ``\\u``.
+    ``u`` is the state after the first ``\\u``.
     """
     cdef uint32_t first = (low - 0x10000) >> 10, last = (high - 0x10000) >> 10
     cdef uint32_t from_low = (low - 0x10000) & 0x3FF, to_high = (high - 0x10000) & 0x3FF
@@ -317,7 +321,7 @@ cdef void astral(NfaC* nfa, uint32_t low, uint32_t high, uint32_t u, uint32_t t)
 
 
 cdef void pair(
-    NfaC* nfa, uint32_t first, uint32_t last, uint32_t low, uint32_t high, uint32_t u, uint32_t t
+    ByteNfaC* nfa, uint32_t first, uint32_t last, uint32_t low, uint32_t high, uint32_t u, uint32_t t
 ) noexcept nogil:
     cdef uint32_t middle = nfa_state(nfa)
     hex_number(nfa, 0xD800 + first, 0xD800 + last, 3, u, middle)
@@ -327,9 +331,11 @@ cdef void pair(
 
 
 cdef void emit_json_char(
-    NfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t
+    ByteNfaC* nfa, uint32_t* ranges, uint32_t n, uint32_t s, uint32_t t
 ) noexcept nogil:
-    """One character out of n (low, high) ranges, in any spelling legal inside a JSON string."""
+    """Add one character of n (low, high) ranges, in every spelling that is legal inside a JSON
+    string.
+    """
     cdef uint32_t k, c, low, high
     cdef uint32_t escape = literal(nfa, s, 0x5C)
     cdef uint32_t u = literal(nfa, escape, 0x75)
@@ -345,7 +351,7 @@ cdef void emit_json_char(
             astral(nfa, max(low, <uint32_t>0x10000), high, u, t)
 
 
-# -- minimize --------------------------------------------------------------------------------------
+# -- refinement ------------------------------------------------------------------------------------
 
 cdef enum:
     NONE = 0xFFFFFFFF
@@ -353,9 +359,9 @@ cdef enum:
 
 cdef struct PartitionC:
     vector[uint32_t] sizes      # by block
-    # by block, of this round: states that are looked at; the number of its largest group
+    # by block, in this round: visited states; the number of its largest group
     vector[uint32_t] looked_at, largest
-    # by group of this round: its block, how many states it has, the block that it becomes
+    # by group of this round: its block, its number of states, the block that it becomes
     vector[uint32_t] origins, counts, made
     vector[uint32_t] group_of   # by state
 
@@ -415,8 +421,9 @@ cdef uint32_t refine(
 
 
 cdef void split(PartitionC* parts) noexcept nogil:
-    """Numbers the groups of a round. Of a block that was looked at as a whole the largest group keeps the
-    number; else the states do that were not, from which all of the others differ: they lead to new blocks.
+    """Give each group of a round a block. If all states of a block were visited, its largest group
+    keeps the number. Otherwise the states that were not visited keep it: the others lead to new
+    blocks and differ from them.
     """
     cdef uint32_t g, block, best
     for g in range(<uint32_t>parts.counts.size()):
@@ -443,8 +450,8 @@ cdef void split(PartitionC* parts) noexcept nogil:
 cdef void list_signature(
     const LetterEdgesC* graph, vector[uint32_t]* blocks, uint32_t s, vector[uint32_t]* out
 ) noexcept nogil:
-    """What tells states apart: the block, and the edges up to blocks. Neighbouring ranges that lead to one
-    block are one range.
+    """List what distinguishes a state: its block, and its edges to blocks. Adjacent ranges that
+    lead to one block are merged.
     """
     cdef const LetterEdgeC* edge = graph.edges.data() + graph.off[s]
     cdef const LetterEdgeC* end = graph.edges.data() + graph.off[s + 1]
@@ -469,7 +476,7 @@ cdef void list_signature(
 cdef void list_sources(
     const LetterEdgesC* graph, uint32_t n, vector[uint32_t]* off, vector[uint32_t]* sources
 ) noexcept nogil:
-    """By state s: sources[off[s]..off[s + 1] - 1] have an edge to it."""
+    """Group states by their successors: sources[off[s]..off[s + 1] - 1] have an edge to s."""
     cdef uint32_t s, k
     off.assign(n + 2, 0)
     for k in range(<uint32_t>graph.edges.size()):
@@ -479,13 +486,13 @@ cdef void list_sources(
     sources.resize(graph.edges.size())
     for s in range(n):
         for k in range(graph.off[s], graph.off[s + 1]):
-            # where the next state's begin is the end of this one's, at last
+            # at last this offset is the end of state s, and so the begin of the next one
             sources[0][off[0][graph.edges[k].target + 1]] = s
             off[0][graph.edges[k].target + 1] += 1
 
 
 cdef uint32_t renumber(vector[uint32_t]* blocks, uint32_t count) noexcept nogil:
-    """By first members; how many there are."""
+    """Number blocks by their first members. Return their number."""
     cdef vector[uint32_t] names
     cdef uint32_t s, fresh = 0
     names.assign(count, NONE)
@@ -497,53 +504,69 @@ cdef uint32_t renumber(vector[uint32_t]* blocks, uint32_t count) noexcept nogil:
     return fresh
 
 
-# -- determinize -----------------------------------------------------------------------------------
+# -- DFA -------------------------------------------------------------------------------------------
 
 cdef uint32_t START = 0
 cdef uint32_t FINISH = 1
 cdef uint32_t DEAD = 0xFFFFFFFF
 
-# Members of all subsets together: so many for each edge of the nondeterministic automaton, and more where
-# those are few. Tries and patterns stay below 1; a member takes up to a microsecond. Two multiples side by
-# side would have millions, and a search for a text of 20,000 letters 18 GB.
+# Limit on the members of all subsets: MEMBERS for each edge of the nondeterministic automaton, plus
+# MEMBERS_FREE. Tries and patterns stay below one member an edge; a member takes up to a
+# microsecond. Two adjacent multiples would have millions, and a search for a text of 20,000 letters
+# takes 18 GB.
 cdef uint32_t MEMBERS = 2
 cdef uint32_t MEMBERS_FREE = 1 << 18
 
-# Symbols that leave a state and are compared one by one; beyond, they are looked up.
+# More symbols that leave a state are looked up in a table.
 cdef uint32_t FEW = 16
 
-# Refinement is quadratic at worst; larger automata are left as they are.
+# Refinement is quadratic at worst; larger automata are not minimised.
 cdef uint32_t MINIMISED_STATES = 4096
 
 
-cdef struct WorkC:
-    # what is found out about one state after the other; its vectors are kept for the next
-    ClosureC* scratch         # NULL: targets are left as they are, not closed
-    # sets of targets before empty moves come again and again, and most are one state
+cdef struct SubsetConstructionC:
+    # scratch of the construction, reused for each state
+    ClosureC* scratch         # NULL: subsets are not closed under empty moves
+    # sets of targets before empty moves recur often; most have one member
     WordTableC targets
-    vector[uint32_t] closed   # by their number: the set that they lead to
-    vector[uint32_t] single   # by state: the set that it leads to alone, DEAD: not known yet
+    vector[uint32_t] closed   # by number in ``targets``: the subset that they lead to
+    vector[uint32_t] single   # by state: the subset that it leads to alone, DEAD if unknown
     vector[EdgeC] byte_edges, symbols
     vector[ByteEdgeC] made
-    Set cuts, members
+    Set breakpoints, members
 
 
-cdef void build_index(NfaC* nfa, IndexC* index) noexcept nogil:
+cdef void build_index(ByteNfaC* nfa, EdgeIndexC* index) noexcept nogil:
+    cdef EdgeC edge
+    cdef vector[uint32_t] sources
+    sources.reserve(nfa.edges.size())
+    for edge in nfa.edges:
+        sources.push_back(edge.source)
+    group_by_state(&sources, nfa.size, &index.off, &index.order)
+
+
+cdef void group_by_state(
+    vector[uint32_t]* states, uint32_t size, vector[uint32_t]* off, vector[uint32_t]* order
+) noexcept nogil:
+    """List by state s the indices of ``states`` that hold it: order[off[s] .. off[s + 1] - 1], ascending."""
     cdef uint32_t k
-    index.off.assign(nfa.size + 2, 0)
-    for k in range(<uint32_t>nfa.edges.size()):
-        index.off[nfa.edges[k].source + 1] += 1
-    for k in range(nfa.size):
-        index.off[k + 1] += index.off[k]
-    index.order.resize(nfa.edges.size())
-    cdef vector[uint32_t] at = index.off
-    for k in range(<uint32_t>nfa.edges.size()):
-        index.order[at[nfa.edges[k].source]] = k
-        at[nfa.edges[k].source] += 1
+    cdef vector[uint32_t] at
+    off.assign(size + 1, 0)
+    for k in states[0]:
+        off[0][k + 1] += 1
+    for k in range(size):
+        off[0][k + 1] += off[0][k]
+    at = off[0]
+    order.resize(states.size())
+    for k in range(<uint32_t>states.size()):
+        order[0][at[states[0][k]]] = k
+        at[states[0][k]] += 1
 
 
-cdef void close(NfaC* nfa, IndexC* index, ClosureC* scratch, Set* members) noexcept nogil:
-    """Adds what empty moves reach; keeps states with real edges and the final one, ascending."""
+cdef void close(ByteNfaC* nfa, EdgeIndexC* index, ClosureC* scratch, Set* members) noexcept nogil:
+    """Add states reached by empty moves; keep states with other edges and the final one, in
+    ascending order.
+    """
     cdef Set* kept = &scratch.kept
     cdef uint32_t k, s, e, at = 0
     cdef bint real
@@ -577,7 +600,7 @@ cdef void read_members(WordTableC* sets, uint32_t number, Set* out) noexcept nog
 
 
 cdef void unique(Set* members) noexcept nogil:
-    """Sorts and drops repeated members."""
+    """Sort and remove duplicates."""
     cdef uint32_t k, n = 0
     if members.size() < 2:
         return
@@ -589,11 +612,13 @@ cdef void unique(Set* members) noexcept nogil:
     members.resize(n)
 
 
-cdef bint determinise(NfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil:
-    """False if more than ``limit`` states would be needed, or subsets too large; ``out`` is then empty."""
-    cdef IndexC index
+cdef bint determinise(ByteNfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcept nogil:
+    """Run the subset construction. False: more than ``limit`` states are needed, or subsets are too
+    large; then ``out`` is empty.
+    """
+    cdef EdgeIndexC index
     cdef ClosureC scratch
-    cdef WorkC work
+    cdef SubsetConstructionC work
     cdef WordTableC sets
     cdef Set members
     cdef uint32_t at = 0
@@ -613,22 +638,20 @@ cdef bint determinise(NfaC* nfa, vector[DfaStateC]* out, uint32_t limit) noexcep
             out.clear()
             return False
         out.resize(out.size() + 1)
-        out.back().held = 0
         out.back().flags = 0
-        out.back().is_plain_text = 0
         expand(nfa, &index, &work, &members, &sets, &out.back())
         at += 1
     return True
 
 
-cdef size_t lazy_bytes(const LazyC* lazy) noexcept nogil:
+cdef size_t lazy_dfa_bytes(const LazyDfaC* lazy) noexcept nogil:
     return (
         held_bytes(lazy.nfa.edges) + held_bytes(lazy.index.off) + held_bytes(lazy.index.order)
         + table_bytes(&lazy.sets) + held_bytes(lazy.states))
 
 
-cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:
-    """Makes the start's subset; what can't reach the end is dropped from the input first."""
+cdef void lazy_dfa_start(LazyDfaC* lazy, ClosureC* scratch) noexcept nogil:
+    """Remove edges to dead ends, and add the subset of the start."""
     cdef Set members
     drop_dead_ends(&lazy.nfa)
     build_index(&lazy.nfa, &lazy.index)
@@ -638,35 +661,26 @@ cdef void lazy_start(LazyC* lazy, ClosureC* scratch) noexcept nogil:
     number_of(&lazy.sets, &members)
 
 
-cdef void lazy_state(LazyC* lazy, ClosureC* scratch, uint32_t number, DfaStateC* out) noexcept nogil:
-    """The edges of one state; their targets may be new subsets."""
-    cdef WorkC work
+cdef void lazy_dfa_state(LazyDfaC* lazy, ClosureC* scratch, uint32_t number, DfaStateC* out) noexcept nogil:
+    """Compute the edges of one state; their targets may be new subsets."""
+    cdef SubsetConstructionC work
     cdef Set members
     work.scratch = NULL
     read_members(&lazy.sets, number, &members)
     out.flags = 0
-    out.held = 0
-    out.is_plain_text = 0
     close(&lazy.nfa, &lazy.index, scratch, &members)
     expand(&lazy.nfa, &lazy.index, &work, &members, &lazy.sets, out)
 
 
-cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
-    """Removes edges to states from which the end can't be reached."""
+cdef void drop_dead_ends(ByteNfaC* nfa) noexcept nogil:
+    """Remove edges to states that cannot reach the end."""
     cdef vector[uint8_t] live
-    cdef vector[uint32_t] off, order, todo
+    cdef vector[uint32_t] targets, off, order, todo
+    cdef EdgeC edge
     cdef uint32_t k, s, n = 0
-    off.assign(nfa.size + 2, 0)
-    for k in range(<uint32_t>nfa.edges.size()):
-        off[nfa.edges[k].target + 1] += 1
-    for k in range(nfa.size):
-        off[k + 1] += off[k]
-    order.resize(nfa.edges.size())
-    todo = off
-    for k in range(<uint32_t>nfa.edges.size()):
-        order[todo[nfa.edges[k].target]] = nfa.edges[k].source
-        todo[nfa.edges[k].target] += 1
-    todo.clear()
+    for edge in nfa.edges:
+        targets.push_back(edge.target)
+    group_by_state(&targets, nfa.size, &off, &order)
     live.assign(nfa.size, 0)
     live[FINISH] = 1
     todo.push_back(FINISH)
@@ -674,9 +688,9 @@ cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
         s = todo.back()
         todo.pop_back()
         for k in range(off[s], off[s + 1]):
-            if not live[order[k]]:
-                live[order[k]] = 1
-                todo.push_back(order[k])
+            if not live[nfa.edges[order[k]].source]:
+                live[nfa.edges[order[k]].source] = 1
+                todo.push_back(nfa.edges[order[k]].source)
     for k in range(<uint32_t>nfa.edges.size()):
         if live[nfa.edges[k].target]:
             nfa.edges[n] = nfa.edges[k]
@@ -685,9 +699,9 @@ cdef void drop_dead_ends(NfaC* nfa) noexcept nogil:
 
 
 cdef void expand(
-    NfaC* nfa, IndexC* index, WorkC* work, Set* members, WordTableC* sets, DfaStateC* dfa_state
+    ByteNfaC* nfa, EdgeIndexC* index, SubsetConstructionC* work, Set* members, WordTableC* sets, DfaStateC* dfa_state
 ) noexcept nogil:
-    """The edges of one deterministic state."""
+    """Compute the edges of one deterministic state."""
     cdef EdgeC edge
     cdef uint32_t s, k
     work.byte_edges.clear()
@@ -707,8 +721,8 @@ cdef void expand(
     expand_symbols(nfa, index, work, sets, dfa_state)
 
 
-cdef uint32_t target_of(NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets) noexcept nogil:
-    """The number of the set that the targets in ``work.members`` lead to."""
+cdef uint32_t target_of(ByteNfaC* nfa, EdgeIndexC* index, SubsetConstructionC* work, WordTableC* sets) noexcept nogil:
+    """Return the number of the subset that the targets in ``work.members`` lead to."""
     cdef uint32_t number
     unique(&work.members)
     if work.scratch == NULL:
@@ -727,20 +741,20 @@ cdef uint32_t target_of(NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets)
 
 
 cdef void expand_bytes(
-    NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets, DfaStateC* dfa_state
+    ByteNfaC* nfa, EdgeIndexC* index, SubsetConstructionC* work, WordTableC* sets, DfaStateC* dfa_state
 ) noexcept nogil:
-    """Cuts 0..255 where an edge starts or ends; every piece leads to the union of its targets."""
+    """Split 0..255 where an edge begins or ends; each part leads to the union of its targets."""
     cdef uint32_t c, low, high
     cdef EdgeC edge
     cdef ByteEdgeC made
-    work.cuts.clear()
+    work.breakpoints.clear()
     work.made.clear()
     for edge in work.byte_edges:
-        work.cuts.push_back(edge.a)
-        work.cuts.push_back(edge.b + 1)
-    unique(&work.cuts)
-    for c in range(1, <uint32_t>work.cuts.size()):
-        low, high = work.cuts[c - 1], work.cuts[c] - 1
+        work.breakpoints.push_back(edge.a)
+        work.breakpoints.push_back(edge.b + 1)
+    unique(&work.breakpoints)
+    for c in range(1, <uint32_t>work.breakpoints.size()):
+        low, high = work.breakpoints[c - 1], work.breakpoints[c] - 1
         work.members.clear()
         for edge in work.byte_edges:
             if edge.a <= low and high <= edge.b:
@@ -756,9 +770,10 @@ cdef void expand_bytes(
 
 
 cdef void expand_symbols(
-    NfaC* nfa, IndexC* index, WorkC* work, WordTableC* sets, DfaStateC* dfa_state
+    ByteNfaC* nfa, EdgeIndexC* index, SubsetConstructionC* work, WordTableC* sets, DfaStateC* dfa_state
 ) noexcept nogil:
-    """Symbols in the order in which they appear first; each leads to the union of its targets."""
+    """Group symbols in the order of their first appearance; each leads to the union of its targets.
+    """
     cdef vector[EdgeC]* edges = &work.symbols
     cdef uint32_t k, n, first
     cdef uint64_t key
@@ -768,7 +783,7 @@ cdef void expand_symbols(
     if edges.size() == 0:
         return
     groups.used = 0
-    # the edges of one symbol are a chain: `after`, from the first one on; `last` by first edge
+    # edges of one symbol form a chain: `after` from the first one on, `last` by first edge
     last.resize(edges.size())
     after.assign(edges.size(), DEAD)
     for k in range(<uint32_t>edges.size()):
@@ -804,8 +819,8 @@ cdef void expand_symbols(
             dfa_state.tokens.push_back(made)
 
 
-cdef void copy_nfa(NfaC* nfa, vector[DfaStateC]* out) noexcept nogil:
-    """The nondeterministic automaton as it is, empty moves included."""
+cdef void copy_nfa(ByteNfaC* nfa, vector[DfaStateC]* out) noexcept nogil:
+    """Copy the nondeterministic automaton, including empty moves."""
     cdef uint32_t k
     cdef EdgeC edge
     cdef ByteEdgeC byte_edge
@@ -813,8 +828,6 @@ cdef void copy_nfa(NfaC* nfa, vector[DfaStateC]* out) noexcept nogil:
     out.clear()
     out.resize(nfa.size)
     for k in range(nfa.size):
-        out[0][k].held = 0
-        out[0][k].is_plain_text = 0
         out[0][k].flags = FINAL_STATE if k == FINISH else 0
     for k in range(<uint32_t>nfa.edges.size()):
         edge = nfa.edges[k]
@@ -844,14 +857,14 @@ cdef void collect_targets(DfaStateC* dfa_state, vector[uint32_t]* out) noexcept 
         out.push_back(dfa_state.empty[k])
 
 
-cdef bint merge_ways(vector[DfaStateC]* dfa, uint32_t limit) noexcept nogil:
-    """Makes dfa with edges over bytes deterministic; only what the start leads to is left.
+cdef bint merge_edges(vector[DfaStateC]* dfa, uint32_t limit) noexcept nogil:
+    """Determinise an automaton over bytes; keep the states reachable from the start.
 
-    False, with the dfa as they were, where states that count and others would be one, if more than
-    ``limit`` states would be needed, or subsets too large.
+    False, without changes: a subset would mix counting and other states, more than ``limit`` states
+    are needed, or subsets are too large.
     """
     cdef vector[DfaStateC] out
-    cdef WorkC work
+    cdef SubsetConstructionC work
     cdef WordTableC sets
     cdef Set members
     cdef EdgeC edge
@@ -879,14 +892,14 @@ cdef bint merge_ways(vector[DfaStateC]* dfa, uint32_t limit) noexcept nogil:
                 edge.kind, edge.source, edge.target = BYTE_EDGE, s, byte_edge.target
                 edge.a, edge.b = byte_edge.low, byte_edge.high
                 work.byte_edges.push_back(edge)
-        out.back().flags, out.back().held, out.back().is_plain_text = flags, 0, 0
+        out.back().flags = flags
         expand_bytes(NULL, NULL, &work, &sets, &out.back())
     dfa.swap(out)
     return True
 
 
 cdef void trim(vector[DfaStateC]* dfa) noexcept nogil:
-    """Drops states that can't reach a final one, and edges into them; the start stays."""
+    """Remove states that cannot reach a final one, and edges into them; keep the start."""
     cdef uint32_t n = <uint32_t>dfa.size(), k, s
     cdef vector[uint32_t] off, sources, todo, names
     list_state_sources(dfa, &off, &sources)
@@ -913,9 +926,9 @@ cdef void trim(vector[DfaStateC]* dfa) noexcept nogil:
 
 
 cdef void rename(vector[DfaStateC]* dfa, vector[uint32_t]* names, uint32_t size) noexcept nogil:
-    """State s becomes names[s]; states and edges named DEAD go.
+    """Rename state s to names[s]; remove states and edges named DEAD.
 
-    The first of several equal names stays.
+    Of several states with one name the first one stays.
     """
     cdef vector[DfaStateC] out
     cdef vector[uint8_t] filled
@@ -934,7 +947,7 @@ cdef void rename_edges(DfaStateC* dfa_state, vector[uint32_t]* names, DfaStateC*
     cdef uint32_t k
     cdef ByteEdgeC edge
     cdef SymbolEdgeC symbol
-    out.held, out.flags, out.is_plain_text = dfa_state.held, dfa_state.flags, dfa_state.is_plain_text
+    out.flags = dfa_state.flags
     for k in range(<uint32_t>dfa_state.bytes.size()):
         edge = dfa_state.bytes[k]
         edge.target = names[0][edge.target]
@@ -960,7 +973,7 @@ cdef void rename_edges(DfaStateC* dfa_state, vector[uint32_t]* names, DfaStateC*
 
 
 cdef void minimise(vector[DfaStateC]* dfa) noexcept nogil:
-    """Makes one state of those that accept the same; they are numbered by the first ones."""
+    """Merge states that accept the same texts; number them by their first members."""
     cdef uint32_t n = <uint32_t>dfa.size(), fresh
     cdef uint64_t looks = 0
     cdef LetterEdgesC graph
@@ -974,7 +987,7 @@ cdef void minimise(vector[DfaStateC]* dfa) noexcept nogil:
 
 
 cdef void list_letters(vector[DfaStateC]* dfa, LetterEdgesC* out) noexcept nogil:
-    """The edges of all states: bytes are letters, and behind them rules and token sets in turn."""
+    """List the edges of all states over letters: bytes, then alternately rules and token sets."""
     cdef LetterEdgeC made
     cdef ByteEdgeC edge
     cdef SymbolEdgeC symbol
@@ -996,8 +1009,9 @@ cdef void list_letters(vector[DfaStateC]* dfa, LetterEdgesC* out) noexcept nogil
 
 
 cdef uint32_t block_by_flags(vector[DfaStateC]* dfa, vector[uint32_t]* blocks) noexcept nogil:
-    """The number of blocks."""
-    cdef uint32_t s, count = 0, by_flags[256]
+    """Assign states to blocks by their flags. Return the number of blocks."""
+    cdef uint32_t s, count = 0
+    cdef uint32_t[256] by_flags
     for s in range(256):
         by_flags[s] = DEAD
     for s in range(<uint32_t>dfa.size()):
@@ -1009,20 +1023,15 @@ cdef uint32_t block_by_flags(vector[DfaStateC]* dfa, vector[uint32_t]* blocks) n
 
 
 cdef void list_state_sources(vector[DfaStateC]* dfa, vector[uint32_t]* off, vector[uint32_t]* sources) noexcept nogil:
-    """By state s: sources[off[s] .. off[s + 1] - 1] have an edge to it."""
-    cdef uint32_t n = <uint32_t>dfa.size(), s, k
-    cdef vector[uint32_t] targets, at
-    off.assign(n + 1, 0)
-    for s in range(n):
-        collect_targets(&dfa[0][s], &targets)
-        for k in targets:
-            off[0][k + 1] += 1
-    for s in range(n):
-        off[0][s + 1] += off[0][s]
-    at = off[0]
-    sources.resize(off[0][n])
-    for s in range(n):
-        collect_targets(&dfa[0][s], &targets)
-        for k in targets:
-            sources[0][at[k]] = s
-            at[k] += 1
+    """Group states by their successors: sources[off[s] .. off[s + 1] - 1] have an edge to s."""
+    cdef uint32_t k
+    cdef size_t s
+    cdef vector[uint32_t] of_one, targets, owners, order
+    for s in range(dfa.size()):
+        collect_targets(&dfa[0][s], &of_one)
+        targets.insert(targets.end(), of_one.begin(), of_one.end())
+        owners.resize(targets.size(), <uint32_t>s)
+    group_by_state(&targets, <uint32_t>dfa.size(), off, &order)
+    sources.clear()
+    for k in order:
+        sources.push_back(owners[k])

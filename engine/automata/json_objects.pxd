@@ -1,21 +1,41 @@
-"""Texts, read byte by byte as the inside of a JSON string: which of them the bytes may still spell.
+"""JSON objects, listed strings and strings except listed ones, built state by state.
 
-    names      "id", "if", "io"   sorted by their characters; a name keeps the number it was given
-    spot       names low..high-1 agree in their first `depth` characters, which are spelled; `stage`
-               and `value` tell how much of the next character is: bytes of its UTF-8, or an escape
-    step       a byte, and the spot behind it
+Name trie    The names (keys, or any listed strings) in every legal JSON spelling, as an implicit trie: a
+             node is an interval of the sorted names that agree so far, plus the progress within the
+             spelling of the next character. Names that are `spelled` have one spelling, as written.
+             The edges of a node are computed on the first visit: a spelling takes about 14 bytes for
+             each character, and most of them are never visited.
+Excluded     A JSON string except some names. Its states are those of any string body, in the rule of the
+names        body, plus one for each visited node of the name trie. Such a state is *like* the body's
+             state at the same position: it has only the edges that continue a name; every other byte
+             leads where it leads there, and leaves the names for good. Its token mask is the body's,
+             without the tokens that complete a name (row_masks).
+Objects      Their members, in the listed order or in any order:
 
-A name is spelled in every way that is legal in JSON: each character as itself, by its short escape,
-or as \\uXXXX in either case, in surrogate pairs beyond U+FFFF. Names that are `spelled` are given as they
-are written, escapes and all, and are written so alone.
+    {  opened  ws  F  "  names  "  B  ws  C  :  D  ws  E  value  S  ws  T  ,  U  ws  V  "  ...   or }
 
-Invariants   I1 a spot with stage BETWEEN and one name is the same whatever way led there.
-Cost         sorting, once; the steps of a spot are linear in its names. Nothing is written out: a
-             spelling has about 14 bytes for each character, most of which nobody ever visits.
-Not here     spellings in automata that are built whole (spelling).
+             A state is a position in this form and i, the lowest listed member that may still come (in B
+             to E the member whose value follows); in any order, the set of written members instead.
+             From there come the members up to the next required one: an interval of numbers, and a
+             node of the name trie. White space, values and unlisted members (key and all) are
+             references. In a layout, the comma, the colon and the last bracket are references that
+             include white space, and an object without members has none:
+
+    {  opened  opening  F  "  names  "  B  colon  D  value  S  comma  U  "  ...   or closing   or } after opened
+
+Invariants   I1 a trie node between characters with one name left does not depend on the way to it.
+             I2 excluded names: like(target(q, b)) = target(like(q), b) for each edge b of q; q differs
+                from like(q) only where a name is complete, because the rule cannot end there.
+             I3 objects: a text has one path; only unlisted members are read beside the listed ones,
+                and their names are none of the listed ones.
+             I4 members that no text matches are left out.
+Cost         sorting the names once. A state takes about as many steps as names match it; an object with
+             4,000 optional members takes one item in a row, not 4,000.
+Threads      under the arena's mutex.
+Not here     the meaning of schemas (frontends.json_schema), spellings in whole automata (determinize).
 """
 
-from libc.stdint cimport uint32_t, uint8_t
+from libc.stdint cimport uint32_t
 
 from ..grammar.ir cimport LAYOUT_PARTS
 from ..grammar.lowered cimport LoweredGrammar
@@ -24,122 +44,35 @@ from ..native.word_table cimport WordTableC
 from .determinize cimport DfaStateC
 from .rule_automata cimport Automata
 
-cdef enum:
-    NO_NAME = 0xFFFFFFFF
-
-cdef enum:
-    # stages; value is what was read of the character: bytes, hexadecimal digits, or both units
-    BETWEEN = 0
-    IN_UTF8 = 1           # 1..3: so many bytes
-    ESCAPED = 4           # behind a backslash
-    IN_HEX = 5            # 5..8: so many digits more than 5
-    BEHIND_HIGH = 9       # a surrogate pair's first unit is whole
-    HIGH_ESCAPED = 10
-    IN_LOW_HEX = 11       # 11..14
-
 cdef struct NamesC:
-    vector[uint32_t] points   # characters of all names, sorted names one behind the other
-    vector[uint32_t] off      # by place: where it begins; one more at the end
-    vector[uint32_t] numbers  # by place
-    bint spelled              # the names are given as they are spelled: there is no other spelling
+    vector[uint32_t] points   # characters of all names, in sorted order
+    vector[uint32_t] off      # by index in the order: the begin of the name; one more at the end
+    vector[uint32_t] numbers  # by index in the order
+    bint spelled              # names have one spelling, as written
 
-cdef struct TextC:
-    # a name that is still to be sorted
-    const uint32_t* points
-    uint32_t n, number
-
-cdef struct SpotC:
-    uint32_t low, high, depth, stage, value
-
-cdef struct SpotsC:
-    # names with the spots met so far
+cdef struct NameTrieC:
     NamesC names
-    WordTableC spots
-    vector[uint32_t] states   # by spot: its state, 0: none yet (rule_automata)
-
-cdef struct ChoiceC:
-    # of names: those numbered first..last whose bit in `taken` is not set (NULL: none is)
-    uint32_t first, last
-    const uint32_t* taken
-
-cdef struct StepC:
-    SpotC to
-    uint8_t byte
-
-cdef size_t names_bytes(const NamesC* names) noexcept nogil
-cdef size_t spots_bytes(const SpotsC* spots) noexcept nogil
-cdef void sort_names(vector[TextC]* texts, NamesC* out) noexcept nogil
-cdef SpotC start_of(NamesC* names) noexcept nogil
-cdef uint32_t name_at(NamesC* names, const SpotC* spot, const ChoiceC* choice) noexcept nogil
-cdef void list_steps(
-    NamesC* names, const SpotC* spot, const ChoiceC* choice, vector[StepC]* out
-) noexcept nogil
-cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil
-cdef void texts_state(SpotsC* spots, uint32_t number, DfaStateC* out) noexcept nogil
-cdef uint32_t number_spot(SpotsC* spots, const SpotC* spot) noexcept nogil
-cdef SpotC spot_at(SpotsC* spots, uint32_t number) noexcept nogil
-
-
-cdef inline ChoiceC every_name() noexcept nogil:
-    cdef ChoiceC choice
-    choice.first, choice.last = 0, NO_NAME
-    choice.taken = NULL
-    return choice
-
-
-# -- excluded names --------------------------------------------------------------------------------
-# The inside of a JSON string that is none of some texts (keys that an object does not list).
-#
-# The automaton is that of any string body with the few differences that the texts make: beside the
-# body's states, which lie in the body's own rule, it has a state for each place in the spelling of a
-# text. Such a state is *like* the body's state in the same place: it has only the edges that go on
-# with a spelling; every other byte does what it does there, and leaves the spellings for good. So the
-# masks are the body's but for the tokens that would complete a text (row_masks). States are made as they
-# are visited.
-#
-# Invariants   I1 like(target(q, b)) = target(like(q), b) for each edge b of q.
-#              I2 q differs from like(q) only where a text is complete: there the rule can't end.
-# Not here     how texts are spelled (name_trie).
-
-cdef void build_other_text(Automata automata, uint32_t rule) noexcept nogil
-cdef void grow_other_text(Automata automata, uint32_t state) noexcept nogil
-
-
-# -- json objects ----------------------------------------------------------------------------------
-# JSON objects: their members, listed ones in their order or in any, as an automaton made state by state.
-#
-#     {  opened  ws  F  "  names  "  B  ws  C  :  D  ws  E  value  S  ws  T  ,  U  ws  V  "  ...   or }
-#
-# A state is a place: what was read of the object's form, and i, the lowest listed member that may
-# still come (in B to E the one whose value is due). From there come the members up to the next
-# required one: so it takes the names of an interval of numbers, and how far they are spelled (name_trie).
-# In any order a state has the set of the members that were written instead of the lowest one.
-# White space and values are references, and so is a member that isn't listed, key and all.
-#
-# In a layout, the comma, the colon and the last bracket are references that hold their white space; an
-# object without members has none:
-#
-#     {  opened  opening  F  "  names  "  B  colon  D  value  S  comma  U  "  ...   or closing   or } behind opened
-#
-# Invariants   I1 a text has one way through the states; only a member that isn't listed goes beside
-#                 the listed ones, under names that are none of theirs.
-#              I2 members, and what isn't listed, that no text has are left out.
-# Cost         sorting the names on the first visit; then a state costs about as many steps as names
-#              fit it. An object of 4,000 optional members: one item in a row, not 4,000.
-# Threads      under the arena's mutex.
-# Not here     what schemas ask of members (frontends.json_schema.objects).
+    WordTableC nodes          # visited nodes (NameNodeC)
+    vector[uint32_t] states   # by node: its state in rule_automata, 0: none yet
 
 cdef struct ObjectC:
     NamesC names
     vector[uint32_t] values       # by member: its rule
-    vector[uint32_t] due          # the next required member, from this one on; NO_NAME: none
-    vector[uint32_t] required     # as bits
-    WordTableC sets               # of members, as bits; the first one is empty
+    vector[uint32_t] due          # by member: the next required one from here on; NO_NAME: none
+    vector[uint32_t] required     # bitset
+    WordTableC sets               # bitsets of members; the first one is empty
     uint32_t extra, space         # rules, NO_RULE: none
     uint32_t[LAYOUT_PARTS] layout     # rules of its parts, with LAID_OUT; NO_RULE: nothing
-    uint32_t flags                # as in flat
-    WordTableC places             # the first one is the start
-    vector[uint32_t] states       # by place: its state, 0: none yet (rule_automata)
+    uint32_t flags                # as in ir
+    WordTableC positions          # the first one is the start
+    vector[uint32_t] states       # by position: its state in rule_automata, 0: none yet
+
+cdef size_t name_trie_bytes(const NameTrieC* trie) noexcept nogil
+cdef void build_name_trie(NameTrieC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil
+cdef void name_trie_state(NameTrieC* trie, uint32_t number, DfaStateC* out) noexcept nogil
+
+cdef void build_text_except(Automata automata, uint32_t rule) noexcept nogil
+cdef void grow_text_except(Automata automata, uint32_t state) noexcept nogil
 
 cdef size_t object_bytes(const ObjectC* obj) noexcept nogil
 cdef void object_start(ObjectC* obj, LoweredGrammar ir, uint32_t node) noexcept nogil

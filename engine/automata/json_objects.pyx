@@ -1,6 +1,7 @@
-"""Names: see the header file."""
+"""Name tries, strings without excluded names, and JSON objects, built state by state."""
 
 from libc.stdint cimport uint32_t, uint8_t
+from libc.string cimport memset
 from libcpp.algorithm cimport sort
 
 from ..grammar.ir cimport (
@@ -16,20 +17,51 @@ from .determinize cimport (
 )
 from .rule_automata cimport Automata, StateC
 
+cdef enum:
+    NO_NAME = 0xFFFFFFFF
+
+cdef enum:
+    # progress within a character; `value` holds what was read of it: bytes, hexadecimal digits, or both units
+    BETWEEN = 0
+    IN_UTF8 = 1           # 1..3: the bytes read
+    ESCAPED = 4           # after a backslash
+    IN_HEX = 5            # 5..8: 5 plus the digits read
+    AFTER_HIGH = 9       # the first unit of a surrogate pair is complete
+    HIGH_ESCAPED = 10
+    IN_LOW_HEX = 11       # 11..14
+
 cdef uint32_t NONE = 0xFFFFFFFF
 cdef uint32_t QUOTE = 0x22
 cdef uint32_t BACKSLASH = 0x5C
 
 
-cdef struct SlotC:
-    # names that go on with one byte
+cdef struct NameC:
+    # a name to be sorted
+    const uint32_t* points
+    uint32_t n, number
+
+cdef struct NameNodeC:
+    # names low..high-1 agree in their first `depth` characters, which are read
+    uint32_t low, high, depth, stage, value
+
+cdef struct ChoiceC:
+    # the names numbered first..last without those whose bit is set in `taken` (NULL: no bit is)
+    uint32_t first, last
+    const uint32_t* taken
+
+cdef struct StepC:
+    NameNodeC to
+    uint8_t byte
+
+cdef struct SpellingStepC:
+    # the names that continue with one byte
     uint32_t low, high, stage, value
-    bint whole                # the character is spelled
+    bint whole                # the byte completes the character
 
 
-cdef struct ReaderC:
-    SlotC[256] slots
-    uint8_t[256] bytes        # those with a slot in use, in order of appearance
+cdef struct SpellingReaderC:
+    SpellingStepC[256] steps_by_byte
+    uint8_t[256] bytes        # the bytes in use, in the order of appearance
     uint32_t used
 
 
@@ -37,11 +69,11 @@ cdef size_t names_bytes(const NamesC* names) noexcept nogil:
     return held_bytes(names.points) + held_bytes(names.off) + held_bytes(names.numbers)
 
 
-cdef size_t spots_bytes(const SpotsC* spots) noexcept nogil:
-    return names_bytes(&spots.names) + table_bytes(&spots.spots) + held_bytes(spots.states)
+cdef size_t name_trie_bytes(const NameTrieC* trie) noexcept nogil:
+    return names_bytes(&trie.names) + table_bytes(&trie.nodes) + held_bytes(trie.states)
 
 
-cdef bint text_before(const TextC& a, const TextC& b) noexcept nogil:
+cdef bint text_before(const NameC& a, const NameC& b) noexcept nogil:
     cdef uint32_t k
     for k in range(min(a.n, b.n)):
         if a.points[k] != b.points[k]:
@@ -49,8 +81,8 @@ cdef bint text_before(const TextC& a, const TextC& b) noexcept nogil:
     return a.n < b.n
 
 
-cdef void sort_names(vector[TextC]* texts, NamesC* out) noexcept nogil:
-    cdef TextC text
+cdef void sort_names(vector[NameC]* texts, NamesC* out) noexcept nogil:
+    cdef NameC text
     sort(texts.begin(), texts.end(), &text_before)
     for text in texts[0]:
         out.off.push_back(<uint32_t>out.points.size())
@@ -59,23 +91,30 @@ cdef void sort_names(vector[TextC]* texts, NamesC* out) noexcept nogil:
     out.off.push_back(<uint32_t>out.points.size())
 
 
-cdef SpotC start_of(NamesC* names) noexcept nogil:
-    cdef SpotC spot
-    spot.low, spot.high = 0, <uint32_t>names.numbers.size()
-    spot.depth = spot.stage = spot.value = 0
-    return spot
+cdef NameNodeC name_trie_root(NamesC* names) noexcept nogil:
+    cdef NameNodeC name_node
+    name_node.low, name_node.high = 0, <uint32_t>names.numbers.size()
+    name_node.depth = name_node.stage = name_node.value = 0
+    return name_node
 
 
-cdef uint32_t name_at(NamesC* names, const SpotC* spot, const ChoiceC* choice) noexcept nogil:
-    """The number of the name that is complete here, if it is one of the choice; else NO_NAME."""
+cdef uint32_t name_at(NamesC* names, const NameNodeC* name_node, const ChoiceC* choice) noexcept nogil:
+    """Return the number of the chosen name that is complete here, or NO_NAME."""
     cdef uint32_t n
-    # the shortest of those that begin alike comes first
-    if spot.stage != BETWEEN or spot.low == spot.high:
+    # of names with a common prefix the shortest comes first
+    if name_node.stage != BETWEEN or name_node.low == name_node.high:
         return NO_NAME
-    n = names.numbers[spot.low]
-    if names.off[spot.low + 1] - names.off[spot.low] == spot.depth and is_choice(choice, n):
+    n = names.numbers[name_node.low]
+    if names.off[name_node.low + 1] - names.off[name_node.low] == name_node.depth and is_choice(choice, n):
         return n
     return NO_NAME
+
+
+cdef inline ChoiceC every_name() noexcept nogil:
+    cdef ChoiceC choice
+    choice.first, choice.last = 0, NO_NAME
+    choice.taken = NULL
+    return choice
 
 
 cdef inline bint is_choice(const ChoiceC* choice, uint32_t n) noexcept nogil:
@@ -83,76 +122,76 @@ cdef inline bint is_choice(const ChoiceC* choice, uint32_t n) noexcept nogil:
 
 
 cdef void list_steps(
-    NamesC* names, const SpotC* spot, const ChoiceC* choice, vector[StepC]* out
+    NamesC* names, const NameNodeC* name_node, const ChoiceC* choice, vector[StepC]* out
 ) noexcept nogil:
-    """How the names of a choice go on from a spot, by byte ascending."""
-    cdef ReaderC reader
-    cdef uint32_t k, place, at
+    """List how the chosen names continue from a trie node, by byte ascending."""
+    cdef SpellingReaderC reader
+    cdef uint32_t k, index, at
     cdef StepC step
     reader.used = 0
     for k in range(256):
-        reader.slots[k].high = 0
-    for place in range(spot.low, spot.high):
-        at = names.off[place] + spot.depth
-        if is_choice(choice, names.numbers[place]) and at < names.off[place + 1]:
+        reader.steps_by_byte[k].high = 0
+    for index in range(name_node.low, name_node.high):
+        at = names.off[index] + name_node.depth
+        if is_choice(choice, names.numbers[index]) and at < names.off[index + 1]:
             if names.spelled:
-                read_utf8(&reader, place, names.points[at], spot.stage, spot.value)
+                read_utf8(&reader, index, names.points[at], name_node.stage, name_node.value)
             else:
-                read_point(&reader, place, names.points[at], spot.stage, spot.value)
+                read_point(&reader, index, names.points[at], name_node.stage, name_node.value)
     out.clear()
     sort(reader.bytes, reader.bytes + reader.used)
     for k in range(reader.used):
         step.byte = reader.bytes[k]
-        step.to.low, step.to.high = reader.slots[step.byte].low, reader.slots[step.byte].high
-        step.to.stage, step.to.value = reader.slots[step.byte].stage, reader.slots[step.byte].value
-        step.to.depth = spot.depth + reader.slots[step.byte].whole
+        step.to.low, step.to.high = reader.steps_by_byte[step.byte].low, reader.steps_by_byte[step.byte].high
+        step.to.stage, step.to.value = reader.steps_by_byte[step.byte].stage, reader.steps_by_byte[step.byte].value
+        step.to.depth = name_node.depth + reader.steps_by_byte[step.byte].whole
         out.push_back(step)
 
 
 cdef inline void offer(
-    ReaderC* reader, uint32_t place, uint32_t byte, bint whole, uint32_t stage, uint32_t value
+    SpellingReaderC* reader, uint32_t index, uint32_t byte, bint whole, uint32_t stage, uint32_t value
 ) noexcept nogil:
-    """All names that go on with a byte agree in what lies behind it."""
-    cdef SlotC* slot = &reader.slots[byte]
-    if slot.high == 0:
+    """Add a continuation. All names that continue with a byte agree in what follows it."""
+    cdef SpellingStepC* found = &reader.steps_by_byte[byte]
+    if found.high == 0:
         reader.bytes[reader.used] = <uint8_t>byte
         reader.used += 1
-        slot.low = place
-        slot.whole = whole
-        slot.stage, slot.value = (<uint32_t>BETWEEN, <uint32_t>0) if whole else (stage, value)
-    slot.high = place + 1
+        found.low = index
+        found.whole = whole
+        found.stage, found.value = (<uint32_t>BETWEEN, <uint32_t>0) if whole else (stage, value)
+    found.high = index + 1
 
 
 cdef void read_point(
-    ReaderC* reader, uint32_t place, uint32_t c, uint32_t stage, uint32_t value
+    SpellingReaderC* reader, uint32_t index, uint32_t c, uint32_t stage, uint32_t value
 ) noexcept nogil:
-    """The bytes that go on with a character of which some were read; a lone surrogate has none."""
+    """Add the bytes that continue a partly read character; a lone surrogate has none."""
     cdef uint32_t n
     if 0xD800 <= c <= 0xDFFF:
         return
     if stage == BETWEEN:
         if c >= 0x20 and c != QUOTE and c != BACKSLASH:
-            read_utf8(reader, place, c, 0, 0)
-        offer(reader, place, BACKSLASH, False, ESCAPED, 0)
+            read_utf8(reader, index, c, 0, 0)
+        offer(reader, index, BACKSLASH, False, ESCAPED, 0)
     elif stage < ESCAPED:
-        read_utf8(reader, place, c, stage, value)
+        read_utf8(reader, index, c, stage, value)
     elif stage == ESCAPED:
         if short_escape(c) != NONE:
-            offer(reader, place, short_escape(c), True, 0, 0)
-        offer(reader, place, 0x75, False, IN_HEX, 0)
-    elif stage < BEHIND_HIGH:
+            offer(reader, index, short_escape(c), True, 0, 0)
+        offer(reader, index, 0x75, False, IN_HEX, 0)
+    elif stage < AFTER_HIGH:
         n = stage - IN_HEX
         if c < 0x10000:
-            read_hex(reader, place, c, n, value, IN_HEX, 0, True)
+            read_hex(reader, index, c, n, value, IN_HEX, 0, True)
         else:
-            read_hex(reader, place, high_unit(c), n, value, IN_HEX, 0, False)
+            read_hex(reader, index, high_unit(c), n, value, IN_HEX, 0, False)
     elif c >= 0x10000 and high_unit(c) == (value >> 16 if stage >= IN_LOW_HEX else value):
-        if stage == BEHIND_HIGH:
-            offer(reader, place, BACKSLASH, False, HIGH_ESCAPED, value)
+        if stage == AFTER_HIGH:
+            offer(reader, index, BACKSLASH, False, HIGH_ESCAPED, value)
         elif stage == HIGH_ESCAPED:
-            offer(reader, place, 0x75, False, IN_LOW_HEX, value << 16)
+            offer(reader, index, 0x75, False, IN_LOW_HEX, value << 16)
         else:
-            read_hex(reader, place, low_unit(c), stage - IN_LOW_HEX, value & 0xFFFF, IN_LOW_HEX,
+            read_hex(reader, index, low_unit(c), stage - IN_LOW_HEX, value & 0xFFFF, IN_LOW_HEX,
                      value >> 16 << 16, True)
 
 
@@ -164,8 +203,8 @@ cdef inline uint32_t low_unit(uint32_t c) noexcept nogil:
     return 0xDC00 + (c & 0x3FF)
 
 
-cdef void read_utf8(ReaderC* reader, uint32_t place, uint32_t c, uint32_t n, uint32_t value) noexcept nogil:
-    """Byte n of a character whose first n bytes must be those in ``value``."""
+cdef void read_utf8(SpellingReaderC* reader, uint32_t index, uint32_t c, uint32_t n, uint32_t value) noexcept nogil:
+    """Add byte n of a character whose first n bytes must be those in ``value``."""
     cdef uint8_t utf8[4]
     cdef uint32_t size, k, read = 0
     if c < 0x80:
@@ -183,17 +222,17 @@ cdef void read_utf8(ReaderC* reader, uint32_t place, uint32_t c, uint32_t n, uin
     for k in range(n):
         read = read << 8 | utf8[k]
     if read == value:
-        offer(reader, place, utf8[n], n + 1 == size, IN_UTF8 + n, value << 8 | utf8[n])
+        offer(reader, index, utf8[n], n + 1 == size, IN_UTF8 + n, value << 8 | utf8[n])
 
 
 cdef void read_hex(
-    ReaderC* reader, uint32_t place, uint32_t unit, uint32_t n, uint32_t value,
+    SpellingReaderC* reader, uint32_t index, uint32_t unit, uint32_t n, uint32_t value,
     uint32_t stages, uint32_t beside, bint is_last
 ) noexcept nogil:
-    """Digit n of a unit whose first n digits must be those in ``value``.
+    """Add digit n of a code unit whose first n digits must be those in ``value``.
 
-    ``stages`` is that of no digit, ``beside`` goes into the value; ``is_last``: whether the unit ends
-    the character.
+    ``stages`` is the stage before the first digit. ``beside`` is added to the value. ``is_last``:
+    whether the unit completes the character.
     """
     cdef uint32_t digit = unit >> (12 - 4 * n) & 15
     cdef bint whole = is_last and n == 3
@@ -201,113 +240,101 @@ cdef void read_hex(
         return
     value = beside | value << 4 | digit
     if digit < 10:
-        offer(reader, place, 0x30 + digit, whole, stages + n + 1, value)
+        offer(reader, index, 0x30 + digit, whole, stages + n + 1, value)
     else:
-        offer(reader, place, 0x41 + digit - 10, whole, stages + n + 1, value)
-        offer(reader, place, 0x61 + digit - 10, whole, stages + n + 1, value)
+        offer(reader, index, 0x41 + digit - 10, whole, stages + n + 1, value)
+        offer(reader, index, 0x61 + digit - 10, whole, stages + n + 1, value)
 
 
-cdef void read_texts(SpotsC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil:
-    """Texts given each as its length and its code points; spot 0 is the start."""
+cdef void build_name_trie(NameTrieC* out, const uint32_t* words, uint32_t n, bint spelled) noexcept nogil:
+    """Read texts, each given as its length and its code points. Trie node 0 is the root."""
     cdef uint32_t at = 0
-    cdef vector[TextC] texts
-    cdef TextC text
-    cdef SpotC start
+    cdef vector[NameC] texts
+    cdef NameC text
+    cdef NameNodeC start
     while at < n:
         text.points, text.n, text.number = words + at + 1, words[at], <uint32_t>texts.size()
         texts.push_back(text)
         at += 1 + words[at]
     sort_names(&texts, &out.names)
     out.names.spelled = spelled
-    start = start_of(&out.names)
-    number_spot(out, &start)
+    start = name_trie_root(&out.names)
+    name_node_number(out, &start)
 
 
-cdef void texts_state(SpotsC* spots, uint32_t number, DfaStateC* out) noexcept nogil:
-    """The edges of a spot where any of the texts may stand; their targets are numbers of spots."""
-    cdef SpotC spot = spot_at(spots, number)
+cdef void name_trie_state(NameTrieC* trie, uint32_t number, DfaStateC* out) noexcept nogil:
+    """Compute the edges of a trie node, where any text may continue; their targets are numbers of
+    trie nodes.
+    """
+    cdef NameNodeC name_node = name_node_at(trie, number)
     cdef ChoiceC all_names = every_name()
     cdef vector[StepC] steps
     cdef StepC step
     cdef ByteEdgeC edge
-    out.held, out.is_plain_text = 0, 0
-    out.flags = FINAL_STATE if name_at(&spots.names, &spot, &all_names) != NO_NAME else 0
-    list_steps(&spots.names, &spot, &all_names, &steps)
+    out.flags = FINAL_STATE if name_at(&trie.names, &name_node, &all_names) != NO_NAME else 0
+    list_steps(&trie.names, &name_node, &all_names, &steps)
     for step in steps:
         edge.low = edge.high = step.byte
-        edge.target = number_spot(spots, &step.to)
+        edge.target = name_node_number(trie, &step.to)
         out.bytes.push_back(edge)
 
 
-cdef uint32_t number_spot(SpotsC* spots, const SpotC* spot) noexcept nogil:
-    """The number of a spot, a new one if need be; the first one is 0."""
-    cdef uint32_t words[5]
-    words[0], words[1], words[2], words[3], words[4] = spot.low, spot.high, spot.depth, spot.stage, spot.value
-    return table_number(&spots.spots, words, 5)
+cdef uint32_t name_node_number(NameTrieC* trie, const NameNodeC* name_node) noexcept nogil:
+    """Return the number of a trie node, which is added if new; the root is 0."""
+    return table_number(&trie.nodes, <const uint32_t*>name_node, sizeof(NameNodeC) // sizeof(uint32_t))
 
 
-cdef SpotC spot_at(SpotsC* spots, uint32_t number) noexcept nogil:
-    cdef SpotC spot
-    cdef uint32_t* words = &spots.spots.words[spots.spots.off[number]]
-    spot.low, spot.high, spot.depth, spot.stage, spot.value = words[0], words[1], words[2], words[3], words[4]
-    return spot
+cdef NameNodeC name_node_at(NameTrieC* trie, uint32_t number) noexcept nogil:
+    return (<NameNodeC*>&trie.nodes.words[trie.nodes.off[number]])[0]
 
 
 # -- excluded names --------------------------------------------------------------------------------
 
-cdef uint32_t body_target(Automata automata, uint32_t state, uint8_t byte) noexcept nogil:
-    """Where the body's automaton goes, 0: nowhere."""
-    cdef StateC* s = &automata.states[state]
-    cdef uint32_t e
-    for e in range(s.byte_off, s.byte_off + s.n_bytes):
-        if automata.byte_edges[e].low <= byte <= automata.byte_edges[e].high:
-            return automata.byte_edges[e].target
-    return 0
-
-
-cdef uint32_t state_of(Automata automata, uint32_t rule, uint32_t other, SpotC spot, uint32_t like) noexcept nogil:
-    """The state of a spot; a new one has no edges of its own yet."""
-    cdef SpotsC* texts = &automata.texts[other]
+cdef uint32_t state_of(
+    Automata automata, uint32_t rule, uint32_t other, NameNodeC name_node, uint32_t like
+) noexcept nogil:
+    """Return the state of a trie node; a new one has no edges yet."""
+    cdef NameTrieC* texts = &automata.texts[other]
     cdef ChoiceC all_names = every_name()
-    cdef uint32_t number = number_spot(texts, &spot), n = <uint32_t>automata.states.size(), made
+    cdef uint32_t number = name_node_number(texts, &name_node), n = <uint32_t>automata.states.size(), made
     made = automata.unbuilt(&texts.states, rule, other, number)
     if made == n:
         automata.states[made] = automata.states[like]
         automata.states[made].rule, automata.states[made].like = rule, like
-        automata.states[made].lazy, automata.states[made].place = other, number
+        automata.states[made].lazy, automata.states[made].position = other, number
         automata.states[made].n_bytes = 0
         automata.states[made].flags |= UNBUILT_STATE
-        if name_at(&texts.names, &spot, &all_names) != NO_NAME:
+        if name_at(&texts.names, &name_node, &all_names) != NO_NAME:
             automata.states[made].flags &= ~FINAL_STATE
     return made
 
 
-cdef void build_other_text(Automata automata, uint32_t rule) noexcept nogil:
-    """Makes the rule's first state; the body's rule is built before."""
+cdef void build_text_except(Automata automata, uint32_t rule) noexcept nogil:
+    """Make the rule's first state. The rule of the string body is built first."""
     cdef NodeC* node = &automata.ir.nodes[automata.ir.rules[rule].node]
     cdef uint32_t body = automata.start(node.a), other = <uint32_t>automata.texts.size()
     if body == 0:
         return
     automata.texts.resize(other + 1)
-    read_texts(&automata.texts[other], &automata.ir.pool[node.off], node.n, False)
+    build_name_trie(&automata.texts[other], &automata.ir.pool[node.off], node.n, False)
     automata.tabled[rule] = 1
-    automata.first[rule] = state_of(automata, rule, other, start_of(&automata.texts[other].names), body)
+    automata.first[rule] = state_of(automata, rule, other, name_trie_root(&automata.texts[other].names), body)
 
 
-cdef void grow_other_text(Automata automata, uint32_t state) noexcept nogil:
-    """Makes the edges of a state: those that go on with a text."""
+cdef void grow_text_except(Automata automata, uint32_t state) noexcept nogil:
+    """Make the edges of a state: those that continue a name."""
     cdef StateC made = automata.states[state]
-    cdef SpotsC* texts = &automata.texts[made.lazy]
-    cdef SpotC spot = spot_at(texts, made.place)
+    cdef NameTrieC* texts = &automata.texts[made.lazy]
+    cdef NameNodeC name_node = name_node_at(texts, made.position)
     cdef ChoiceC all_names = every_name()
     cdef vector[StepC] steps
     cdef vector[ByteEdgeC] edges
     cdef StepC step
     cdef ByteEdgeC edge
     cdef uint32_t like
-    list_steps(&texts.names, &spot, &all_names, &steps)
+    list_steps(&texts.names, &name_node, &all_names, &steps)
     for step in steps:
-        like = body_target(automata, made.like, step.byte)
+        like = automata.target(made.like, step.byte)
         if like:
             edge.low = edge.high = step.byte
             edge.target = state_of(automata, made.rule, made.lazy, step.to, like)
@@ -321,7 +348,7 @@ cdef void grow_other_text(Automata automata, uint32_t state) noexcept nogil:
 # -- json objects ----------------------------------------------------------------------------------
 
 cdef enum:
-    # what was read last, in the order of the picture
+    # the last thing read, in the order of the picture
     NOTHING = 0
     OPENED = 1
     FIRST_DUE = 2
@@ -338,36 +365,32 @@ cdef enum:
     NOWHERE = 13          # an object without any text
 
 cdef enum:
-    # of a layout
+    # parts of a layout
     OPENING = 0
     COMMA = 1
     COLON = 2
     CLOSING = 3
 
-cdef enum:
-    # what was read, the lowest member, the set, and the spot: low, high, depth, stage, value
-    PLACE_WORDS = 8
-
-
-cdef struct PlaceC:
-    # in any order, ``member`` is the one whose value is due, and ``taken`` the set of those written
+cdef struct ObjectPositionC:
+    # in any order, ``member`` is the member whose value comes next, and ``taken`` the set of
+    # written members
     uint32_t read, member, taken
-    SpotC spot
+    NameNodeC name_node
 
 
 cdef size_t object_bytes(const ObjectC* obj) noexcept nogil:
     return (
         names_bytes(&obj.names) + held_bytes(obj.values) + held_bytes(obj.due) + held_bytes(obj.required)
-        + table_bytes(&obj.sets) + table_bytes(&obj.places) + held_bytes(obj.states))
+        + table_bytes(&obj.sets) + table_bytes(&obj.positions) + held_bytes(obj.states))
 
 
 cdef void object_start(ObjectC* obj, LoweredGrammar ir, uint32_t node) noexcept nogil:
-    """Reads the node; members without any text are left out."""
+    """Read the node, without members that no text matches."""
     cdef NodeC* from_node = &ir.nodes[node]
     cdef uint32_t* at = &ir.pool[from_node.off]
     cdef uint32_t k, _k, n, rule
-    cdef vector[TextC] texts
-    cdef TextC text
+    cdef vector[NameC] texts
+    cdef NameC text
     cdef vector[uint8_t] required
     obj.flags = from_node.b
     obj.space = rule_of(ir, at[0])
@@ -398,160 +421,151 @@ cdef void object_start(ObjectC* obj, LoweredGrammar ir, uint32_t node) noexcept 
 
 
 cdef uint32_t rule_of(LoweredGrammar ir, uint32_t node) noexcept nogil:
-    """A reference's rule, NO_RULE where there is nothing or it has no text."""
+    """Return a reference's rule; NO_RULE if there is none, or no text matches it."""
     if ir.nodes[node].kind in (EMPTY, FAIL) or not ir.productive[node]:
         return NO_RULE
     return ir.nodes[node].a
 
 
-cdef inline PlaceC form(uint32_t read, uint32_t member, uint32_t taken) noexcept nogil:
-    cdef PlaceC place
-    place.read, place.member, place.taken = read, member, taken
-    place.spot.low = place.spot.high = place.spot.depth = place.spot.stage = place.spot.value = 0
-    return place
+cdef inline ObjectPositionC form(uint32_t read, uint32_t member, uint32_t taken) noexcept nogil:
+    cdef ObjectPositionC position
+    position.read, position.member, position.taken = read, member, taken
+    memset(&position.name_node, 0, sizeof(NameNodeC))
+    return position
 
 
-cdef uint32_t number_of(ObjectC* obj, PlaceC place) noexcept nogil:
-    cdef uint32_t words[PLACE_WORDS]
-    words[0], words[1], words[2], words[3] = place.read, place.member, place.spot.low, place.spot.high
-    words[4], words[5], words[6] = place.spot.depth, place.spot.stage, place.spot.value
-    words[7] = place.taken
-    return table_number(&obj.places, words, PLACE_WORDS)
+cdef uint32_t number_of(ObjectC* obj, ObjectPositionC position) noexcept nogil:
+    return table_number(&obj.positions, <const uint32_t*>&position, sizeof(ObjectPositionC) // sizeof(uint32_t))
 
 
-cdef PlaceC place_of(ObjectC* obj, uint32_t number) noexcept nogil:
-    cdef PlaceC place
-    cdef uint32_t* words = &obj.places.words[obj.places.off[number]]
-    place.read, place.member, place.spot.low, place.spot.high = words[0], words[1], words[2], words[3]
-    place.spot.depth, place.spot.stage, place.spot.value = words[4], words[5], words[6]
-    place.taken = words[7]
-    return place
+cdef ObjectPositionC position_of(ObjectC* obj, uint32_t number) noexcept nogil:
+    return (<ObjectPositionC*>&obj.positions.words[obj.positions.off[number]])[0]
 
 
 cdef void object_state(ObjectC* obj, uint32_t number, DfaStateC* out) noexcept nogil:
-    """The edges of a place; their targets are numbers of places."""
-    cdef PlaceC place = place_of(obj, number)
-    cdef uint32_t i = place.member, taken = place.taken
-    out.flags, out.held, out.is_plain_text = 0, 0, 0
-    if obj.flags & LAID_OUT and laid_out_state(obj, &place, out):
+    """Compute the edges of a position; their targets are numbers of positions."""
+    cdef ObjectPositionC position = position_of(obj, number)
+    cdef uint32_t i = position.member, taken = position.taken
+    out.flags = 0
+    if obj.flags & LAID_OUT and laid_out_state(obj, &position, out):
         return
-    if place.read == NOTHING:
+    if position.read == NOTHING:
         add_byte(obj, 0x7B, before_space(obj, OPENED, 0, 0), out)
-    elif place.read in (OPENED, NAMED, COLON_READ, MEMBER_READ, COMMA_READ):
-        add_rule(obj, obj.space, form(place.read + 1, i, taken), out)
-    elif place.read == FIRST_DUE:
-        add_members(obj, &place, out)
+    elif position.read in (OPENED, NAMED, COLON_READ, MEMBER_READ, COMMA_READ):
+        add_rule(obj, obj.space, form(position.read + 1, i, taken), out)
+    elif position.read == FIRST_DUE:
+        add_members(obj, &position, out)
         if obj.flags & MAY_BE_EMPTY:
-            add_end(obj, &place, out)
-    elif place.read == BEFORE_COLON:
+            add_end(obj, &position, out)
+    elif position.read == BEFORE_COLON:
         add_byte(obj, 0x3A, before_space(obj, COLON_READ, i, taken), out)
-    elif place.read == VALUE_DUE:
-        add_rule(obj, obj.values[i], behind_value(obj, &place), out)
-    elif place.read == BEFORE_COMMA:
-        if has_listed(obj, &place) or has_extra(obj, &place):
+    elif position.read == VALUE_DUE:
+        add_rule(obj, obj.values[i], after_value(obj, &position), out)
+    elif position.read == BEFORE_COMMA:
+        if has_listed(obj, &position) or has_extra(obj, &position):
             add_byte(obj, 0x2C, before_space(obj, COMMA_READ, i, taken), out)
-        add_end(obj, &place, out)
-    elif place.read == NEXT_DUE:
-        add_members(obj, &place, out)
-    elif place.read == CLOSED:
+        add_end(obj, &position, out)
+    elif position.read == NEXT_DUE:
+        add_members(obj, &position, out)
+    elif position.read == CLOSED:
         out.flags = FINAL_STATE
-    elif place.read == IN_NAME:
-        add_name(obj, &place, out)
+    elif position.read == IN_NAME:
+        add_name(obj, &position, out)
 
 
-cdef bint laid_out_state(ObjectC* obj, const PlaceC* place, DfaStateC* out) noexcept nogil:
-    """The edges of a place where the layout has a part; False: it has none there."""
-    cdef uint32_t i = place.member, taken = place.taken
-    if place.read == OPENED:
+cdef bint laid_out_state(ObjectC* obj, const ObjectPositionC* position, DfaStateC* out) noexcept nogil:
+    """Compute the edges of a position with a part of the layout. False: it has none."""
+    cdef uint32_t i = position.member, taken = position.taken
+    if position.read == OPENED:
         if obj.flags & MAY_BE_EMPTY:
-            add_end(obj, place, out)
+            add_end(obj, position, out)
         if obj.layout[OPENING] == NO_RULE:
-            add_members(obj, place, out)
-        elif has_listed(obj, place) or has_extra(obj, place):
+            add_members(obj, position, out)
+        elif has_listed(obj, position) or has_extra(obj, position):
             add_rule(obj, obj.layout[OPENING], form(NEXT_DUE, i, taken), out)
-    elif place.read == NAMED:
+    elif position.read == NAMED:
         add_rule(obj, obj.layout[COLON], form(VALUE_DUE, i, taken), out)
-    elif place.read == MEMBER_READ:
-        if has_listed(obj, place) or has_extra(obj, place):
+    elif position.read == MEMBER_READ:
+        if has_listed(obj, position) or has_extra(obj, position):
             add_rule(obj, obj.layout[COMMA], form(NEXT_DUE, i, taken), out)
-        if has_required(obj, place):
+        if has_required(obj, position):
             add_rule(obj, obj.layout[CLOSING], form(CLOSED, 0, 0), out)
     else:
         return False
     return True
 
 
-cdef inline PlaceC before_space(ObjectC* obj, uint32_t read, uint32_t member, uint32_t taken) noexcept nogil:
-    """The place, or where there is no white space the one behind it."""
+cdef inline ObjectPositionC before_space(ObjectC* obj, uint32_t read, uint32_t member, uint32_t taken) noexcept nogil:
+    """Return the position before white space or, without white space, the one after it."""
     return form(read + (obj.space == NO_RULE and not obj.flags & LAID_OUT), member, taken)
 
 
-cdef PlaceC behind_value(ObjectC* obj, const PlaceC* place) noexcept nogil:
-    """The place behind the value of a listed member."""
+cdef ObjectPositionC after_value(ObjectC* obj, const ObjectPositionC* position) noexcept nogil:
+    """Return the position after the value of a listed member."""
     cdef vector[uint32_t] words
-    cdef uint32_t i = place.member
+    cdef uint32_t i = position.member
     if not obj.flags & ANY_ORDER:
         return before_space(obj, MEMBER_READ, i + 1, 0)
-    words.assign(taken_words(obj, place), taken_words(obj, place) + obj.required.size())
+    words.assign(taken_words(obj, position), taken_words(obj, position) + obj.required.size())
     words[i >> 5] |= <uint32_t>1 << (i & 31)
     return before_space(obj, MEMBER_READ, 0, table_number(&obj.sets, words.data(), words.size()))
 
 
-cdef inline const uint32_t* taken_words(ObjectC* obj, const PlaceC* place) noexcept nogil:
-    return obj.sets.words.data() + obj.sets.off[place.taken]
+cdef inline const uint32_t* taken_words(ObjectC* obj, const ObjectPositionC* position) noexcept nogil:
+    return obj.sets.words.data() + obj.sets.off[position.taken]
 
 
-cdef void add_byte(ObjectC* obj, uint32_t byte, PlaceC to, DfaStateC* out) noexcept nogil:
+cdef void add_byte(ObjectC* obj, uint32_t byte, ObjectPositionC to, DfaStateC* out) noexcept nogil:
     cdef ByteEdgeC edge
     edge.low = edge.high = <uint8_t>byte
     edge.target = number_of(obj, to)
     out.bytes.push_back(edge)
 
 
-cdef void add_rule(ObjectC* obj, uint32_t rule, PlaceC to, DfaStateC* out) noexcept nogil:
+cdef void add_rule(ObjectC* obj, uint32_t rule, ObjectPositionC to, DfaStateC* out) noexcept nogil:
     cdef SymbolEdgeC edge
     edge.symbol, edge.target = rule, number_of(obj, to)
     out.refs.push_back(edge)
 
 
-cdef bint has_required(ObjectC* obj, const PlaceC* place) noexcept nogil:
-    """Whether no required member is still to come."""
+cdef bint has_required(ObjectC* obj, const ObjectPositionC* position) noexcept nogil:
+    """Return whether all required members were written."""
     cdef const uint32_t* taken
     cdef size_t k
     if not obj.flags & ANY_ORDER:
-        return obj.due[place.member] == NO_NAME
-    taken = taken_words(obj, place)
+        return obj.due[position.member] == NO_NAME
+    taken = taken_words(obj, position)
     for k in range(obj.required.size()):
         if obj.required[k] & ~taken[k]:
             return False
     return True
 
 
-cdef bint has_listed(ObjectC* obj, const PlaceC* place) noexcept nogil:
-    """Whether a listed member may come."""
+cdef bint has_listed(ObjectC* obj, const ObjectPositionC* position) noexcept nogil:
+    """Return whether a listed member may come."""
     cdef uint32_t k
     if not obj.flags & ANY_ORDER:
-        return place.member < obj.values.size()
+        return position.member < obj.values.size()
     for k in range(<uint32_t>obj.values.size()):
-        if not has_bit(taken_words(obj, place), k):
+        if not has_bit(taken_words(obj, position), k):
             return True
     return False
 
 
-cdef bint has_extra(ObjectC* obj, const PlaceC* place) noexcept nogil:
-    """Whether a member that isn't listed may come."""
+cdef bint has_extra(ObjectC* obj, const ObjectPositionC* position) noexcept nogil:
+    """Return whether an unlisted member may come."""
     if obj.extra == NO_RULE:
         return False
-    return not obj.flags & EXTRA_LAST or has_required(obj, place)
+    return not obj.flags & EXTRA_LAST or has_required(obj, position)
 
 
-cdef void add_members(ObjectC* obj, const PlaceC* at, DfaStateC* out) noexcept nogil:
-    cdef PlaceC place
+cdef void add_members(ObjectC* obj, const ObjectPositionC* at, DfaStateC* out) noexcept nogil:
+    cdef ObjectPositionC position
     cdef uint32_t i = at.member, taken = at.taken
     if has_listed(obj, at):
-        place = form(IN_NAME, i, taken)
-        place.spot = start_of(&obj.names)
-        add_byte(obj, 0x22, place, out)
+        position = form(IN_NAME, i, taken)
+        position.name_node = name_trie_root(&obj.names)
+        add_byte(obj, 0x22, position, out)
     if has_extra(obj, at):
         if obj.flags & EXTRA_LAST:
             i, taken = <uint32_t>obj.values.size(), all_taken(obj)
@@ -559,7 +573,7 @@ cdef void add_members(ObjectC* obj, const PlaceC* at, DfaStateC* out) noexcept n
 
 
 cdef uint32_t all_taken(ObjectC* obj) noexcept nogil:
-    """The set of all members; in their order, none is needed."""
+    """Return the set of all members; without ANY_ORDER no set is needed."""
     cdef vector[uint32_t] words
     cdef uint32_t k
     if not obj.flags & ANY_ORDER:
@@ -570,34 +584,34 @@ cdef uint32_t all_taken(ObjectC* obj) noexcept nogil:
     return table_number(&obj.sets, words.data(), words.size())
 
 
-cdef void add_end(ObjectC* obj, const PlaceC* place, DfaStateC* out) noexcept nogil:
-    if has_required(obj, place):
+cdef void add_end(ObjectC* obj, const ObjectPositionC* position, DfaStateC* out) noexcept nogil:
+    if has_required(obj, position):
         add_byte(obj, 0x7D, form(CLOSED, 0, 0), out)
 
 
-cdef void add_name(ObjectC* obj, PlaceC* place, DfaStateC* out) noexcept nogil:
-    """Inside the name of a member that may come."""
+cdef void add_name(ObjectC* obj, ObjectPositionC* position, DfaStateC* out) noexcept nogil:
+    """Add the edges within the name of a member that may come."""
     cdef ChoiceC choice
     cdef uint32_t found
     cdef vector[StepC] steps
     cdef StepC step
-    cdef PlaceC to
-    choice.first, choice.last = place.member, obj.due[place.member]
+    cdef ObjectPositionC to
+    choice.first, choice.last = position.member, obj.due[position.member]
     choice.taken = NULL
     if obj.flags & ANY_ORDER:
         choice.first, choice.last = 0, NO_NAME
-        choice.taken = taken_words(obj, place)
-    found = name_at(&obj.names, &place.spot, &choice)
-    list_steps(&obj.names, &place.spot, &choice, &steps)
+        choice.taken = taken_words(obj, position)
+    found = name_at(&obj.names, &position.name_node, &choice)
+    list_steps(&obj.names, &position.name_node, &choice, &steps)
     for step in steps:
         if found != NO_NAME and step.byte > 0x22:
-            add_byte(obj, 0x22, before_space(obj, NAMED, found, place.taken), out)
+            add_byte(obj, 0x22, before_space(obj, NAMED, found, position.taken), out)
             found = NO_NAME
-        to = form(IN_NAME, place.member, place.taken)
-        to.spot = step.to
-        if to.spot.high == to.spot.low + 1 and not obj.flags & ANY_ORDER:
-            # one name is left: the same place, whichever members might have come
-            to.member = obj.names.numbers[to.spot.low]
+        to = form(IN_NAME, position.member, position.taken)
+        to.name_node = step.to
+        if to.name_node.high == to.name_node.low + 1 and not obj.flags & ANY_ORDER:
+            # one name is left: the position does not depend on the members that might have come
+            to.member = obj.names.numbers[to.name_node.low]
         add_byte(obj, step.byte, to, out)
     if found != NO_NAME:
-        add_byte(obj, 0x22, before_space(obj, NAMED, found, place.taken), out)
+        add_byte(obj, 0x22, before_space(obj, NAMED, found, position.taken), out)

@@ -1,13 +1,39 @@
-"""Built automata by rule digest, shared by all grammars of one compiler.
+"""The automata of rules: one small automaton per rule, built when something first visits it.
 
-Kept are rules that are built whole, refer to nothing and have no token edges: patterns, formats,
-numbers, string bodies, and the bodies of texts whose characters are counted.
-Their states mean the same in every grammar; the numbers of rules and of token sets would not.
+Objects, strings without excluded names, and rules that only combine others or list literals are built
+state by state, as they are visited: most of what they spell out is never met. All others are built
+whole: subset construction, then minimisation. A rule whose deterministic form exceeds GROWTH times its
+edges stays nondeterministic, which rows support.
 
-Invariants   I1 immutable once added; shared by shared_ptr, so dropping is always safe.
-             I2 an automaton depends on the rule's digest and on nothing else.
-Bounds       `max_bytes`; past it everything is dropped at once, which only costs time.
-Threads      a mutex of its own, never held while anything is built.
+`AutomatonCache` keeps automata by rule digest for all grammars of one compiler: rules that are built
+whole, refer to nothing and have no token edges (patterns, formats, numbers, string bodies, patterns with
+a bounded length). Their states mean the same in every grammar; numbers of rules and token sets do not.
+
+Representation   The states of all rules are in one array; state 0 is unused (0 = unknown). A state's edges
+                 are byte_edges[byte_off ..], sorted and disjoint; ref_edges, token_edges and
+                 empty_edges likewise. `live` has a bit for every byte that some byte edge takes.
+                 An edge into a LOOP state counts an iteration. A counted rule has one LOOP state, its
+                 start, where an iteration has ended. If an iteration may continue after it could have
+                 ended (the b of `(a+b+){0,9}`), it is counted as soon as it could end. Counted free
+                 text and bounded patterns have a LOOP state for each boundary between characters. In
+                 a FINAL state the rule ends once the count has reached the minimum. `onward` is the
+                 fewest iterations that a continuing text must still count: in a bounded pattern, up
+                 to the nearest end.
+                 A state that is `like` another one has only the edges that differ (json_objects).
+                 An UNBUILT state has no edges yet: `visit` makes them, from `lazy_dfas`, `objects` or
+                 `texts`, depending on the rule's kind.
+                 `held` is, in a DISPATCH rule, the number of last bytes that may belong to a pattern;
+                 in a TRIGGER state the bytes of the completed pattern.
+Invariants       I1 every state is reachable and can reach the end (if counts permit).
+                 I2 the numbering within a rule built whole depends on the rule's content alone, so
+                    `state - first[rule]` names the same state in every grammar with an equal rule.
+                 I3 no byte edge leads into the start state of a plain rule from outside the rule.
+                 I4 a cached automaton is immutable, shared by shared_ptr, and depends on the rule's
+                    digest alone.
+Bounds           the cache drops all automata when it exceeds `max_bytes`.
+Threads          rules are built under the arena's mutex. The cache has its own mutex, which is never
+                 held while a rule is built.
+Not here         rows (rows), the meaning of the IR (ir), constructions (determinize, tag_dispatch).
 """
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
@@ -17,14 +43,14 @@ from libcpp.mutex cimport mutex
 from ..grammar.lowered cimport LoweredGrammar
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
-from ..sharing.mask_codec cimport Digests
+from ..grammar.rule_digest cimport RuleDigests
 from ..vocabulary.vocabulary cimport Vocabulary
-from .determinize cimport ByteEdgeC, ClosureC, DfaStateC, LazyC, NfaC, SymbolEdgeC
-from .json_objects cimport ObjectC, SpotsC
+from .determinize cimport ByteEdgeC, ClosureC, DfaStateC, LazyDfaC, ByteNfaC, SymbolEdgeC
+from .json_objects cimport ObjectC, NameTrieC
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
-    bint counts               # some of its states count: it is a BOUNDED_RULE's
+    bint counts               # it has LOOP states: it is a BOUNDED_RULE's
     vector[DfaStateC] dfa
 
 ctypedef shared_ptr[AutomatonC] AutomatonPtr
@@ -42,40 +68,6 @@ cdef class AutomatonCache:
     cdef void clear(self) noexcept nogil
 
 
-# -- rule automata ---------------------------------------------------------------------------------
-# Rule automata: one small automaton per rule, built when something first visits it.
-#
-# Representation   states of all built rules lie in one array; state 0 is unused (0 = unknown).
-#                  A state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
-#                  token_edges, empty_edges likewise. `live` has a bit for every byte that some
-#                  byte edge takes.
-#                  An edge that leads to a LOOP state counts an iteration. A counted rule has one, its
-#                  start, where an iteration has ended; where one may go on after it could have ended
-#                  (the b of `(a+b+){0,9}`), it is counted as soon as it could. Counted free
-#                  text, and bounded patterns, have one for every boundary between characters. In a
-#                  FINAL state the rule ends once the count has reached the minimum. `onward` is the
-#                  fewest iterations that must be counted yet if the text goes on here: in a bounded
-#                  pattern what the way to the nearest end takes.
-#                  A state that is `like` another has only the edges that differ (other_text).
-#                  A state that is UNBUILT has no edges yet: `visit` makes them. Its rule was read by
-#                  `lazies`, `objects` or `texts`, as its kind says.
-#                  `held` is, in a DISPATCH rule, the bytes at the end of the text that may turn out
-#                  to belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
-# Invariants       I1 every state is reachable and can reach the end (counts permitting).
-#                  I2 numbering within a rule built whole depends on the rule's content alone, so
-#                     `state - first[rule]` names the same state in every grammar that holds an
-#                     equal rule.
-#                  I3 no byte edge leads into the start state of a plain rule's automaton from
-#                     outside the rule.
-# Cost             objects, keys that they don't list, and rules that only put others together or
-#                  list literals, are made state by state, as they are visited: most of what they
-#                  spell out is never met. All
-#                  others are built whole: subset construction, then minimisation; one whose
-#                  deterministic form grows past GROWTH times its edges stays nondeterministic, which
-#                  rows handle.
-# Threads          built under the arena's mutex.
-# Not here         rows (rows), what the IR means (ir).
-
 cdef enum:
     NO_ERROR = 0
     RULE_EDGES_EXCEEDED = 1
@@ -91,16 +83,16 @@ cdef struct StateC:
     uint32_t empty_off, n_empty
     uint32_t rule
     uint32_t held
-    uint32_t onward         # 0: no more need be counted, or nothing is
-    uint32_t lazy, place    # of an UNBUILT state: which of the rules read, and the place in it
-    uint32_t like           # 0, or: bytes without an edge here do what they do there (other_text)
+    uint32_t onward         # 0: nothing more must be counted
+    uint32_t lazy, position # of an UNBUILT state: an index into `lazy_dfas`, `objects` or `texts`, and a number there
+    uint32_t like           # 0, or the state that takes the bytes without an edge here
     uint64_t live[4]
     uint8_t flags
-    uint8_t is_plain_text   # free text in which no pattern is under way
+    uint8_t is_plain_text   # free text, and no pattern is in progress
     uint8_t missing         # bytes that a character of free text lacks
 
 cdef inline void set_live(uint64_t* live, uint32_t low, uint32_t high) noexcept nogil:
-    """Sets the bits of a range of bytes."""
+    """Set the bits of a range of bytes."""
     cdef uint32_t k
     for k in range(low >> 6, (high >> 6) + 1):
         live[k] |= (<uint64_t>-1 << (low & 63 if k == low >> 6 else 0)) & (
@@ -110,8 +102,8 @@ cdef class Automata:
     cdef LoweredGrammar ir
     cdef Vocabulary vocabulary
     cdef uint32_t edge_limit
-    cdef AutomatonCache table                 # None: nothing is shared between grammars
-    cdef Digests digests                  # None where there is no table
+    cdef AutomatonCache table                 # None: grammars share nothing
+    cdef RuleDigests digests                  # None without a table
     cdef uint32_t error, error_got
     cdef vector[StateC] states
     cdef vector[ByteEdgeC] byte_edges
@@ -119,28 +111,29 @@ cdef class Automata:
     cdef vector[SymbolEdgeC] token_edges
     cdef vector[uint32_t] empty_edges
     cdef vector[uint32_t] first           # by rule: its start state, 0 while unbuilt
-    cdef vector[uint8_t] tabled           # by built rule: whole and deterministic (mask_builder)
+    cdef vector[uint8_t] tabled           # by rule: built whole and deterministic, so it has token masks
     # rules that are built state by state
-    cdef vector[LazyC] lazies
+    cdef vector[LazyDfaC] lazy_dfas
     cdef vector[ObjectC] objects
-    cdef vector[SpotsC] texts             # TEXTS and OTHER_TEXT
-    cdef size_t lazy_held                 # by lazies, objects and texts
+    cdef vector[NameTrieC] texts             # TEXTS and TEXT_EXCEPT
+    cdef size_t lazy_held                 # bytes of the above
     cdef ClosureC scratch
-    cdef vector[uint32_t] span            # by counted rule: by how much one token can bring a bound closer
+    cdef vector[uint32_t] span            # by counted rule: iterations within reach of one token
     cdef vector[uint64_t] begins          # by counted rule, 4 words: bytes that begin an iteration
     cdef void open(
-        self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, Digests digests
+        self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, RuleDigests digests
     ) noexcept
     cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil
     cdef uint32_t start(self, uint32_t rule) noexcept nogil
     cdef void visit(self, uint32_t state) noexcept nogil
     cdef void grow(self, uint32_t state) noexcept nogil
-    cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil
+    cdef bint is_lazy(self, uint32_t node, ByteNfaC* nfa) noexcept nogil
     cdef uint32_t unbuilt(
-        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
+        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t position
     ) noexcept nogil
     cdef StateC new_state(self, uint32_t rule) noexcept nogil
     cdef void add_edges(self, StateC* state, const DfaStateC* dfa_state, uint32_t base) noexcept nogil
+    cdef uint32_t target(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil

@@ -1,4 +1,4 @@
-"""AutomatonCache: see the header file."""
+"""The automata of rules: when and how each kind is built, and the cache that grammars share."""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
@@ -7,27 +7,27 @@ from libcpp.memory cimport make_shared
 
 from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, OTHER_TEXT_RULE, PLAIN_RULE, TEXTS_RULE,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXT_EXCEPT_RULE, PLAIN_RULE, TEXTS_RULE,
     LoweredGrammar,
 )
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
-from ..sharing.mask_codec cimport DigestC, Digests, is_none
+from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
 from ..vocabulary.vocabulary cimport Vocabulary
 from .determinize cimport (
-    FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, ByteEdgeC, DfaStateC, NfaC,
-    SymbolEdgeC, copy_nfa, determinise, lazy_bytes as subsets_bytes, lazy_start, lazy_state,
-    merge_ways, minimise, nfa_emit, nfa_emit_counted, nfa_start, nfa_state, trim,
+    FINAL_STATE, LOOP_STATE, REF_EDGE, TOKEN_EDGE, UNBUILT_STATE, ByteEdgeC, DfaStateC, ByteNfaC,
+    SymbolEdgeC, copy_nfa, determinise, lazy_dfa_bytes, lazy_dfa_start, lazy_dfa_state,
+    merge_edges, minimise, nfa_emit, nfa_emit_counted, nfa_start, nfa_state, trim,
 )
 from .json_objects cimport (
-    build_other_text, grow_other_text, object_bytes, object_start, object_state, read_texts,
-    spots_bytes, texts_state,
+    build_text_except, grow_text_except, object_bytes, object_start, object_state, build_name_trie,
+    name_trie_bytes, name_trie_state,
 )
 from .tag_dispatch cimport build_dispatch
 
 
 cdef inline uint64_t key_hash(uint64_t high, uint64_t low) noexcept nogil:
-    """64 bits to find an automaton by; equality is checked on the whole digest."""
+    """Return 64 bits for the index; callers compare the whole digest."""
     return mix(high ^ mix(low)) | 1
 
 
@@ -44,11 +44,11 @@ cdef class AutomatonCache:
         self.hits = self.misses = self.evictions = 0
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """Under the guard."""
+        """Return the bytes held; the caller holds the mutex."""
         return self.held + held_bytes(self.automata) + map_bytes(&self.index)
 
     cdef AutomatonPtr find(self, uint64_t high, uint64_t low) noexcept nogil:
-        """The automaton, or a null pointer."""
+        """Return the automaton, or a null pointer."""
         cdef AutomatonPtr found
         cdef uint32_t at
         self.guard.lock()
@@ -81,7 +81,7 @@ cdef class AutomatonCache:
         self.held = 0
 
     def stats(self):
-        """Automata and bytes held, hits and misses, how often everything was dropped."""
+        """Return counts of automata, bytes, hits, misses and evictions."""
         cdef size_t n, held
         cdef uint64_t hits, misses, evictions
         with nogil:
@@ -110,15 +110,15 @@ cdef size_t automaton_bytes(AutomatonC* automaton) noexcept nogil:
 
 # -- rule automata ---------------------------------------------------------------------------------
 
-# A deterministic automaton may have this many states for each edge of the nondeterministic one;
-# past it the rule stays nondeterministic. People's patterns stay below 2.
+# A deterministic automaton may have GROWTH states for each edge of the nondeterministic one, plus
+# GROWTH_FREE; otherwise the rule stays nondeterministic. Typical patterns stay below 2.
 cdef uint32_t GROWTH = 8
 cdef uint32_t GROWTH_FREE = 1024
 
-# A class of more characters than digits has passes through so much of a vocabulary that tables pay.
+# A larger class than that of digits matches so much of a vocabulary that tables pay.
 cdef uint32_t NARROW_CHARS = 16
 
-# A rule may take this many times the edges that were estimated for it.
+# A rule may take this many times its estimated edges.
 cdef uint32_t SLACK = 4
 
 
@@ -126,9 +126,9 @@ cdef class Automata:
     """The rule automata of one generation of one grammar."""
 
     cdef void open(
-        self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, Digests digests
+        self, LoweredGrammar ir, Vocabulary vocabulary, uint32_t edge_limit, AutomatonCache table, RuleDigests digests
     ) noexcept:
-        """Makes it ready: there is no other way."""
+        """Initialise the object; there is no other way."""
         self.ir = ir
         self.table = table
         self.digests = digests
@@ -147,14 +147,17 @@ cdef class Automata:
         self.tabled.assign(ir.rules.size(), 0)
 
     cdef uint32_t start(self, uint32_t rule) noexcept nogil:
-        """The start state of a rule, built if need be; 0 past a limit (see ``error``)."""
+        """Return the start state of a rule, which is built on first use; 0 after a limit (see
+        ``error``).
+        """
         if self.first[rule] == 0 and not self.build(rule):
             return 0
         self.visit(self.first[rule])
         return self.first[rule]
 
     cdef void visit(self, uint32_t state) noexcept nogil:
-        """Makes the state's edges, if it has none yet. Moves the arrays: hold no pointer into them."""
+        """Make the state's edges if it has none yet. Moves the arrays: hold no pointer into them.
+        """
         cdef size_t before
         cdef uint8_t kind
         cdef uint32_t lazy
@@ -165,15 +168,25 @@ cdef class Automata:
             self.lazy_held += self.lazy_bytes(kind, lazy) - before
 
     cdef size_t lazy_bytes(self, uint8_t kind, uint32_t number) noexcept nogil:
-        """What one of the rules that are made state by state holds beside its states."""
+        """Return the bytes that a lazily built rule holds besides its states."""
         if kind == OBJECT_RULE:
             return object_bytes(&self.objects[number])
-        if kind == TEXTS_RULE or kind == OTHER_TEXT_RULE:
-            return spots_bytes(&self.texts[number])
-        return subsets_bytes(&self.lazies[number])
+        if kind == TEXTS_RULE or kind == TEXT_EXCEPT_RULE:
+            return name_trie_bytes(&self.texts[number])
+        return lazy_dfa_bytes(&self.lazy_dfas[number])
+
+    cdef uint32_t target(self, uint32_t state, uint8_t byte) noexcept nogil:
+        """Return the state behind a byte edge of a deterministic state, 0 if there is none."""
+        cdef StateC* s = &self.states[state]
+        cdef uint32_t e
+        for e in range(s.byte_off, s.byte_off + s.n_bytes):
+            if self.byte_edges[e].low <= byte <= self.byte_edges[e].high:
+                return self.byte_edges[e].target
+        return 0
 
     cdef uint32_t edges_of(self, uint32_t state, uint8_t byte) noexcept nogil:
-        """The state whose edges take a byte: the state itself, or the one that it is like."""
+        """Return the state whose edges take a byte: the state itself, or the one that it is like.
+        """
         cdef StateC* s = &self.states[state]
         cdef uint32_t e
         if s.like:
@@ -184,7 +197,7 @@ cdef class Automata:
         return state
 
     cdef bint is_tail(self, uint32_t state) noexcept nogil:
-        """Whether nothing but the end of the rule follows."""
+        """Return whether only the end of the rule follows."""
         self.visit(state)
         cdef StateC* s = &self.states[state]
         return s.flags == FINAL_STATE and s.like == 0 and s.n_bytes + s.n_refs + s.n_tokens + s.n_empty == 0
@@ -195,22 +208,22 @@ cdef class Automata:
         if kind == DISPATCH_RULE:
             build_dispatch(self, self.ir, rule)
             if self.ir.rules[rule].iterates:
-                # a character that is under way, and those that a token begins
+                # the character in progress, and those that a token begins
                 self.span[rule] = <uint32_t>self.vocabulary.char_offs.size()
             self.measure(rule)
             return True
-        if kind == OTHER_TEXT_RULE:
-            build_other_text(self, rule)
+        if kind == TEXT_EXCEPT_RULE:
+            build_text_except(self, rule)
             if self.first[rule]:
-                self.lazy_held += spots_bytes(&self.texts.back())
+                self.lazy_held += name_trie_bytes(&self.texts.back())
             return self.first[rule] != 0
         if kind == TEXTS_RULE:
             self.texts.resize(self.texts.size() + 1)
-            read_texts(
+            build_name_trie(
                 &self.texts.back(), &self.ir.pool[self.ir.nodes[node].off], self.ir.nodes[node].n,
                 self.ir.nodes[node].a)
             self.first[rule] = self.unbuilt(&self.texts.back().states, rule, <uint32_t>self.texts.size() - 1, 0)
-            self.lazy_held += spots_bytes(&self.texts.back())
+            self.lazy_held += name_trie_bytes(&self.texts.back())
             return True
         if kind == OBJECT_RULE:
             self.objects.resize(self.objects.size() + 1)
@@ -222,8 +235,8 @@ cdef class Automata:
         return self.build_of_nodes(rule)
 
     cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil:
-        """A rule whose nodes are written out; shared ones are taken from the table."""
-        cdef NfaC nfa
+        """Build a rule from its nodes, or take it from the cache."""
+        cdef ByteNfaC nfa
         cdef vector[DfaStateC] dfa, loop
         cdef uint32_t node = self.ir.rules[rule].node
         cdef uint8_t kind = self.ir.rules[rule].kind
@@ -252,20 +265,20 @@ cdef class Automata:
             self.error, self.error_got = RULE_EDGES_EXCEEDED, <uint32_t>nfa.edges.size()
             return False
         if kind == PLAIN_RULE and self.is_lazy(node, &nfa):
-            self.lazies.resize(self.lazies.size() + 1)
-            self.lazies.back().nfa.edges.swap(nfa.edges)
-            self.lazies.back().nfa.size = nfa.size
-            lazy_start(&self.lazies.back(), &self.scratch)
+            self.lazy_dfas.resize(self.lazy_dfas.size() + 1)
+            self.lazy_dfas.back().nfa.edges.swap(nfa.edges)
+            self.lazy_dfas.back().nfa.size = nfa.size
+            lazy_dfa_start(&self.lazy_dfas.back(), &self.scratch)
             self.first[rule] = self.unbuilt(
-                &self.lazies.back().states, rule, <uint32_t>self.lazies.size() - 1, 0)
-            self.lazy_held += subsets_bytes(&self.lazies.back())
+                &self.lazy_dfas.back().states, rule, <uint32_t>self.lazy_dfas.size() - 1, 0)
+            self.lazy_held += lazy_dfa_bytes(&self.lazy_dfas.back())
             return True
         shared = shared and not has_edges(&nfa, TOKEN_EDGE) and not has_edges(&nfa, REF_EDGE)
         if determinise(&nfa, &dfa, GROWTH * <uint32_t>nfa.edges.size() + GROWTH_FREE):
             trim(&dfa)
             minimise(&dfa)
         elif kind == BOUNDED_RULE:
-            # never met: characters are told apart by a few bytes each
+            # never happens: characters differ within a few bytes
             self.error, self.error_got = RULE_EDGES_EXCEEDED, self.edge_limit + 1
             return False
         else:
@@ -290,11 +303,11 @@ cdef class Automata:
         return True
 
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil:
-        """The fewest iterations that must be counted yet, so that the rule may end."""
+        """Return the fewest iterations that must still be counted before the rule may end."""
         return 0 if self.states[state].flags & FINAL_STATE else self.states[state].onward
 
     cdef void measure(self, uint32_t rule) noexcept nogil:
-        """Fills ``onward`` of a counted rule's states, and what begins its iterations."""
+        """Fill ``onward`` of a counted rule's states, and the bytes that begin its iterations."""
         cdef uint32_t s, k, first = self.first[rule], n = <uint32_t>self.states.size() - first
         cdef vector[uint32_t] onward
         cdef uint32_t farthest = 0
@@ -314,7 +327,7 @@ cdef class Automata:
             self.span[rule] = self.vocabulary.max_token_bytes + farthest
 
     cdef bint is_by_bytes(self, uint32_t rule) noexcept nogil:
-        """Whether a rule that was built last has no other edges than those over bytes."""
+        """Return whether the rule that was built last has edges over bytes only."""
         cdef uint32_t s
         for s in range(self.first[rule], <uint32_t>self.states.size()):
             if self.states[s].n_refs + self.states[s].n_tokens + self.states[s].n_empty:
@@ -322,58 +335,39 @@ cdef class Automata:
         return True
 
     cdef void make_counted(self, vector[DfaStateC]* dfa) noexcept nogil:
-        """Makes the automaton of a body a loop: what ended it now leads to the start as well."""
-        cdef uint32_t n = <uint32_t>dfa.size(), s, k, m
-        cdef vector[uint8_t] ends, goes_on
+        """Turn the automaton of a body into a loop: edges to its ends also lead to the start."""
+        cdef uint32_t n = <uint32_t>dfa.size(), s, k
+        cdef vector[uint8_t] ends, continues
         cdef DfaStateC* d
-        # the start may be inside a loop of the body: the iteration's start gets a state of its own
+        # the start may be inside a loop of the body, so an iteration begins in a copy of it
         dfa.push_back(dfa[0][0])
         for s in range(n + 1):
             d = &dfa[0][s]
-            for k in range(<uint32_t>d.bytes.size()):
-                d.bytes[k].target = d.bytes[k].target or n
-            for k in range(<uint32_t>d.refs.size()):
-                d.refs[k].target = d.refs[k].target or n
-            for k in range(<uint32_t>d.tokens.size()):
-                d.tokens[k].target = d.tokens[k].target or n
+            redirect(&d.bytes, 0, n)
+            redirect(&d.refs, 0, n)
+            redirect(&d.tokens, 0, n)
             for k in range(<uint32_t>d.empty.size()):
                 d.empty[k] = d.empty[k] or n
         for s in range(n + 1):
             d = &dfa[0][s]
             ends.push_back(d.flags & FINAL_STATE)
-            goes_on.push_back(d.bytes.size() + d.refs.size() + d.tokens.size() + d.empty.size() > 0)
+            continues.push_back(d.bytes.size() + d.refs.size() + d.tokens.size() + d.empty.size() > 0)
         for s in range(n + 1):
             d = &dfa[0][s]
-            m = <uint32_t>d.bytes.size()
-            for k in range(m):
-                if ends[d.bytes[k].target]:
-                    if goes_on[d.bytes[k].target]:
-                        d.bytes.push_back(d.bytes[k])
-                    d.bytes[k].target = 0
-            m = <uint32_t>d.refs.size()
-            for k in range(m):
-                if ends[d.refs[k].target]:
-                    if goes_on[d.refs[k].target]:
-                        d.refs.push_back(d.refs[k])
-                    d.refs[k].target = 0
-            m = <uint32_t>d.tokens.size()
-            for k in range(m):
-                if ends[d.tokens[k].target]:
-                    if goes_on[d.tokens[k].target]:
-                        d.tokens.push_back(d.tokens[k])
-                    d.tokens[k].target = 0
-            m = <uint32_t>d.empty.size()
-            for k in range(m):
+            close_loop(&d.bytes, &ends, &continues)
+            close_loop(&d.refs, &ends, &continues)
+            close_loop(&d.tokens, &ends, &continues)
+            for k in range(<uint32_t>d.empty.size()):
                 if ends[d.empty[k]]:
-                    if goes_on[d.empty[k]]:
+                    if continues[d.empty[k]]:
                         d.empty.push_back(d.empty[k])
                     d.empty[k] = 0
             d.flags = LOOP_STATE | FINAL_STATE if s == 0 else 0
 
     cdef uint32_t iteration_span(self, uint32_t rule, vector[DfaStateC]* dfa) noexcept nogil:
-        """Most iterations that can end within one token.
+        """Return the largest number of iterations that can end within one token.
 
-        A byte that every iteration must hold limits them.
+        A byte that every iteration must contain limits them.
         """
         cdef uint32_t best = self.vocabulary.max_token_bytes
         cdef uint32_t k, s
@@ -385,45 +379,47 @@ cdef class Automata:
                     best = min(best, self.vocabulary.max_count[dfa[0][s].bytes[k].low] + 1)
         return best
 
-    cdef bint is_lazy(self, uint32_t node, NfaC* nfa) noexcept nogil:
-        """Whether a rule only puts others together, or spells out literals."""
+    cdef bint is_lazy(self, uint32_t node, ByteNfaC* nfa) noexcept nogil:
+        """Return whether a rule only combines other rules, or spells out literals."""
         cdef uint32_t widest = self.ir.widest(node)
         return widest <= NARROW_CHARS and (widest == 0 or has_edges(nfa, REF_EDGE))
 
     cdef uint32_t unbuilt(
-        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t place
+        self, vector[uint32_t]* known, uint32_t rule, uint32_t lazy, uint32_t position
     ) noexcept nogil:
-        """The state of a place, unbuilt if it is new; ``known`` are those of the rule."""
+        """Return the state of a position, unbuilt if it is new; ``known`` are the states of the
+        rule.
+        """
         cdef StateC made
-        if known.size() <= place:
-            known.resize(place + 1, 0)
-        if known[0][place] == 0:
+        if known.size() <= position:
+            known.resize(position + 1, 0)
+        if known[0][position] == 0:
             made = self.states[0]
-            made.rule, made.lazy, made.place = rule, lazy, place
+            made.rule, made.lazy, made.position = rule, lazy, position
             made.flags = UNBUILT_STATE
-            known[0][place] = <uint32_t>self.states.size()
+            known[0][position] = <uint32_t>self.states.size()
             self.states.push_back(made)
-        return known[0][place]
+        return known[0][position]
 
     cdef void grow(self, uint32_t state) noexcept nogil:
-        """Makes the edges of a state of a lazy rule."""
-        cdef uint32_t lazy = self.states[state].lazy, place = self.states[state].place
+        """Make the edges of a state of a lazily built rule."""
+        cdef uint32_t lazy = self.states[state].lazy, position = self.states[state].position
         cdef uint32_t rule = self.states[state].rule, k
         cdef StateC made
         cdef DfaStateC dfa_state
         cdef vector[uint32_t]* known
-        if self.ir.rules[rule].kind == OTHER_TEXT_RULE:
-            grow_other_text(self, state)
+        if self.ir.rules[rule].kind == TEXT_EXCEPT_RULE:
+            grow_text_except(self, state)
             return
         if self.ir.rules[rule].kind == OBJECT_RULE:
-            object_state(&self.objects[lazy], place, &dfa_state)
+            object_state(&self.objects[lazy], position, &dfa_state)
             known = &self.objects[lazy].states
         elif self.ir.rules[rule].kind == TEXTS_RULE:
-            texts_state(&self.texts[lazy], place, &dfa_state)
+            name_trie_state(&self.texts[lazy], position, &dfa_state)
             known = &self.texts[lazy].states
         else:
-            lazy_state(&self.lazies[lazy], &self.scratch, place, &dfa_state)
-            known = &self.lazies[lazy].states
+            lazy_dfa_state(&self.lazy_dfas[lazy], &self.scratch, position, &dfa_state)
+            known = &self.lazy_dfas[lazy].states
         for k in range(<uint32_t>dfa_state.bytes.size()):
             dfa_state.bytes[k].target = self.unbuilt(known, rule, lazy, dfa_state.bytes[k].target)
         for k in range(<uint32_t>dfa_state.refs.size()):
@@ -432,11 +428,11 @@ cdef class Automata:
             dfa_state.tokens[k].target = self.unbuilt(known, rule, lazy, dfa_state.tokens[k].target)
         made = self.new_state(rule)
         self.add_edges(&made, &dfa_state, 0)
-        made.flags, made.lazy, made.place = dfa_state.flags, lazy, place
+        made.flags, made.lazy, made.position = dfa_state.flags, lazy, position
         self.states[state] = made
 
     cdef StateC new_state(self, uint32_t rule) noexcept nogil:
-        """A state without edges, at the end of the arrays of edges."""
+        """Return a state without edges, at the end of the arrays of edges."""
         cdef StateC made
         memset(&made, 0, sizeof(StateC))
         made.rule = rule
@@ -447,7 +443,7 @@ cdef class Automata:
         return made
 
     cdef void append(self, uint32_t rule, const vector[DfaStateC]* dfa) noexcept nogil:
-        """Copies finished states into the arrays."""
+        """Copy finished states into the arrays."""
         cdef uint32_t base = <uint32_t>self.states.size(), s
         cdef StateC state
         cdef const DfaStateC* d
@@ -456,14 +452,16 @@ cdef class Automata:
         for s in range(<uint32_t>dfa.size()):
             d = &dfa[0][s]
             state = self.new_state(rule)
-            state.held, state.flags, state.is_plain_text = d.held, d.flags, d.is_plain_text
+            state.flags = d.flags
             self.add_edges(&state, d, base)
             self.states.push_back(state)
             if not is_plain(d):
                 self.tabled[rule] = 0
 
     cdef void add_edges(self, StateC* state, const DfaStateC* d, uint32_t base) noexcept nogil:
-        """Appends a dfa_state's edges to those of the state made last; states are numbered from ``base``."""
+        """Append the edges of ``d`` to those of the last state; numbers of states begin at
+        ``base``.
+        """
         cdef ByteEdgeC byte
         cdef SymbolEdgeC symbol
         cdef uint32_t k
@@ -486,22 +484,47 @@ cdef class Automata:
             self.empty_edges.push_back(d.empty[k] + base)
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """How much memory it takes."""
+        """Return the bytes held."""
         return (
             held_bytes(self.states) + held_bytes(self.byte_edges) + held_bytes(self.ref_edges)
             + held_bytes(self.token_edges) + held_bytes(self.empty_edges) + held_bytes(self.first)
             + held_bytes(self.tabled) + held_bytes(self.span) + held_bytes(self.begins)
-            + held_bytes(self.lazies) + held_bytes(self.objects) + held_bytes(self.texts)
+            + held_bytes(self.lazy_dfas) + held_bytes(self.objects) + held_bytes(self.texts)
             + held_bytes(self.scratch.stamp) + self.lazy_held)
 
 
-cdef bint count_early(vector[DfaStateC]* dfa) noexcept nogil:
-    """Makes the automaton of a body a loop in which an iteration is counted when it could end for the
-    first time. False, and nothing is done, where that is no better than counting its end, or takes
-    more than bytes, or where a text could have ended more or fewer iterations, so that one state would
-    not do.
+ctypedef fused TargetEdgeC:
+    ByteEdgeC
+    SymbolEdgeC
 
-    Of each state there are three: not counted yet, just counted, counted before.
+
+cdef void redirect(vector[TargetEdgeC]* edges, uint32_t old, uint32_t new) noexcept nogil:
+    cdef size_t k
+    for k in range(edges.size()):
+        if edges[0][k].target == old:
+            edges[0][k].target = new
+
+
+cdef void close_loop(
+    vector[TargetEdgeC]* edges, const vector[uint8_t]* ends, const vector[uint8_t]* continues
+) noexcept nogil:
+    """Lead edges to ends to the start; keep a copy of an edge to an end that has edges itself."""
+    cdef uint32_t target
+    cdef size_t k, n = edges.size()
+    for k in range(n):
+        target = edges[0][k].target
+        if ends[0][target]:
+            if continues[0][target]:
+                edges.push_back(edges[0][k])
+            edges[0][k].target = 0
+
+
+cdef bint count_early(vector[DfaStateC]* dfa) noexcept nogil:
+    """Turn the automaton of a body into a loop that counts an iteration as soon as it could end.
+
+    Each state becomes three: not yet counted, just counted, and counted before. False, without
+    changes: that is no better than counting ends, the body has other edges than bytes, or a text
+    could have ended different numbers of iterations.
     """
     cdef uint32_t n = <uint32_t>dfa.size(), s, k
     cdef bint any_goes_on = False
@@ -525,7 +548,7 @@ cdef bint count_early(vector[DfaStateC]* dfa) noexcept nogil:
             copy_edges(dfa, s, k == 0, d)
             if k and dfa[0][s].flags & FINAL_STATE:
                 copy_edges(dfa, 0, True, d)
-    if not merge_ways(&out, GROWTH * n + GROWTH_FREE):
+    if not merge_edges(&out, GROWTH * n + GROWTH_FREE):
         return False
     trim(&out)
     minimise(&out)
@@ -538,10 +561,11 @@ cdef bint edge_before(const ByteEdgeC& a, const ByteEdgeC& b) noexcept nogil:
 
 
 cdef void copy_edges(vector[DfaStateC]* body, uint32_t state, bint counts, DfaStateC* out) noexcept nogil:
-    """Adds a body's edges; ``counts``: those that lead to a state where it may end count the iteration."""
+    """Add a body's edges; with ``counts``, those into a state where the body may end count the
+    iteration.
+    """
     cdef ByteEdgeC edge
     cdef uint32_t k
-    out.held, out.is_plain_text = 0, 0
     for k in range(<uint32_t>body[0][state].bytes.size()):
         edge = body[0][state].bytes[k]
         if counts:
@@ -553,9 +577,10 @@ cdef void copy_edges(vector[DfaStateC]* body, uint32_t state, bint counts, DfaSt
 
 
 cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onward) noexcept nogil:
-    """By state of a rule over bytes: the fewest iterations that are counted yet if the text goes on.
+    """Compute, for a rule over bytes, the fewest iterations that a continuing text must still count
+    in each state.
 
-    From the ends backwards, those first that are as many characters away.
+    A breadth-first search from the ends; a level is a counted iteration.
     """
     cdef uint32_t n = <uint32_t>onward.size(), s, t, e, way
     cdef vector[uint32_t] off, order, least, todo, later
@@ -599,7 +624,7 @@ cdef void measure_ways(Automata automata, uint32_t first, vector[uint32_t]* onwa
         todo.swap(later)
 
 
-cdef bint has_edges(NfaC* nfa, uint32_t kind) noexcept nogil:
+cdef bint has_edges(ByteNfaC* nfa, uint32_t kind) noexcept nogil:
     cdef uint32_t k
     for k in range(<uint32_t>nfa.edges.size()):
         if nfa.edges[k].kind == kind:
@@ -608,7 +633,7 @@ cdef bint has_edges(NfaC* nfa, uint32_t kind) noexcept nogil:
 
 
 cdef bint is_plain(const DfaStateC* dfa_state) noexcept nogil:
-    """Whether a state is deterministic over bytes."""
+    """Return whether a state is deterministic over bytes."""
     cdef uint32_t k
     if dfa_state.empty.size():
         return False
@@ -619,7 +644,7 @@ cdef bint is_plain(const DfaStateC* dfa_state) noexcept nogil:
 
 
 cdef bint is_mandatory(vector[DfaStateC]* dfa, uint8_t byte) noexcept nogil:
-    """Whether no way from the loop state back to it avoids the byte.
+    """Return whether every path from the loop state back to it contains the byte.
 
     References may hide it; then the answer is no.
     """

@@ -1,4 +1,4 @@
-"""Free text with triggers as one automaton: see the header file."""
+"""Aho-Corasick with UTF-8: the trie of patterns, its states, and their edges."""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
@@ -13,61 +13,61 @@ cdef uint32_t NOTHING = 0xFFFFFFFF
 
 
 cdef uint8_t missing_bytes(uint8_t place) noexcept nogil:
-    """Bytes that a character lacks at a place within it."""
+    """Return the bytes that a character lacks at a place within it."""
     if place < AFTER_E0:
         return place
     return 3 if place >= AFTER_F0 else 2
 
 
 cdef struct PrefixC:
-    # a prefix of patterns
-    uint32_t letter                  # its last one
-    uint32_t child, sibling          # first child; next child of the same node; ascending by letter
+    # a node of the trie: a prefix of patterns
+    uint32_t letter                  # the last letter
+    uint32_t child, sibling          # first child; next sibling, ascending by letter
     uint32_t fail
     uint32_t held                    # bytes of the prefix
     uint32_t depth                   # letters of the prefix
-    uint32_t arm                     # of the longest arms completed on entering it the first (others: next_arm)
+    uint32_t arm                     # first of the longest arms that complete on entering the node (others: next_arm)
     uint32_t completed               # letters of the patterns of those arms
-    uint32_t first_move, n_moves     # every letter that does not lead to the root, ascending
-    uint8_t excluded                 # an exclude completes on entering it
-    uint8_t hopeless                 # a pattern completes whose arm can't be finished
+    uint32_t first_move, n_moves     # all letters that do not lead to the root, ascending
+    uint8_t excluded                 # an exclude completes on entering the node
+    uint8_t hopeless                 # a pattern completes whose arm has no text
     uint8_t arm_prefix               # a proper prefix of an arm's pattern
 
-cdef struct MoveC:
+cdef struct TransitionC:
     uint32_t letter, target
 
 cdef struct TrieC:
     vector[PrefixC] nodes
-    vector[MoveC] moves
+    vector[TransitionC] moves
     vector[uint32_t] next_arm        # by arm: the next one with the same pattern
 
 
-cdef void set_piece(PieceC* out, uint8_t low, uint8_t high, uint8_t place) noexcept nogil:
+cdef void set_range(Utf8RangeC* out, uint8_t low, uint8_t high, uint8_t place) noexcept nogil:
     out.low, out.high, out.place = low, high, place
 
 
-cdef uint32_t utf8_pieces(uint8_t place, PieceC* out) noexcept nogil:
+cdef uint32_t utf8_ranges(uint8_t place, Utf8RangeC* out) noexcept nogil:
     if place == BOUNDARY:
-        set_piece(out, 0x00, 0x7F, BOUNDARY)
-        set_piece(out + 1, 0xC2, 0xDF, 1)
-        set_piece(out + 2, 0xE0, 0xE0, AFTER_E0)
-        set_piece(out + 3, 0xE1, 0xEC, 2)
-        set_piece(out + 4, 0xED, 0xED, AFTER_ED)
-        set_piece(out + 5, 0xEE, 0xEF, 2)
-        set_piece(out + 6, 0xF0, 0xF0, AFTER_F0)
-        set_piece(out + 7, 0xF1, 0xF3, 3)
-        set_piece(out + 8, 0xF4, 0xF4, AFTER_F4)
-        return MOST_PIECES
+        set_range(out, 0x00, 0x7F, BOUNDARY)
+        set_range(out + 1, 0xC2, 0xDF, 1)
+        set_range(out + 2, 0xE0, 0xE0, AFTER_E0)
+        set_range(out + 3, 0xE1, 0xEC, 2)
+        set_range(out + 4, 0xED, 0xED, AFTER_ED)
+        set_range(out + 5, 0xEE, 0xEF, 2)
+        set_range(out + 6, 0xF0, 0xF0, AFTER_F0)
+        set_range(out + 7, 0xF1, 0xF3, 3)
+        set_range(out + 8, 0xF4, 0xF4, AFTER_F4)
+        return MOST_UTF8_RANGES
     if place == AFTER_E0:
-        set_piece(out, 0xA0, 0xBF, 1)
+        set_range(out, 0xA0, 0xBF, 1)
     elif place == AFTER_ED:
-        set_piece(out, 0x80, 0x9F, 1)
+        set_range(out, 0x80, 0x9F, 1)
     elif place == AFTER_F0:
-        set_piece(out, 0x90, 0xBF, 2)
+        set_range(out, 0x90, 0xBF, 2)
     elif place == AFTER_F4:
-        set_piece(out, 0x80, 0x8F, 2)
+        set_range(out, 0x80, 0x8F, 2)
     else:
-        set_piece(out, 0x80, 0xBF, place - 1)
+        set_range(out, 0x80, 0xBF, place - 1)
     return 1
 
 
@@ -84,7 +84,7 @@ cdef uint32_t add_node(TrieC* trie, uint32_t letter, uint32_t held, uint32_t dep
 
 
 cdef uint32_t child_of(TrieC* trie, LoweredGrammar ir, uint32_t q, uint32_t letter) noexcept nogil:
-    """The node one letter on, made if need be."""
+    """Return the child of a node by its letter, which is added if new."""
     cdef uint32_t before = NOTHING, at = trie.nodes[q].child, fresh
     while at != NOTHING and trie.nodes[at].letter < letter:
         before = at
@@ -101,7 +101,7 @@ cdef uint32_t child_of(TrieC* trie, LoweredGrammar ir, uint32_t q, uint32_t lett
 
 
 cdef uint32_t insert(TrieC* trie, LoweredGrammar ir, ArmC* arm, bint is_arm) noexcept nogil:
-    """The node of a whole pattern, made if need be."""
+    """Return the node of a whole pattern, which is added if new."""
     cdef uint32_t q = ROOT, k
     for k in range(arm.n):
         trie.nodes[q].arm_prefix |= is_arm
@@ -130,7 +130,7 @@ cdef void build_trie(TrieC* trie, LoweredGrammar ir, DispatchC* dispatch) noexce
 
 
 cdef void append_arm(TrieC* trie, uint32_t q, uint32_t arm) noexcept nogil:
-    """Arms that complete together are listed in their order."""
+    """Append an arm to those that complete at a node."""
     cdef uint32_t* last = &trie.nodes[q].arm
     while last[0] != NOTHING:
         last = &trie.next_arm[last[0]]
@@ -138,8 +138,8 @@ cdef void append_arm(TrieC* trie, uint32_t q, uint32_t arm) noexcept nogil:
 
 
 cdef uint32_t move(TrieC* trie, uint32_t q, uint32_t letter) noexcept nogil:
-    """Where a letter leads from a node whose moves are listed."""
-    cdef MoveC* moves = trie.moves.data() + trie.nodes[q].first_move
+    """Return the target of a letter, by binary search in the node's transitions."""
+    cdef TransitionC* moves = trie.moves.data() + trie.nodes[q].first_move
     cdef uint32_t low = 0, high = trie.nodes[q].n_moves, middle
     while low < high:
         middle = (low + high) >> 1
@@ -151,7 +151,9 @@ cdef uint32_t move(TrieC* trie, uint32_t q, uint32_t letter) noexcept nogil:
 
 
 cdef void link(TrieC* trie) noexcept nogil:
-    """Breadth first: failure links, inherited outputs, and all moves not to the root."""
+    """Add failure links, inherited outputs, and all transitions that do not lead to the root,
+    breadth first.
+    """
     cdef vector[uint32_t] todo
     cdef uint32_t at = 0, q, child
     cdef PrefixC* node
@@ -177,11 +179,11 @@ cdef void link(TrieC* trie) noexcept nogil:
 
 
 cdef void list_moves(TrieC* trie, uint32_t q) noexcept nogil:
-    """A node's children, and where it has none the moves of the longest suffix that is a node."""
+    """List a node's children and, for other letters, the transitions of its failure link."""
     cdef PrefixC* node = &trie.nodes[q]
     cdef uint32_t child = node.child, k = 0, n = 0 if q == ROOT else trie.nodes[node.fail].n_moves
     cdef uint32_t first = trie.nodes[node.fail].first_move
-    cdef MoveC made
+    cdef TransitionC made
     node.first_move = <uint32_t>trie.moves.size()
     while child != NOTHING or k < n:
         if child == NOTHING or (k < n and trie.moves[first + k].letter < trie.nodes[child].letter):
@@ -196,9 +198,9 @@ cdef void list_moves(TrieC* trie, uint32_t q) noexcept nogil:
 
 
 # -- states ----------------------------------------------------------------------------------------
-# A text state is (node, debt, place). The debt is the number of letters back to and including the
-# first token that free text may not hold: it is legal only as a part of the pattern that completes.
-cdef struct TextC:
+# A text state is (node, debt, place). The debt counts the letters since the first token that free
+# text may not contain: the token is legal only within the pattern that completes.
+cdef struct DispatchStateC:
     uint32_t q
     uint8_t debt, place, kind
 
@@ -207,26 +209,26 @@ cdef enum:
     TRIGGER = 1
     DONE = 2
 
-cdef struct WorkC:
-    # the states met so far, in their order
-    vector[TextC] states
+cdef struct DispatchBuilderC:
+    # the states met so far, in order
+    vector[DispatchStateC] states
     vector[uint32_t] at_boundary     # node -> its text state without debt at a boundary, NOTHING: not met
     U64MapC others                   # the other text states
     U64MapC triggers                 # node -> TRIGGER state
-    U64MapC rests                    # set of tokens with moves of their own -> set of the other special ones
-    uint32_t done                    # the state behind arms that don't return, NOTHING: not needed yet
+    U64MapC other_specials                    # set of tokens with transitions -> set of the other special tokens
+    uint32_t done                    # the state after arms that do not return, NOTHING: not needed yet
     uint32_t base                    # number of the first state
     const ArmC* arms
 
 
-cdef uint32_t new_state(WorkC* work, uint32_t q, uint8_t debt, uint8_t place, uint8_t kind) noexcept nogil:
-    cdef TextC made
+cdef uint32_t new_state(DispatchBuilderC* work, uint32_t q, uint8_t debt, uint8_t place, uint8_t kind) noexcept nogil:
+    cdef DispatchStateC made
     made.q, made.debt, made.place, made.kind = q, debt, place, kind
     work.states.push_back(made)
     return work.base + <uint32_t>work.states.size() - 1
 
 
-cdef uint32_t text_state(WorkC* work, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
+cdef uint32_t text_state(DispatchBuilderC* work, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
     cdef uint64_t key
     cdef uint32_t found
     debt = min(debt, <uint32_t>255)
@@ -243,8 +245,10 @@ cdef uint32_t text_state(WorkC* work, uint32_t q, uint32_t debt, uint8_t place) 
     return found
 
 
-cdef uint32_t trigger_state(WorkC* work, TrieC* trie, uint32_t q) noexcept nogil:
-    """The state behind the patterns that complete at q; it brings the DONE state with it."""
+cdef uint32_t trigger_state(DispatchBuilderC* work, TrieC* trie, uint32_t q) noexcept nogil:
+    """Return the state after the patterns that complete at q; add the DONE state if an arm needs
+    it.
+    """
     cdef uint32_t found = map_get(&work.triggers, <uint64_t>q + 1), arm = trie.nodes[q].arm
     if found != MISSING:
         return found
@@ -258,7 +262,7 @@ cdef uint32_t trigger_state(WorkC* work, TrieC* trie, uint32_t q) noexcept nogil
 
 
 cdef bint is_payable(TrieC* trie, uint32_t q, uint32_t debt) noexcept nogil:
-    """Whether some arm that is under way reaches back over the whole debt."""
+    """Return whether an arm in progress covers the whole debt."""
     while trie.nodes[q].depth >= debt:
         if trie.nodes[q].arm_prefix:
             return True
@@ -266,8 +270,8 @@ cdef bint is_payable(TrieC* trie, uint32_t q, uint32_t debt) noexcept nogil:
     return False
 
 
-cdef uint32_t after(WorkC* work, TrieC* trie, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
-    """The state on entering (q, debt, place); NOTHING where that is not allowed."""
+cdef uint32_t after(DispatchBuilderC* work, TrieC* trie, uint32_t q, uint32_t debt, uint8_t place) noexcept nogil:
+    """Return the state on entering (q, debt, place); NOTHING if that is not allowed."""
     cdef PrefixC* node = &trie.nodes[q]
     if place == BOUNDARY:
         if node.excluded or node.hopeless:
@@ -293,25 +297,29 @@ cdef void byte_edge(Automata automata, StateC* state, uint32_t low, uint32_t hig
     state.n_bytes += 1
 
 
-cdef void byte_edges(Automata automata, WorkC* work, TrieC* trie, TextC at, StateC* state) noexcept nogil:
-    """Every legal byte: those with a move of their own, and between them ranges to the root."""
-    cdef PieceC pieces[MOST_PIECES]
-    cdef MoveC* moves = trie.moves.data() + trie.nodes[at.q].first_move
+cdef void byte_edges(
+    Automata automata, DispatchBuilderC* work, TrieC* trie, DispatchStateC at, StateC* state
+) noexcept nogil:
+    """Add all legal bytes: those with transitions, and the ranges between them that lead to the
+    root.
+    """
+    cdef Utf8RangeC ranges[MOST_UTF8_RANGES]
+    cdef TransitionC* moves = trie.moves.data() + trie.nodes[at.q].first_move
     cdef uint32_t k, j, low, plain, target, n = trie.nodes[at.q].n_moves, debt = at.debt + (at.debt > 0)
-    for k in range(utf8_pieces(at.place, pieces)):
-        low = pieces[k].low
-        plain = after(work, trie, ROOT, debt, pieces[k].place)
+    for k in range(utf8_ranges(at.place, ranges)):
+        low = ranges[k].low
+        plain = after(work, trie, ROOT, debt, ranges[k].place)
         for j in range(n):
             if moves[j].letter < low:
                 continue
-            if moves[j].letter > pieces[k].high:
+            if moves[j].letter > ranges[k].high:
                 break
             if moves[j].letter > low:
                 byte_edge(automata, state, low, moves[j].letter - 1, plain)
-            target = after(work, trie, moves[j].target, debt, pieces[k].place)
+            target = after(work, trie, moves[j].target, debt, ranges[k].place)
             byte_edge(automata, state, moves[j].letter, moves[j].letter, target)
             low = moves[j].letter + 1
-        byte_edge(automata, state, low, pieces[k].high, plain)
+        byte_edge(automata, state, low, ranges[k].high, plain)
 
 
 cdef void token_edge(Automata automata, StateC* state, uint32_t tokens, uint32_t target) noexcept nogil:
@@ -323,13 +331,14 @@ cdef void token_edge(Automata automata, StateC* state, uint32_t tokens, uint32_t
 
 
 cdef void token_edges(
-    Automata automata, LoweredGrammar ir, WorkC* work, TrieC* trie, uint32_t specials, TextC at, StateC* state
+    Automata automata, LoweredGrammar ir, DispatchBuilderC* work, TrieC* trie, uint32_t specials, DispatchStateC at,
+    StateC* state
 ) noexcept nogil:
-    """Tokens at a character boundary.
+    """Add tokens at a character boundary.
 
-    The letters of patterns have moves of their own; all other allowed tokens lead to the root.
+    The letters of patterns have transitions; all other allowed tokens lead to the root.
     """
-    cdef MoveC* moves = trie.moves.data() + trie.nodes[at.q].first_move
+    cdef TransitionC* moves = trie.moves.data() + trie.nodes[at.q].first_move
     cdef vector[uint32_t] ids, own
     cdef uint32_t k, target, paid, rest, n = trie.nodes[at.q].n_moves
     for k in range(n):
@@ -349,16 +358,19 @@ cdef void token_edges(
         token_edge(automata, state, rest, text_state(work, ROOT, 0, BOUNDARY))
 
 
-cdef uint32_t tokens_without(WorkC* work, LoweredGrammar ir, uint32_t specials, vector[uint32_t]* own) noexcept nogil:
-    """The set of the special tokens that are not in ``own``, ascending.
+cdef uint32_t tokens_without(
+    DispatchBuilderC* work, LoweredGrammar ir, uint32_t specials, vector[uint32_t]* own
+) noexcept nogil:
+    """Return the set of the special tokens that are not in ``own`` (ascending); takes ``own`` over.
 
-    Few nodes differ in their own tokens, and vocabularies have a thousand special ones: made once for all equal
-    ``own``, which is taken over. Of 40 tool sets in Harmony's format this was a third of the time to compile.
+    Few nodes differ in their own tokens, but vocabularies have a thousand special ones, so equal
+    ``own`` share a result. This was a third of the time to compile 40 tool sets in Harmony's
+    format.
     """
     cdef vector[uint32_t] ids
     cdef const uint32_t* allowed = ir.token_sets[specials].ids
     cdef uint32_t k, j = 0, n = ir.token_sets[specials].n, left = ir.intern_tokens(own), rest
-    rest = map_get(&work.rests, <uint64_t>left + 1)
+    rest = map_get(&work.other_specials, <uint64_t>left + 1)
     if rest != MISSING:
         return rest
     for k in range(n):
@@ -367,12 +379,12 @@ cdef uint32_t tokens_without(WorkC* work, LoweredGrammar ir, uint32_t specials, 
         if j == ir.token_sets[left].n or ir.token_sets[left].ids[j] != allowed[k]:
             ids.push_back(allowed[k])
     rest = ir.intern_tokens(&ids)
-    map_put(&work.rests, <uint64_t>left + 1, rest)
+    map_put(&work.other_specials, <uint64_t>left + 1, rest)
     return rest
 
 
-cdef void arm_edges(Automata automata, WorkC* work, TrieC* trie, uint32_t q, StateC* state) noexcept nogil:
-    """Out of a TRIGGER state: the rules of the arms that complete together."""
+cdef void arm_edges(Automata automata, DispatchBuilderC* work, TrieC* trie, uint32_t q, StateC* state) noexcept nogil:
+    """Add the edges of a TRIGGER state: the rules of the arms that complete together."""
     cdef uint32_t arm = trie.nodes[q].arm
     cdef SymbolEdgeC edge
     state.flags = TRIGGER_STATE
@@ -388,17 +400,17 @@ cdef void arm_edges(Automata automata, WorkC* work, TrieC* trie, uint32_t q, Sta
 cdef void build_dispatch(Automata automata, LoweredGrammar ir, uint32_t rule) noexcept nogil:
     cdef DispatchC* dispatch = &ir.dispatches[ir.rules[rule].dispatch]
     cdef TrieC trie
-    cdef WorkC work
-    cdef TextC at
+    cdef DispatchBuilderC work
+    cdef DispatchStateC at
     cdef StateC state
     cdef uint32_t k = 0
-    # of counted text every boundary between characters ends an iteration, the start included
+    # in counted text every boundary between characters ends an iteration, including the start
     cdef uint8_t boundary = LOOP_STATE | FINAL_STATE if ir.rules[rule].iterates else FINAL_STATE
     build_trie(&trie, ir, dispatch)
     link(&trie)
     work.done, work.base = NOTHING, <uint32_t>automata.states.size()
     work.arms = ir.arms.data() + dispatch.first
-    work.others.used = work.triggers.used = work.rests.used = 0
+    work.others.used = work.triggers.used = work.other_specials.used = 0
     work.at_boundary.assign(trie.nodes.size(), NOTHING)
     work.states.reserve(min(<size_t>1024, trie.nodes.size() + 8))
     text_state(&work, ROOT, 0, BOUNDARY)

@@ -1,4 +1,4 @@
-"""The arena of rows: see the header file."""
+"""The arena: transitions, construction of rows by prediction and completion, and registers."""
 
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp
@@ -13,9 +13,10 @@ from ..grammar.ir cimport NO_MAXIMUM
 from ..grammar.lowered cimport CHARACTER_BYTES, RuleC, iterations, tokens, tokens_left
 from ..native.hashing cimport MISSING, hash_words, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
+from ..native.word_table cimport WordTableC, table_bytes, table_number
 
 
-# Items of a row under construction that are gone through one by one; nearly all rows have fewer.
+# More items of a row under construction are looked up in a table; nearly all rows have fewer.
 cdef uint32_t FEW = 32
 
 
@@ -40,7 +41,7 @@ cdef inline uint64_t item_key(ItemC* item) noexcept nogil:
 
 
 cdef inline bint are_equal(ItemC* a, ItemC* b) noexcept nogil:
-    """Whether two items of one row under construction say the same."""
+    """Return whether two items of a row under construction are equal."""
     return (a.state == b.state and a.goal == b.goal and a.origin == b.origin
             and a.ordinal == b.ordinal and a.flags == b.flags and a.slot == b.slot)
 
@@ -50,28 +51,27 @@ cdef bint waiter_before(const WaiterC& a, const WaiterC& b) noexcept nogil:
 
 
 cdef bint allows(RuleC* rule, uint32_t less, uint32_t more) noexcept nogil:
-    """Whether a count leaves at least as much as another one, where there is no minimum."""
+    """Return whether a count allows at least as much as another one, if there is no minimum."""
     return iterations(rule, less) <= iterations(rule, more) and tokens(rule, less) <= tokens(rule, more)
 
 
-# What a mask's work is counted in: an item met takes about a microsecond, a step over a byte whose row
-# is there a thirtieth of it.
+# Work units: an item met takes about a microsecond, a cached step over a byte a thirtieth of it.
 cdef uint32_t STEP_WORK = 1
 cdef uint32_t ITEM_WORK = 32
 
-# The bytes of a generation are summed up each time that so many instances were made: a sum takes about a
-# sixth of what making an instance takes.
-cdef size_t CHECKED_INSTANCES = 16
+# The bytes of a generation are summed once for this many new configurations. A sum takes about a
+# sixth of the time of one configuration.
+cdef size_t CHECKED_CONFIGURATIONS = 16
 
 
 cdef class Arena:
-    """All rows, frames and instances of one generation of one grammar."""
+    """All rows, register sets and configurations of one generation of one grammar."""
 
     cdef int open(
         self, Automata automata, bint tail_references, uint32_t item_limit, uint32_t row_limit,
         size_t byte_limit, uint32_t mask_items
     ) except -1:
-        """Makes it ready, with the first row: there is no other way."""
+        """Initialise the object with the first row; there is no other way."""
         self.automata = automata
         self.tail_references = tail_references
         self.item_limit = item_limit
@@ -82,16 +82,15 @@ cdef class Arena:
         self.error = NO_ERROR
         self.error_got = 0
         self.rows.resize(2)
-        self.instances.resize(2)
-        self.instances[BOTTOM].row = 1
-        self.instances[BOTTOM].frame = 0
-        self.instances[BOTTOM].rep = BOTTOM
+        self.configurations.resize(2)
+        self.configurations[BOTTOM].row = 1
+        self.configurations[BOTTOM].registers = 0
+        self.configurations[BOTTOM].saturated = BOTTOM
         self.row_table.assign(16, 0)
-        self.frame_off.assign(2, 0)
-        self.frame_table.assign(16, 0)
+        table_number(&self.register_sets, NULL, 0)
         self.predicted_at.assign(automata.ir.rules.size(), 0)
         self.build_number = 0
-        self.met = self.blocking = False
+        self.ended_unique = self.blocks_unique = False
         with nogil:
             self.begin()
             self.seed(automata.start(automata.ir.root), automata.ir.root, BOTTOM, 0)
@@ -99,48 +98,51 @@ cdef class Arena:
         return 0
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """How much memory the arena and its automata take."""
+        """Return the bytes held by the arena and its automata."""
         return (
             held_bytes(self.rows) + held_bytes(self.items) + held_bytes(self.waiters)
-            + held_bytes(self.row_keys) + held_bytes(self.row_table) + held_bytes(self.instances)
-            + map_bytes(&self.instance_ids) + held_bytes(self.frame_off) + held_bytes(self.frame_words)
-            + held_bytes(self.frame_table) + map_bytes(&self.byte_memo) + map_bytes(&self.blocked_memo)
+            + held_bytes(self.row_keys) + held_bytes(self.row_table) + held_bytes(self.configurations)
+            + map_bytes(&self.configuration_ids) + table_bytes(&self.register_sets)
+            + map_bytes(&self.byte_memo) + map_bytes(&self.blocked_memo)
             + map_bytes(&self.token_memo) + map_bytes(&self.completion_memo) + map_bytes(&self.end_memo)
             + map_bytes(&self.text_memo) + held_bytes(self.seeds) + held_bytes(self.completed)
             + map_bytes(&self.seed_places) + map_bytes(&self.completed_places)
-            + map_bytes(&self.item_places) + held_bytes(self.key) + held_bytes(self.frame)
+            + map_bytes(&self.item_places) + held_bytes(self.key) + held_bytes(self.registers)
             + held_bytes(self.predicted_at) + held_bytes(self.seen_at) + self.automata.bytes_held())
 
     # -- questions ---------------------------------------------------------------------------------
-    cdef bint accepts(self, uint32_t instance) noexcept nogil:
-        return self.rows[self.instances[instance].row].accept
+    cdef bint accepts(self, uint32_t configuration) noexcept nogil:
+        return self.rows[self.configurations[configuration].row].accept
 
-    cdef uint32_t origin_of(self, uint32_t instance, ItemC* item) noexcept nogil:
+    cdef uint32_t origin_of(self, uint32_t configuration, ItemC* item) noexcept nogil:
         if item.flags & ITEM_SELF:
-            return instance
+            return configuration
         if item.flags & ITEM_PARENT:
-            return self.frame_words[
-                self.frame_off[self.instances[instance].frame]
-                + self.rows[self.instances[instance].row].n_slots + item.ordinal]
+            return self.register_sets.words[
+                self.register_sets.off[self.configurations[configuration].registers]
+                + self.rows[self.configurations[configuration].row].n_slots + item.ordinal]
         return item.origin
 
-    cdef uint32_t value_of(self, uint32_t instance, ItemC* item) noexcept nogil:
+    cdef uint32_t value_of(self, uint32_t configuration, ItemC* item) noexcept nogil:
         if item.slot == NO_SLOT:
             return 0
-        return self.frame_words[self.frame_off[self.instances[instance].frame] + item.slot]
+        return self.register_sets.words[
+            self.register_sets.off[self.configurations[configuration].registers] + item.slot]
 
     cdef bint is_counted_state(self, uint32_t state) noexcept nogil:
         return self.automata.ir.rules[self.automata.states[state].rule].counted
 
     # -- transitions -------------------------------------------------------------------------------
-    cdef uint32_t step(self, uint32_t instance, uint8_t byte) noexcept nogil:
-        """The instance behind one more byte, DEAD if there is none."""
-        return self.step_met(instance, byte) & INSTANCE
+    cdef uint32_t step(self, uint32_t configuration, uint8_t byte) noexcept nogil:
+        """Return the configuration after one more byte, DEAD if there is none."""
+        return self.step_unique(configuration, byte) & CONFIGURATION
 
-    cdef uint32_t step_met(self, uint32_t instance, uint8_t byte) noexcept nogil:
-        """As ``step``; with MET where a rule was completed on the way whose words must differ."""
-        cdef RowC* row = &self.rows[self.instances[instance].row]
-        cdef uint64_t key = <uint64_t>instance << 8 | byte
+    cdef uint32_t step_unique(self, uint32_t configuration, uint8_t byte) noexcept nogil:
+        """Like ``step``, with the flag ENDS_UNIQUE if a rule with unique words was completed on the
+        way.
+        """
+        cdef RowC* row = &self.rows[self.configurations[configuration].row]
+        cdef uint64_t key = <uint64_t>configuration << 8 | byte
         cdef uint32_t found
         if not (row.live[byte >> 6] >> (byte & 63)) & 1:
             return DEAD
@@ -149,30 +151,30 @@ cdef class Arena:
         found = map_get(&self.byte_memo, key)
         if found != MISSING:
             return found
-        self.met = False
-        found = self.scan(instance, byte)
-        if self.met and found != DEAD:
-            found |= MET
+        self.ended_unique = False
+        found = self.scan(configuration, byte)
+        if self.ended_unique and found != DEAD:
+            found |= ENDS_UNIQUE
         if self.error == NO_ERROR:
             map_put(&self.byte_memo, key, found)
         return found
 
-    cdef uint32_t step_blocked(self, uint32_t instance, uint8_t byte) noexcept nogil:
-        """The instance behind one more byte if no word that must differ may end there."""
-        cdef uint64_t key = <uint64_t>instance << 8 | byte
+    cdef uint32_t step_blocked(self, uint32_t configuration, uint8_t byte) noexcept nogil:
+        """Return the configuration after one more byte if no unique word may end there."""
+        cdef uint64_t key = <uint64_t>configuration << 8 | byte
         cdef uint32_t found = map_get(&self.blocked_memo, key)
         if found != MISSING:
             return found
-        self.blocking = True
-        found = self.scan(instance, byte)
-        self.blocking = False
+        self.blocks_unique = True
+        found = self.scan(configuration, byte)
+        self.blocks_unique = False
         if self.error == NO_ERROR:
             map_put(&self.blocked_memo, key, found)
         return found
 
-    cdef uint32_t scan(self, uint32_t instance, uint8_t byte) noexcept nogil:
-        """Follows the edges of all items."""
-        cdef RowC* row = &self.rows[self.instances[instance].row]
+    cdef uint32_t scan(self, uint32_t configuration, uint8_t byte) noexcept nogil:
+        """Follow the edges of all items."""
+        cdef RowC* row = &self.rows[self.configurations[configuration].row]
         cdef uint32_t k, e
         cdef ItemC item
         cdef StateC* state
@@ -187,13 +189,14 @@ cdef class Arena:
             for e in range(state.byte_off, state.byte_off + state.n_bytes):
                 if self.automata.byte_edges[e].low <= byte <= self.automata.byte_edges[e].high:
                     self.advance(self.automata.byte_edges[e].target, item.goal,
-                                 self.origin_of(instance, &item), self.value_of(instance, &item))
+                                 self.origin_of(configuration, &item), self.value_of(configuration, &item))
         return self.finish()
 
-    cdef uint32_t step_token(self, uint32_t instance, uint32_t token) noexcept nogil:
-        """The instance behind a token edge that takes ``token``, DEAD if there is none."""
-        cdef RowC* row = &self.rows[self.instances[instance].row]
-        cdef uint64_t key = <uint64_t>instance << 32 | token
+    cdef uint32_t step_token(self, uint32_t configuration, uint32_t token) noexcept nogil:
+        """Return the configuration after a token edge that takes ``token``, DEAD if there is none.
+        """
+        cdef RowC* row = &self.rows[self.configurations[configuration].row]
+        cdef uint64_t key = <uint64_t>configuration << 32 | token
         cdef uint32_t k, e, found
         cdef ItemC item
         cdef StateC* state
@@ -209,24 +212,25 @@ cdef class Arena:
             for e in range(state.token_off, state.token_off + state.n_tokens):
                 if self.automata.ir.has_token(self.automata.token_edges[e].symbol, token):
                     self.advance(self.automata.token_edges[e].target, item.goal,
-                                 self.origin_of(instance, &item), self.value_of(instance, &item))
+                                 self.origin_of(configuration, &item), self.value_of(configuration, &item))
         found = self.finish()
         if self.error == NO_ERROR:
             map_put(&self.token_memo, key, found)
         return found
 
-    cdef uint32_t end_token(self, uint32_t instance) noexcept nogil:
-        """The instance once a token has ended here: those that had a part in counted text count it.
+    cdef uint32_t end_token(self, uint32_t configuration) noexcept nogil:
+        """Return the configuration after the end of a token, which counts in texts with a bound on
+        tokens.
 
-        DEAD where that text stops within a character, with too few tokens left for the rest of it.
+        DEAD if such a text stops within a character, with too few tokens left for the rest of it.
         """
-        cdef RowC* row = &self.rows[self.instances[instance].row]
+        cdef RowC* row = &self.rows[self.configurations[configuration].row]
         cdef uint32_t k, found, value
         cdef ItemC item
         cdef RuleC* rule
         if not row.counts_tokens:
-            return instance
-        found = map_get(&self.end_memo, instance)
+            return configuration
+        found = map_get(&self.end_memo, configuration)
         if found != MISSING:
             return found
         self.begin()
@@ -234,23 +238,24 @@ cdef class Arena:
         for k in range(row.item_off, row.item_off + row.n_kernel):
             item = self.items[k]
             rule = &self.automata.ir.rules[self.automata.states[item.state].rule]
-            value = self.value_of(instance, &item) + rule.unit
-            # what the end of the text leads to is there already
+            value = self.value_of(configuration, &item) + rule.unit
+            # the items after the end of the text are present already
             if tokens_left(rule, value) >= max(<uint32_t>1, <uint32_t>self.automata.states[item.state].missing):
-                self.seed(item.state, item.goal, self.origin_of(instance, &item), value)
+                self.seed(item.state, item.goal, self.origin_of(configuration, &item), value)
         found = self.intern()
         if self.error == NO_ERROR:
-            map_put(&self.end_memo, instance, found)
+            map_put(&self.end_memo, configuration, found)
         return found
 
-    cdef bint may_end_token(self, uint32_t instance) noexcept nogil:
-        """Whether a token may end here."""
-        if not self.rows[self.instances[instance].row].may_not_end:
+    cdef bint may_end_token(self, uint32_t configuration) noexcept nogil:
+        """Return whether a token may end here."""
+        if not self.rows[self.configurations[configuration].row].may_not_end:
             return True
-        return self.end_token(instance) != DEAD
+        return self.end_token(configuration) != DEAD
 
     cdef uint32_t completion(self, uint32_t origin, uint32_t goal) noexcept nogil:
-        """The instance that an item with this goal and origin leaves behind when it is completed.
+        """Return the configuration that an item with this goal and origin leaves when it is
+        completed.
 
         DEAD at BOTTOM.
         """
@@ -269,7 +274,7 @@ cdef class Arena:
         return found
 
     cdef uint32_t merge(self, uint32_t a, uint32_t b) noexcept nogil:
-        """The union of two instances: a token that matches both as bytes and by its id."""
+        """Return the union of two configurations: a token may match both as bytes and by its id."""
         if a == DEAD or b == DEAD:
             return a | b
         self.begin()
@@ -277,26 +282,26 @@ cdef class Arena:
         self.seed_kernel(b)
         return self.finish()
 
-    cdef uint32_t merge_all(self, vector[uint32_t]* instances) noexcept nogil:
-        """The union of several instances."""
+    cdef uint32_t merge_all(self, vector[uint32_t]* configurations) noexcept nogil:
+        """Return the union of several configurations."""
         cdef uint32_t k
-        if instances.size() == 0:
+        if configurations.size() == 0:
             return DEAD
-        if instances.size() == 1:
-            return instances[0][0]
+        if configurations.size() == 1:
+            return configurations[0][0]
         self.begin()
-        for k in instances[0]:
+        for k in configurations[0]:
             self.seed_kernel(k)
         return self.finish()
 
-    cdef void seed_kernel(self, uint32_t instance) noexcept nogil:
-        cdef RowC row = self.rows[self.instances[instance].row]
+    cdef void seed_kernel(self, uint32_t configuration) noexcept nogil:
+        cdef RowC row = self.rows[self.configurations[configuration].row]
         cdef uint32_t k
         cdef ItemC item
         self.accept = self.accept or row.accept
         for k in range(row.item_off, row.item_off + row.n_kernel):
             item = self.items[k]
-            self.seed(item.state, item.goal, self.origin_of(instance, &item), self.value_of(instance, &item))
+            self.seed(item.state, item.goal, self.origin_of(configuration, &item), self.value_of(configuration, &item))
 
     # -- making a row ------------------------------------------------------------------------------
     cdef void begin(self) noexcept nogil:
@@ -309,9 +314,9 @@ cdef class Arena:
     cdef void seed(
         self, uint32_t state, uint32_t goal, uint32_t origin, uint32_t value
     ) noexcept nogil:
-        """Adds an item unless it is there.
+        """Add an item unless it is present.
 
-        With no minimum, a smaller count allows all that a larger one does.
+        Without a minimum, a smaller count allows all that a larger one does.
         """
         cdef SeedC made = SeedC(state, goal, origin, value)
         if self.counts_work and not self.may_work(ITEM_WORK):
@@ -325,12 +330,12 @@ cdef class Arena:
         self.seeds.push_back(made)
 
     cdef bint is_seeded(self, SeedC* seed, RuleC* rule) noexcept nogil:
-        """Whether the item is there. Past a few it is looked up: each by all it is, or where a smaller
-        count allows more, the smallest count by all else.
+        """Return whether the item is present. Beyond a few, items are looked up: by all fields or,
+        where a smaller count allows more, by all except the count, with the smallest count.
         """
         cdef SeedC* other
         cdef uint32_t k, n = <uint32_t>self.seeds.size(), found
-        # counts of tokens beside others are in no order
+        # combined counts of iterations and tokens have no order
         cdef bint any_value, ordered = rule.minimum == 0 and rule.unit == 0
         if n <= FEW:
             for k in range(n):
@@ -351,7 +356,7 @@ cdef class Arena:
             if other.state == seed.state and other.origin == seed.origin and other.goal == seed.goal:
                 if other.value == seed.value or (ordered and other.value < seed.value):
                     return True
-            # two of one hash, by accident: both stand in the row, which is only larger for it
+            # after a hash collision both items stay in the row, which is only larger
         map_put(&self.seed_places, seed_key(seed, ordered), n)
         return False
 
@@ -360,17 +365,17 @@ cdef class Arena:
             self.error, self.error_got = error, got
 
     cdef void count_work(self, uint32_t most_items) noexcept nogil:
-        """From now on so many items may be met, until ``stop_counting``."""
+        """Limit the items that may be met until ``stop_counting``."""
         self.counts_work = True
         self.work, self.most_work = 0, <uint64_t>most_items * ITEM_WORK
 
     cdef uint32_t stop_counting(self) noexcept nogil:
-        """Returns how many items were met."""
+        """Return how many items were met."""
         self.counts_work = False
         return <uint32_t>min(self.work // ITEM_WORK, <uint64_t>0xFFFFFFFF)
 
     cdef bint may_work(self, uint32_t work) noexcept nogil:
-        """Counts work; False once a limit was passed, so that all that is under way comes to its end."""
+        """Count work. False after a limit, so that all work in progress ends."""
         self.work += work
         if self.error != NO_ERROR:
             return False
@@ -380,9 +385,9 @@ cdef class Arena:
         return False
 
     cdef uint32_t take_error(self) noexcept nogil:
-        """The limit that this call passed; whoever holds the mutex takes it before giving it back.
+        """Return and clear the error of this call. Callers do so before they release the mutex.
 
-        What it cut short was not kept: who gets there meets it again, and nobody else does.
+        Results cut short by an error are not cached, so other callers do not meet it.
         """
         cdef uint32_t error = self.error
         self.error = self.automata.error = NO_ERROR
@@ -391,7 +396,8 @@ cdef class Arena:
     cdef void advance(
         self, uint32_t target, uint32_t goal, uint32_t origin, uint32_t value
     ) noexcept nogil:
-        """Follows an edge; one into a LOOP state counts an iteration, if the bound leaves one."""
+        """Follow an edge. An edge into a LOOP state counts an iteration, if the bound allows one.
+        """
         cdef RuleC* rule
         if self.automata.states[target].flags & LOOP_STATE:
             rule = &self.automata.ir.rules[self.automata.states[target].rule]
@@ -406,12 +412,12 @@ cdef class Arena:
         return state.flags & FINAL_STATE and iterations(rule, value) >= rule.minimum
 
     cdef bint may_go_on(self, StateC* state, uint32_t value) noexcept nogil:
-        """Whether the bounds leave a way to an end."""
+        """Return whether the bounds leave a way to an end."""
         cdef RuleC* rule = &self.automata.ir.rules[state.rule]
         return state.onward == 0 or <uint64_t>iterations(rule, value) + state.onward <= rule.maximum
 
     cdef void close_seed(self, SeedC seed) noexcept nogil:
-        """Completion, empty moves and nullable references of one item."""
+        """Add completions, empty moves and nullable references of one item."""
         cdef StateC state = self.automata.states[seed.state]
         cdef StateC* s = &state
         cdef uint32_t k
@@ -426,14 +432,14 @@ cdef class Arena:
                 self.advance(self.automata.ref_edges[k].target, seed.goal, seed.origin, seed.value)
 
     cdef void complete(self, uint32_t goal, uint32_t origin) noexcept nogil:
-        """Every item of the origin that waits for the goal moves on; once for each such pair."""
+        """Advance the items of the origin that wait for the goal; each pair once."""
         cdef uint64_t key = <uint64_t>origin << 32 | goal
         cdef uint32_t low, high, middle
         cdef RowC* row
         cdef ItemC item
         if self.automata.ir.rules[goal].differs:
-            self.met = True
-            if self.blocking:
+            self.ended_unique = True
+            if self.blocks_unique:
                 return
         if self.is_completed(key):
             return
@@ -441,7 +447,7 @@ cdef class Arena:
         if origin == BOTTOM:
             self.accept = True
             return
-        row = &self.rows[self.instances[origin].row]
+        row = &self.rows[self.configurations[origin].row]
         low, high = row.waiter_off, row.waiter_off + row.n_waiters
         while low < high:
             middle = (low + high) // 2
@@ -472,7 +478,7 @@ cdef class Arena:
         return False
 
     cdef uint32_t finish(self) noexcept nogil:
-        """Closes the seeds and interns what remains; DEAD where nothing does."""
+        """Close the seeds and intern the rest; DEAD if nothing is left."""
         cdef uint32_t at = 0, n = 0
         cdef SeedC seed
         cdef StateC* s
@@ -489,7 +495,7 @@ cdef class Arena:
         return self.intern()
 
     cdef uint32_t intern(self) noexcept nogil:
-        """The instance of seeds that are closed."""
+        """Return the configuration of closed seeds."""
         cdef uint32_t row
         if self.error != NO_ERROR or (self.seeds.size() == 0 and not self.accept):
             return DEAD
@@ -498,15 +504,17 @@ cdef class Arena:
         row = self.intern_row()
         if self.error != NO_ERROR:
             return DEAD
-        return self.intern_instance(row, self.intern_frame(&self.frame))
+        return self.intern_configuration(
+            row, table_number(&self.register_sets, self.registers.data(), self.registers.size()))
 
     cdef void make_key(self) noexcept nogil:
-        """The row's content as words (`key`), and its registers and counting parents (`frame`)."""
+        """Write the row's content to `key`, and its registers and counting parents to `registers`.
+        """
         cdef vector[uint32_t] parents
         cdef uint32_t k, ordinal, word
         cdef SeedC seed
         self.key.clear()
-        self.frame.clear()
+        self.registers.clear()
         self.key.push_back(self.accept)
         for seed in self.seeds:
             word = 0
@@ -515,8 +523,8 @@ cdef class Arena:
                 if self.automata.states[seed.state].flags & FINAL_STATE:
                     word |= (PLENTY if self.may_end(&self.automata.states[seed.state], seed.value)
                              else BELOW_MINIMUM) << 16
-                self.frame.push_back(seed.value)
-            if self.instances[seed.origin].frame:
+                self.registers.push_back(seed.value)
+            if self.configurations[seed.origin].registers:
                 ordinal = <uint32_t>parents.size()
                 for k in range(<uint32_t>parents.size()):
                     if parents[k] == seed.origin:
@@ -525,12 +533,12 @@ cdef class Arena:
                 if ordinal == parents.size():
                     parents.push_back(seed.origin)
                 word |= 1 << 19 | ordinal
-                seed.origin = self.instances[seed.origin].row
+                seed.origin = self.configurations[seed.origin].row
             self.key.push_back(seed.state)
             self.key.push_back(seed.goal)
             self.key.push_back(seed.origin)
             self.key.push_back(word)
-        self.frame.insert(self.frame.end(), parents.begin(), parents.end())
+        self.registers.insert(self.registers.end(), parents.begin(), parents.end())
 
     cdef uint32_t intern_row(self) noexcept nogil:
         cdef uint64_t h = hash_words(self.key.data(), self.key.size())
@@ -559,7 +567,7 @@ cdef class Arena:
         return fresh
 
     cdef uint32_t make_row(self, uint64_t h) noexcept nogil:
-        """Appends the row whose content lies in `key`; DEAD past a limit, and nothing of it is left."""
+        """Append the row with the content in `key`. DEAD after a limit, without any change."""
         cdef RowC row
         cdef ItemC item
         cdef uint32_t k, word, slot = 0, parents = 0
@@ -568,7 +576,7 @@ cdef class Arena:
             return DEAD
         row.hash = h
         row.accept = <uint8_t>self.key[0]
-        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = row.has_differing = 0
+        row.has_tokens = row.has_tabled = row.counts_tokens = row.repeats = row.has_unique = 0
         row.may_not_end = not row.accept
         row.key_off, row.key_len = <uint32_t>self.row_keys.size(), <uint32_t>self.key.size()
         self.row_keys.insert(self.row_keys.end(), self.key.begin(), self.key.end())
@@ -601,7 +609,7 @@ cdef class Arena:
         return <uint32_t>self.rows.size() - 1
 
     cdef void predict(self, RowC* row) noexcept nogil:
-        """Appends what the kernel predicts, the waiters by rule, and the live bytes."""
+        """Append the predicted items, the waiters by rule, and the live bytes."""
         cdef uint32_t at = row.item_off, k
         cdef StateC* s
         self.build_number += 1
@@ -632,7 +640,7 @@ cdef class Arena:
         sort(self.waiters.begin() + row.waiter_off, self.waiters.end(), &waiter_before)
 
     cdef void predict_from(self, RowC* row, uint32_t at) noexcept nogil:
-        """The references of one item.
+        """Predict the references of one item.
 
         In tail position the caller's goal and origin are passed on.
         """
@@ -642,7 +650,7 @@ cdef class Arena:
         for k in range(self.automata.states[item.state].n_refs):
             edge = self.automata.ref_edges[self.automata.states[item.state].ref_off + k]
             if self.automata.ir.rules[edge.symbol].differs:
-                row.has_differing = 1
+                row.has_unique = 1
             start = self.automata.start(edge.symbol)
             if start == 0:
                 self.fail(self.automata.error, self.automata.error_got)
@@ -666,14 +674,14 @@ cdef class Arena:
                     row, item, self.automata.empty_edges[self.automata.states[item.state].empty_off + k])
 
     cdef void predict_behind(self, RowC* row, ItemC item, uint32_t target) noexcept nogil:
-        """A predicted item moves on over nothing; an iteration over nothing is no iteration."""
+        """Move a predicted item over an empty edge; an empty iteration does not count."""
         if not (self.automata.states[target].flags & LOOP_STATE):
             self.automata.visit(target)
             item.state = target
             self.predict_item(row, &item)
 
     cdef void predict_item(self, RowC* row, ItemC* item) noexcept nogil:
-        """Appends an item that is not simply a rule predicted here, unless it is there."""
+        """Append a predicted item that is not simply the start of a rule, unless it is present."""
         cdef uint32_t k, n = <uint32_t>self.items.size(), first = row.item_off, found
         if n - first > FEW:
             if self.item_places.used == 0:
@@ -691,77 +699,49 @@ cdef class Arena:
         self.items.push_back(item[0])
 
     # -- registers ---------------------------------------------------------------------------------
-    cdef uint32_t intern_frame(self, vector[uint32_t]* words) noexcept nogil:
-        """The number of a frame; frame n is frame_words[frame_off[n] .. frame_off[n + 1] - 1]."""
-        cdef uint64_t h
-        cdef size_t mask = self.frame_table.size() - 1, at
-        cdef uint32_t k, n, off
-        if words.size() == 0:
-            return 0
-        h = hash_words(words.data(), words.size())
-        at = h & mask
-        while self.frame_table[at]:
-            n = self.frame_table[at]
-            off = self.frame_off[n]
-            if (self.frame_off[n + 1] - off == words.size()
-                    and memcmp(&self.frame_words[off], words.data(), 4 * words.size()) == 0):
-                return n
-            at = (at + 1) & mask
-        n = <uint32_t>self.frame_off.size() - 1
-        self.frame_table[at] = n
-        self.frame_words.insert(self.frame_words.end(), words.begin(), words.end())
-        self.frame_off.push_back(<uint32_t>self.frame_words.size())
-        if self.frame_off.size() * 2 > self.frame_table.size():
-            self.frame_table.assign(self.frame_table.size() * 2, 0)
-            mask = self.frame_table.size() - 1
-            for k in range(1, <uint32_t>self.frame_off.size() - 1):
-                off = self.frame_off[k]
-                at = hash_words(&self.frame_words[off], self.frame_off[k + 1] - off) & mask
-                while self.frame_table[at]:
-                    at = (at + 1) & mask
-                self.frame_table[at] = k
-        return n
-
     cdef void check_bytes(self) noexcept nogil:
         cdef size_t held = self.bytes_held()
         if held > self.byte_limit:
             self.fail(BYTES_EXCEEDED, <uint32_t>min(held, <size_t>0xFFFFFFFF))
 
-    cdef uint32_t intern_instance(self, uint32_t row, uint32_t frame) noexcept nogil:
-        cdef uint64_t key = <uint64_t>row << 32 | frame
-        cdef uint32_t found = map_get(&self.instance_ids, key), saturated = frame, rep = DEAD
+    cdef uint32_t intern_configuration(self, uint32_t row, uint32_t registers) noexcept nogil:
+        cdef uint64_t key = <uint64_t>row << 32 | registers
+        cdef uint32_t found = map_get(&self.configuration_ids, key), furthest = registers, saturated = DEAD
         if found != MISSING:
             return found
-        # they may be made in twos
-        if self.instances.size() % CHECKED_INSTANCES < 2:
+        # a call may add two configurations
+        if self.configurations.size() % CHECKED_CONFIGURATIONS < 2:
             self.check_bytes()
-        if frame:
-            saturated = self.saturated_frame(row, frame)
-        if saturated != frame:
-            rep = self.intern_instance(row, saturated)
+        if registers:
+            furthest = self.saturated_registers(row, registers)
+        if furthest != registers:
+            saturated = self.intern_configuration(row, furthest)
         if self.error != NO_ERROR:
             return DEAD
-        found = <uint32_t>self.instances.size()
-        self.instances.push_back(InstanceC(row, frame, rep if saturated != frame else found))
-        map_put(&self.instance_ids, key, found)
+        found = <uint32_t>self.configurations.size()
+        self.configurations.push_back(
+            ConfigurationC(row, registers, saturated if furthest != registers else found))
+        map_put(&self.configuration_ids, key, found)
         return found
 
-    cdef uint32_t saturated_frame(self, uint32_t row, uint32_t frame) noexcept nogil:
+    cdef uint32_t saturated_registers(self, uint32_t row, uint32_t registers) noexcept nogil:
         cdef vector[uint32_t] words
-        cdef uint32_t k, off = self.frame_off[frame]
+        cdef uint32_t k
+        cdef WordTableC* sets = &self.register_sets
         cdef RowC* r = &self.rows[row]
         cdef ItemC* item
-        words.assign(self.frame_words.begin() + off, self.frame_words.begin() + self.frame_off[frame + 1])
+        words.assign(
+            sets.words.begin() + sets.off[registers], sets.words.begin() + sets.off[registers + 1])
         for k in range(r.item_off, r.item_off + r.n_kernel):
             item = &self.items[k]
             if item.slot != NO_SLOT:
                 words[item.slot] = self.saturate(self.automata.states[item.state].rule, words[item.slot])
         for k in range(r.n_slots, <uint32_t>words.size()):
-            words[k] = self.instances[words[k]].rep
-        return self.intern_frame(&words)
+            words[k] = self.configurations[words[k]].saturated
+        return table_number(&self.register_sets, words.data(), words.size())
 
     cdef uint32_t saturate(self, uint32_t rule, uint32_t value) noexcept nogil:
-        """The representative of all counts that no single token tells from this one."""
+        """Return the representative of all counts that no single token can tell apart."""
         cdef RuleC* r = &self.automata.ir.rules[rule]
         cdef uint32_t spent = tokens(r, value)
         cdef uint64_t reach

@@ -18,14 +18,14 @@ first field is the kind:
     (REPEAT, node, minimum, maximum)  counted repetition; a maximum of -1 is no upper bound
     (REF, rule)                       a rule by its index
     (TOKENS, (id, ...))               one token out of these ids; matches ids only, never bytes
-    (OTHER_TOKENS, (id, ...))         one token out of all others that have a text; stop tokens are among
+    (TOKENS_EXCEPT, (id, ...))         one token out of all others that have a text; stop tokens are among
                                       the ids
     (GRAPH, n, ((from, node, to), ...), finals)
                                       a small automaton whose edges are nodes: states 0..n-1,
                                       start 0; an edge with node EMPTY is an empty move
     (DISPATCH, arms, excludes, specials, open_end, min_chars, max_chars, max_tokens)
                                       free text with triggers, see below
-    (OTHER_TEXT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
+    (TEXT_EXCEPT, rule, (text, ...))   the inside of any JSON string whose value is none of these texts,
                                       in any spelling; ``rule`` is that of any string's inside
     (TEXTS, (text, ...), spelled)     any of these texts, as the inside of a JSON string in any spelling;
                                       spelled: as they are written alone
@@ -117,11 +117,11 @@ cpdef enum:
     GRAPH = 11
     DISPATCH = 12
     CAPTURE = 13
-    OTHER_TEXT = 14
+    TEXT_EXCEPT = 14
     OBJECT = 15
     BOUNDED = 16
     TEXTS = 17
-    OTHER_TOKENS = 18
+    TOKENS_EXCEPT = 18
 
 cdef enum:
     NO_NODE = 0xFFFFFFFF
@@ -204,7 +204,7 @@ cdef class Grammar:
     cdef uint32_t add_bounded(self, uint32_t node, uint32_t minimum, uint32_t maximum) except? NO_NODE
     cdef uint32_t referred(self, uint32_t node) except? NO_NODE
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE
-    cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE
+    cdef uint32_t add_text_except(self, uint32_t rule, texts) except? NO_NODE
     cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE
     cdef uint32_t add_token_set(self, TokenSet ids) except? NO_NODE
     # operands as in flat: n_arms arms and then excludes
@@ -260,7 +260,7 @@ cdef class FragmentBuilder:
 cdef class FragmentCache:
     cdef object known       # OrderedDict
     cdef object guard
-    cdef object flights     # of what is being made
+    cdef object calls     # of what is being made
     cdef Py_ssize_t held, most
 
     # what is here, None if nothing is

@@ -223,7 +223,7 @@ cdef class Grammar:
     cdef uint32_t add_graph(
         self, uint32_t states, const uint32_t* edges, size_t n_edges, const uint32_t* finals, size_t n_finals
     ) except? NO_NODE:
-        """Edges are given as token masks; finals ascending, each once."""
+        """Edges are given as triples; finals ascending, each once."""
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef size_t k
         cdef size_t first = 0
@@ -316,16 +316,16 @@ cdef class Grammar:
     cdef uint32_t add_ref(self, uint32_t rule) except? NO_NODE:
         return self.intern(REF, rule, 0, 0, <uint32_t>self.pool.size())
 
-    cdef uint32_t add_other_text(self, uint32_t rule, texts) except? NO_NODE:
+    cdef uint32_t add_text_except(self, uint32_t rule, texts) except? NO_NODE:
         cdef uint32_t off = <uint32_t>self.pool.size()
         cdef NodeC body = self.node_list[self.rule_nodes[rule]], chars
         if body.kind == REPEAT:
             chars = self.node_list[body.a]
         if (body.kind != REPEAT or body.b != 0 or body.c != NO_MAXIMUM or chars.kind != JSON_CHARS
                 or chars.n != 4 or memcmp(&self.pool[chars.off], ANY_CHAR_BOUNDS, sizeof(ANY_CHAR_BOUNDS))):
-            raise InternalError("other_text needs the rule of any string's inside")
+            raise InternalError("text_except needs the rule of any string's inside")
         self.push_texts(sorted(set(texts)))
-        return self.intern(OTHER_TEXT, rule, 0, 0, off)
+        return self.intern(TEXT_EXCEPT, rule, 0, 0, off)
 
     cdef uint32_t add_capture(self, str label, uint32_t role, uint32_t node) except? NO_NODE:
         number = self.label_ids.get(label)
@@ -406,9 +406,9 @@ cdef class Grammar:
             bounds.push_back(high)
         return self.add_set(kind, bounds.data(), bounds.size() // 2)
 
-    def other_text(self, uint32_t rule, texts):
+    def text_except(self, uint32_t rule, texts):
         """Any string's inside but these texts; ``rule`` must be that of any string's inside."""
-        return self.add_other_text(rule, texts)
+        return self.add_text_except(rule, texts)
 
     def texts(self, texts):
         """Any of some texts inside a JSON string, in any spelling."""
@@ -434,9 +434,9 @@ cdef class Grammar:
         cdef uint32_t off = self._push_ids(ids)
         return self.fail_node if self.pool.size() == off else self.intern(TOKENS, 0, 0, 0, off)
 
-    def other_tokens(self, ids):
+    def tokens_except(self, ids):
         """One token that is none of these; the caller knows that there is one."""
-        return self.intern(OTHER_TOKENS, 0, 0, 0, self._push_ids(ids))
+        return self.intern(TOKENS_EXCEPT, 0, 0, 0, self._push_ids(ids))
 
     def _push_ids(self, ids):
         """Ids at the end of the pool; from where on."""
@@ -484,14 +484,14 @@ cdef class Grammar:
         return self.alt(self.empty_node, node)
 
     def graph(self, uint32_t states, edges, finals):
-        cdef vector[uint32_t] token_masks, ends
+        cdef vector[uint32_t] triples, ends
         for source, node, target in edges:
-            token_masks.push_back(source)
-            token_masks.push_back(node)
-            token_masks.push_back(target)
+            triples.push_back(source)
+            triples.push_back(node)
+            triples.push_back(target)
         for state in sorted(set(finals)):
             ends.push_back(state)
-        return self.add_graph(states, token_masks.data(), token_masks.size() // 3, ends.data(), ends.size())
+        return self.add_graph(states, triples.data(), triples.size() // 3, ends.data(), ends.size())
 
     def dispatch(
         self, arms, *, excludes=(), specials=(), open_end, min_chars=0, max_chars=None, max_tokens=None
@@ -683,7 +683,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return kind, "".join(map(chr, words))
     if kind == CHARS or kind == JSON_CHARS:
         return kind, tuple(zip(words[::2], words[1::2]))
-    if kind in (SEQ, ALT, TOKENS, OTHER_TOKENS):
+    if kind in (SEQ, ALT, TOKENS, TOKENS_EXCEPT):
         return kind, tuple(words)
     if kind == REPEAT or kind == BOUNDED:
         return kind, node.a, node.b, -1 if node.c == NO_MAXIMUM else node.c
@@ -696,7 +696,7 @@ cdef tuple as_tuple(Grammar grammar, uint32_t number):
         return dispatch_tuple(grammar, &node, words)
     if kind == CAPTURE:
         return kind, grammar.labels[node.b], ROLE_NAMES[node.c], node.a
-    if kind == OTHER_TEXT:
+    if kind == TEXT_EXCEPT:
         return kind, node.a, split_texts(words)
     if kind == TEXTS:
         return kind, split_texts(words), bool(node.a)
@@ -886,7 +886,7 @@ cdef class FragmentCache:
     def __init__(self, Py_ssize_t most):
         """``most`` words of four bytes are kept."""
         self.known, self.guard, self.held, self.most = OrderedDict(), Lock(), 0, most
-        self.flights = SingleFlight()
+        self.calls = SingleFlight()
         TABLES.append(self)
 
     cdef IrFragment recall(self, tuple key):
@@ -913,7 +913,7 @@ cdef class FragmentCache:
     cdef IrFragment make(self, Grammar grammar, tuple key, FragmentBuilder fragment_builder):
         cdef IrFragment found = None
         fragment_builder.budget = grammar.budget
-        mine, is_made = self.flights.begin(key), False
+        mine, is_made = self.calls.begin(key), False
         try:
             found = self.recall(key)
             if found is None:
@@ -921,7 +921,7 @@ cdef class FragmentCache:
                 self.keep(key, found)
             is_made = True
         finally:
-            self.flights.end(key, mine, is_made=is_made)
+            self.calls.end(key, mine, is_made=is_made)
         return found
 
     cdef int keep(self, tuple key, IrFragment fragment) except -1:

@@ -7,23 +7,23 @@ Representation   nodes and pool are the grammar's own, which is sealed. Node i i
                      TEXT                code points
                      CHARS, JSON_CHARS   low, high pairs
                      SEQ, ALT            node ids
-                     GRAPH               (from, node, to) token masks, a = states,
+                     GRAPH               (from, node, to) triples, a = states,
                                          finals at pool[b .. b + c - 1]
                      REPEAT, BOUNDED     a = node, b = min, c = max (NO_MAXIMUM: none)
                      REF                 a = rule
-                     TOKENS, OTHER_TOKENS  ids; a = token set, once it is loaded
+                     TOKENS, TOKENS_EXCEPT  ids; a = token set, once it is loaded
                      CAPTURE             a = node, b = label, c = role
                      DISPATCH            a = specials (NO_SET: none), b = number of arms; open_end,
                                          min, max chars, max tokens; arms: node, returns, letters;
                                          excludes: letters. Letters are their number and themselves
                      TEXTS               for each text its length and code points; a = 1: as written
-                     OTHER_TEXT          the same; a = rule of any text
+                     TEXT_EXCEPT          the same; a = rule of any text
                      OBJECT              a = members, b = flags; nodes of space and of what isn't listed,
                                          LAID_OUT: those of the layout, then for each member its node,
                                          whether it is required, and its name's length and code points
 
                  rules[r] names the node of rule r and how its automaton is made. Behind the
-                 grammar's own rules come made ones: each CAPTURE, DISPATCH, TEXTS, OTHER_TEXT, BOUNDED
+                 grammar's own rules come made ones: each CAPTURE, DISPATCH, TEXTS, TEXT_EXCEPT, BOUNDED
                  and counted REPEAT, each OBJECT that is not all of a rule, and each arm that is no REF
                  is a rule of its own.
 Facts            nullable[i]: node i has the empty word; productive[i]: it has a word at all.
@@ -50,7 +50,7 @@ cdef enum:
     PLAIN_RULE = 0
     COUNTED_RULE = 1
     DISPATCH_RULE = 2
-    OTHER_TEXT_RULE = 3
+    TEXT_EXCEPT_RULE = 3
     OBJECT_RULE = 4
     BOUNDED_RULE = 5
     TEXTS_RULE = 6
@@ -122,7 +122,7 @@ cdef class LoweredGrammar:
     cdef vector[uint32_t] rule_of_node    # made rules by node id, NO_RULE: none
     cdef U64MapC arm_rules                # node + 1 -> the rule of arms that are that node
     cdef vector[uint8_t] productive
-    cdef bint has_differing               # some rule's words must differ
+    cdef bint has_unique               # some rule's words must differ
     cdef uint8_t[256] decides             # by byte: whether one may decide about the end of such a word
     # while loading: edges a node takes when written out, about; and whether it has the empty word
     cdef vector[uint32_t] weights
@@ -131,7 +131,7 @@ cdef class LoweredGrammar:
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1
     cdef void name_objects(self) noexcept nogil
     cdef int load_node(self, uint32_t number) except -1
-    cdef int load_differing(self, str label) except -1
+    cdef int load_unique(self, str label) except -1
     cdef int load_dispatch(self, uint32_t number) except -1
     cdef uint32_t load_letters(self, uint32_t at) except? 0
     cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1

@@ -10,7 +10,7 @@ from ..native.resources cimport spend
 from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
-    NO_SET, OBJECT, OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT,
+    NO_SET, OBJECT, TEXT_EXCEPT, TOKENS_EXCEPT, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT,
     TEXTS, TOKENS, Grammar, first_member,
 )
 
@@ -51,7 +51,7 @@ cdef class LoweredGrammar:
         for i in g.rule_nodes:
             self.rules.push_back(_rule(i, PLAIN_RULE))
         self.rule_of_node.assign(self.n_nodes, NO_RULE)
-        self.has_differing = False
+        self.has_unique = False
         for i in range(256):
             self.decides[i] = 0
         self.name_objects()
@@ -107,30 +107,30 @@ cdef class LoweredGrammar:
         """Makes the rules and sets of one node; its children have theirs (I1)."""
         cdef NodeC* node = &self.nodes[number]
         cdef uint32_t kind = node.kind
-        if kind == TOKENS or kind == OTHER_TOKENS:
+        if kind == TOKENS or kind == TOKENS_EXCEPT:
             self.check_tokens(self.pool + node.off, node.n, 0)
-            node.a = self.add_tokens(self.pool + node.off, node.n, kind == OTHER_TOKENS)
+            node.a = self.add_tokens(self.pool + node.off, node.n, kind == TOKENS_EXCEPT)
         elif kind == CAPTURE:
             self.rule_of_node[number] = self.made_rule(node.a, PLAIN_RULE)
             self.rules.back().label = node.b
             if node.c == ROLE_DIFFERS:
-                self.load_differing(self.labels[node.b])
+                self.load_unique(self.labels[node.b])
             else:
                 self.rules.back().role = <uint8_t>node.c
         elif kind == DISPATCH:
             self.load_dispatch(number)
-        elif kind == OTHER_TEXT:
-            self.rule_of_node[number] = self.made_rule(number, OTHER_TEXT_RULE)
+        elif kind == TEXT_EXCEPT:
+            self.rule_of_node[number] = self.made_rule(number, TEXT_EXCEPT_RULE)
         elif kind == TEXTS:
             self.rule_of_node[number] = self.made_rule(number, TEXTS_RULE)
         elif kind == OBJECT and self.rule_of_node[number] == NO_RULE:
             self.rule_of_node[number] = self.made_rule(number, OBJECT_RULE)
         return 0
 
-    cdef int load_differing(self, str label) except -1:
+    cdef int load_unique(self, str label) except -1:
         """The label lists the characters that decide, all ASCII; none: all bytes do."""
         cdef int k
-        self.rules.back().differs = self.has_differing = True
+        self.rules.back().differs = self.has_unique = True
         for k in range(256):
             if not label or chr(k) in label:
                 self.decides[k] = 1
@@ -425,7 +425,7 @@ cdef class LoweredGrammar:
             return self.graph_reaches(node, self.nullable.data())
         if node.kind == DISPATCH:
             return dispatch_of(self, i).open_end and self.rules[self.rule_of_node[i]].minimum == 0
-        if node.kind == OTHER_TEXT:
+        if node.kind == TEXT_EXCEPT:
             return not has_empty_text(node, self.pool)
         if node.kind == TEXTS:
             return has_empty_text(node, self.pool)
@@ -524,7 +524,7 @@ cdef bint has_empty_text(NodeC* node, const uint32_t* pool) noexcept nogil:
 cdef bint refers(LoweredGrammar lowered, uint32_t i) noexcept nogil:
     """Whether rules stand below a node."""
     cdef uint32_t kind = lowered.nodes[i].kind
-    return kind == REF or kind == OTHER_TEXT or kind == DISPATCH
+    return kind == REF or kind == TEXT_EXCEPT or kind == DISPATCH
 
 
 cdef bint settle(LoweredGrammar lowered, uint32_t i, uint8_t* seen, vector[uint32_t]* order) noexcept nogil:
@@ -570,7 +570,7 @@ cdef void list_below(LoweredGrammar lowered, uint32_t i, vector[uint32_t]* below
         list_members(node, lowered.pool, below)
     elif node.kind == REPEAT or node.kind == CAPTURE or node.kind == BOUNDED:
         below.push_back(node.a)
-    elif node.kind == REF or node.kind == OTHER_TEXT:
+    elif node.kind == REF or node.kind == TEXT_EXCEPT:
         below.push_back(lowered.rules[node.a].node)
     elif node.kind == DISPATCH:
         dispatch = dispatch_of(lowered, i)

@@ -8,7 +8,8 @@ It shows the current state: automata and rows are built when they are visited, a
 some first. It is for people who debug grammars; nothing here runs while tokens are decoded.
 """
 
-from ..runtime.matcher import Compiled, Matcher
+from ..runtime.compiled import Compiled
+from ..runtime.matcher import Matcher
 from .drawing import draw_automaton, draw_rows, move_text, registers
 from .snapshot import take
 from .values import Edge, Item, Mask, Move, Row, Rule, Snapshot, State, TokenMask

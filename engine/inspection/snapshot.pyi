@@ -1,4 +1,5 @@
-from ..runtime.matcher import Compiled, Matcher
+from ..runtime.compiled import Compiled
+from ..runtime.matcher import Matcher
 from .values import Snapshot
 
 def take(subject: Compiled | Matcher, explore: int, escapes: bool) -> Snapshot: ...

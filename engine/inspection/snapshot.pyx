@@ -13,18 +13,20 @@ from ..automata.determinize cimport (
 )
 from ..automata.rule_automata cimport Automata, StateC
 from ..earley.rows cimport (
-    DEAD, INSTANCE, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, InstanceC, ItemC, RowC,
+    DEAD, CONFIGURATION, ITEM_PARENT, ITEM_SELF, NO_SLOT, Arena, ConfigurationC, ItemC, RowC,
 )
 from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_TAG, ROLE_TEXT
 from ..grammar.lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, OTHER_TEXT_RULE, TEXTS_RULE,
+    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, OBJECT_RULE, TEXT_EXCEPT_RULE, TEXTS_RULE,
     LoweredGrammar, RuleC, TokenSetC, iterations, tokens,
 )
-from ..masks.row_masks cimport MaskC, Masks, Prefill
+from ..masks.row_masks cimport MaskC, RowMasks
 from ..masks.token_mask cimport TokenMaskC, TokenMaskPtr
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
-from ..runtime.matcher cimport Compiled, Generation, Matcher
+from ..native.word_table cimport WordTableC
+from ..runtime.compiled cimport Compiled, Generation, Prefill
+from ..runtime.matcher cimport Matcher
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 
 from . import values
@@ -51,8 +53,8 @@ cdef class _Copy:
     # rows
     cdef vector[RowC] rows
     cdef vector[ItemC] items
-    cdef vector[InstanceC] instances
-    cdef vector[uint32_t] frame_off, frame_words
+    cdef vector[ConfigurationC] configurations
+    cdef WordTableC register_sets
     cdef U64MapC byte_memo, token_memo, end_memo
     # masks
     cdef U64MapC mask_ids, token_mask_ids
@@ -67,19 +69,19 @@ cdef class _Copy:
     cdef uint32_t reached
 
     # -- copying -----------------------------------------------------------------------------------
-    cdef void copy(self, Automata automata, Arena arena, Masks masks) noexcept nogil:
+    cdef void copy(self, Automata automata, Arena arena, RowMasks masks) noexcept nogil:
         cdef uint32_t k
         self.root = arena.root
         self.states, self.byte_edges = automata.states, automata.byte_edges
         self.ref_edges, self.token_edges = automata.ref_edges, automata.token_edges
         self.empty_edges, self.first, self.tabled = automata.empty_edges, automata.first, automata.tabled
         self.token_sets = automata.ir.token_sets
-        for k in range(<uint32_t>automata.lazies.size()):
-            self.lazy_starts.push_back(automata.lazies[k].states[0])
+        for k in range(<uint32_t>automata.lazy_dfas.size()):
+            self.lazy_starts.push_back(automata.lazy_dfas[k].states[0])
         for k in range(<uint32_t>automata.objects.size()):
             self.lazy_starts.push_back(automata.objects[k].states[0])
-        self.rows, self.items, self.instances = arena.rows, arena.items, arena.instances
-        self.frame_off, self.frame_words = arena.frame_off, arena.frame_words
+        self.rows, self.items, self.configurations = arena.rows, arena.items, arena.configurations
+        self.register_sets = arena.register_sets
         self.byte_memo, self.token_memo, self.end_memo = arena.byte_memo, arena.token_memo, arena.end_memo
         self.mask_ids, self.token_mask_ids = masks.mask_ids, masks.token_mask_ids
         self.token_masks, self.kept = masks.token_masks, masks.kept
@@ -87,8 +89,8 @@ cdef class _Copy:
             self.shared.push_back(<uint32_t>masks.shared[k].size())
         self.measure(masks)
 
-    cdef void measure(self, Masks masks) noexcept nogil:
-        """Count what must not change meanwhile."""
+        """Return an item. Its origin is this row, a row if it has registers, or a configuration."""
+        cdef uint32_t row = item.origin if item.flags & ITEM_PARENT else self.configurations[item.origin].row
         cdef vector[uint32_t] words
         cdef uint32_t k
         words.resize(self.vocabulary.words)
@@ -109,14 +111,14 @@ cdef class _Copy:
         starts = {self.lazy_starts[s] for s in range(<uint32_t>self.lazy_starts.size())}
         names, kinds = self.rule_names(), {
             COUNTED_RULE: "counted", BOUNDED_RULE: "bounded", OBJECT_RULE: "object", TEXTS_RULE: "texts",
-            DISPATCH_RULE: "free text", OTHER_TEXT_RULE: "other text"}
+            DISPATCH_RULE: "free text", TEXT_EXCEPT_RULE: "other text"}
         out = []
         for k in range(<uint32_t>self.ir.rules.size()):
             rule = self.ir.rules[k]
             automaton = "nondeterministic"
             if self.first[k] == 0:
                 automaton = "unvisited"
-            elif rule.kind == OTHER_TEXT_RULE:
+            elif rule.kind == TEXT_EXCEPT_RULE:
                 automaton = "lazy"
             elif self.tabled[k]:
                 automaton = "tabled"
@@ -144,7 +146,7 @@ cdef class _Copy:
                 name = f"{bodies.get(self.ir.nodes[rule.node].a, body)}{{{rule.minimum},{high}}}"
             elif rule.kind == DISPATCH_RULE:
                 name = "free text"
-            elif rule.kind == OTHER_TEXT_RULE:
+            elif rule.kind == TEXT_EXCEPT_RULE:
                 name = "other text"
             elif rule.kind == OBJECT_RULE:
                 name = "object"
@@ -196,7 +198,7 @@ cdef class _Copy:
         cdef uint32_t source, target
         found = {}
         for k in range(self.byte_memo.keys.size()):
-            target = self.byte_memo.values[k] & INSTANCE if self.byte_memo.keys[k] else DEAD
+            target = self.byte_memo.values[k] & CONFIGURATION if self.byte_memo.keys[k] else DEAD
             if target != DEAD:
                 source = <uint32_t>(self.byte_memo.keys[k] >> 8)
                 self.transition(found, source, target, False)[0].add(self.byte_memo.keys[k] & 255)
@@ -212,7 +214,7 @@ cdef class _Copy:
         return found
 
     cdef tuple transition(self, dict found, uint32_t source, uint32_t target, bint ends_token):
-        key = (self.instances[source].row, self.instances[target].row, bool(ends_token))
+        key = (self.configurations[source].row, self.configurations[target].row, bool(ends_token))
         if key not in found:
             found[key] = (set(), set(), set())
         before, after = self.registers(source), self.registers(target)
@@ -220,15 +222,15 @@ cdef class _Copy:
             found[key][2].add((before, after))
         return found[key]
 
-    cdef tuple registers(self, uint32_t instance):
-        cdef uint32_t k, value, off = self.frame_off[self.instances[instance].frame]
-        cdef RowC row = self.rows[self.instances[instance].row]
+    cdef tuple registers(self, uint32_t configuration):
+        cdef uint32_t k, value, off = self.register_sets.off[self.configurations[configuration].registers]
+        cdef RowC row = self.rows[self.configurations[configuration].row]
         cdef RuleC* rule
         out = []
         for k in range(row.item_off, row.item_off + row.n_kernel):
-            if self.instances[instance].frame == 0 or self.items[k].slot == NO_SLOT:
+            if self.configurations[configuration].registers == 0 or self.items[k].slot == NO_SLOT:
                 continue
-            value = self.frame_words[off + self.items[k].slot]
+            value = self.register_sets.words[off + self.items[k].slot]
             rule = &self.ir.rules[self.states[self.items[k].state].rule]
             if rule.iterates or rule.unit == 0:
                 out.append(iterations(rule, value))
@@ -238,7 +240,7 @@ cdef class _Copy:
 
     cdef void number_rows(self, dict transitions):
         """Number rows breadth first from the start, in the order of bytes; then unreached rows."""
-        cdef uint32_t k, start = self.instances[self.root].row
+        cdef uint32_t k, start = self.configurations[self.root].row
         ways = {}
         for (source, target, _), (bytes_taken, ids, _) in transitions.items():
             ways.setdefault(source, []).append((sorted(bytes_taken), sorted(ids), target))
@@ -257,9 +259,9 @@ cdef class _Copy:
     cdef tuple read_rows(self):
         cdef uint32_t k
         met = {}
-        for k in range(2, <uint32_t>self.instances.size()):
-            if self.instances[k].frame:
-                met.setdefault(self.instances[k].row, set()).add(self.registers(k))
+        for k in range(2, <uint32_t>self.configurations.size()):
+            if self.configurations[k].registers:
+                met.setdefault(self.configurations[k].row, set()).add(self.registers(k))
         out = []
         for number, row in enumerate(self.order):
             seen = sorted(found for found in met.get(row, ()) if found)
@@ -276,8 +278,8 @@ cdef class _Copy:
         return values.Row(number, bool(r.accept), kernel, predicted, registers)
 
     cdef object read_item(self, number, ItemC* item):
-        """Return an item. Its origin is this row, a row if it has registers, or an instance."""
-        cdef uint32_t row = item.origin if item.flags & ITEM_PARENT else self.instances[item.origin].row
+        """Return an item. Its origin is this row, a row if it has registers, or a configuration."""
+        cdef uint32_t row = item.origin if item.flags & ITEM_PARENT else self.configurations[item.origin].row
         origin = number if item.flags & ITEM_SELF else self.numbers.get(row)
         return values.Item(
             item.state, item.goal, origin, item.slot != NO_SLOT, CLASSES[item.count_class])
@@ -328,16 +330,17 @@ cdef class _Copy:
 
     cdef tuple read_masks(self):
         cdef size_t k
-        cdef uint32_t number, instance
+        cdef uint32_t number, configuration
         cdef MaskC* m
         out = []
         for k in range(self.mask_ids.keys.size()):
             if self.mask_ids.keys[k] == 0:
                 continue
-            instance, number = <uint32_t>self.mask_ids.keys[k], self.mask_ids.values[k]
+            configuration, number = <uint32_t>self.mask_ids.keys[k], self.mask_ids.values[k]
             m = &self.kept[number]
             out.append(values.Mask(
-                self.numbers[self.instances[instance].row], self.registers(instance), self.allowed[number],
+                self.numbers[self.configurations[configuration].row], self.registers(configuration),
+                self.allowed[number],
                 listed(&m.token_masks), tuple([self.shared[taken] for taken in listed(&m.lists)]),
                 m.ids.size(), m.words.size() > 0))
         return tuple(sorted(out, key=lambda mask: (mask.row, mask.registers)))
@@ -417,7 +420,7 @@ def take(subject not None, uint32_t explore, bint escapes):
     copy.number_rows(transitions)
     here = None
     if matcher is not None:
-        here = (copy.numbers[copy.instances[matcher.instance()].row], copy.registers(matcher.instance()))
+        here = (copy.numbers[copy.configurations[matcher.configuration()].row], copy.registers(matcher.configuration()))
     return values.Snapshot(
         copy.read_rules(), copy.read_states(), copy.read_rows(), copy.reached,
         copy.read_moves(transitions), copy.read_token_masks(), copy.read_masks(), here)

@@ -1,4 +1,4 @@
-// A mask laid over one row of logits.
+// Apply a mask to one row of logits.
 
 #pragma once
 
@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <limits>
 
-// One function for each generation of processors; which one runs is chosen when the module is loaded.
-// ThreadSanitizer is not ready by then.
+// One function for each generation of processors; the loader selects one. ThreadSanitizer is not
+// ready at that time.
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define FOR_EACH_PROCESSOR __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
@@ -25,7 +25,7 @@ struct Bits {
         for (size_t t = 0; t < LANES; t++) of[t] = uint32_t(1) << t;
     }
 };
-// A table rather than shifts: vectors of the oldest processors can't shift by their lane's number.
+// A table instead of shifts: the vector units of old processors cannot shift by lane number.
 alignas(64) constexpr Bits BITS;
 
 FOR_EACH_PROCESSOR inline void rule_out(float* row, const uint32_t* words, size_t width) {

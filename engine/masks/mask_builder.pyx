@@ -1,4 +1,4 @@
-"""Safe classes: see the header file."""
+"""Safe classes, walks of the token trie, split points, and token masks of free text."""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libc.string cimport memset
@@ -7,7 +7,8 @@ from libcpp.memory cimport make_shared
 
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE, ByteEdgeC
 from ..automata.rule_automata cimport Automata, StateC
-from ..automata.tag_dispatch cimport MOST_PIECES, PieceC, utf8_pieces
+from ..automata.tag_dispatch cimport MOST_UTF8_RANGES, Utf8RangeC, utf8_ranges
+from ..native.bitset cimport clear_bit, has_many_bits, list_bits, or_words, set_bits
 from ..native.hashing cimport MISSING, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from ..vocabulary.byte_classes cimport (
@@ -17,22 +18,24 @@ from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
 from .token_mask cimport TokenMaskC, TokenMaskPtr, group_exits
 
 
+# Rules with more states have no safe classes: finding them would take too long.
+cdef uint32_t SAFE_STATES = 256
 cdef uint64_t ASCII = (<uint64_t>1 << 43) - 1
-# Digits, letters, spaces, characters of several bytes.
+# digits, letters, spaces, characters of several bytes
 cdef uint64_t MANY = MULTIBYTE | 0x3F0
 
 
-cdef void safe_states(Automata automata, uint32_t rule, vector[SafeC]* out) noexcept nogil:
-    """By state of a rule that was built whole: classes any text of which keeps the automaton going.
+cdef void safe_states(Automata automata, uint32_t rule, vector[SafeClassesC]* out) noexcept nogil:
+    """Compute the safe classes of all states of a rule that was built whole.
 
-    The greatest sets such that every text of one byte or character of a state's set leads to a
-    state whose set holds it. It may pass through ends of the rule, never through a state that
-    refers to others. Nothing for a rule of more than SAFE_STATES.
+    These are the greatest sets such that every byte or character of a state's set leads to a state
+    whose set contains it. The text may pass through ends of the rule, but not through a state with
+    references. ``out`` stays empty for a rule with more than SAFE_STATES.
     """
     cdef uint32_t first = automata.first[rule], s, n = 0
     cdef uint64_t before
     cdef bint changed = True
-    cdef SafeC made
+    cdef SafeClassesC made
     made.classes, made.phase = 0, ANY_PHASE
     while first + n < automata.states.size() and automata.states[first + n].rule == rule:
         n += 1
@@ -57,15 +60,15 @@ cdef void safe_states(Automata automata, uint32_t rule, vector[SafeC]* out) noex
             out[0][s].classes = behind(automata, first + s, out[0][s].phase, out)
 
 
-cdef SafeC safe_loop(Automata automata, uint32_t state) noexcept nogil:
-    """The ASCII classes of which every byte leads from a state to itself."""
-    cdef SafeC made
+cdef SafeClassesC safe_loop(Automata automata, uint32_t state) noexcept nogil:
+    """Return the ASCII classes whose bytes all lead from a state to itself."""
+    cdef SafeClassesC made
     made.classes, made.phase = held(automata, state, entered(automata, state), NULL), ANY_PHASE
     return made
 
 
-cdef void find_phases(Automata automata, uint32_t first, vector[SafeC]* out) noexcept nogil:
-    """Where within a character each state stands; BROKEN if that is not always the same place."""
+cdef void find_phases(Automata automata, uint32_t first, vector[SafeClassesC]* out) noexcept nogil:
+    """Find the place of each state within a character; BROKEN if it is not always the same."""
     cdef vector[uint32_t] todo
     cdef StateC* state
     cdef uint32_t e, b, s, target
@@ -91,7 +94,7 @@ cdef bint is_plain(StateC* state) noexcept nogil:
 
 
 cdef uint64_t entered(Automata automata, uint32_t state) noexcept nogil:
-    """The ASCII classes of which every byte leads to a state that refers to nothing."""
+    """Return the ASCII classes whose bytes all lead to states without references."""
     cdef StateC* s = &automata.states[state]
     cdef ByteEdgeC* edge
     cdef uint32_t e, b, at = 0
@@ -110,12 +113,12 @@ cdef uint64_t entered(Automata automata, uint32_t state) noexcept nogil:
 
 
 cdef uint64_t held(
-    Automata automata, uint32_t state, uint64_t classes, vector[SafeC]* sets
+    Automata automata, uint32_t state, uint64_t classes, vector[SafeClassesC]* sets
 ) noexcept nogil:
-    """The classes, without some so that the others lead only where they are all held.
+    """Remove classes until the others lead only to states that hold them all.
 
-    Where an edge leads to a smaller set, either what is missing there is given up, or the edge,
-    whichever costs less. Without ``sets`` nothing is held but in the state itself.
+    Where an edge leads to a smaller set, either the classes missing there or those of the edge are
+    removed, whichever costs less. Without ``sets`` only the state itself holds classes.
     """
     cdef StateC* s = &automata.states[state]
     cdef ByteEdgeC* edge
@@ -139,21 +142,25 @@ cdef uint64_t held(
 
 
 cdef uint64_t without(uint64_t classes, uint64_t taken, uint64_t there) noexcept nogil:
-    """The classes without those that an edge takes, or without those that are not held behind it."""
+    """Return the classes without those of an edge, or without those missing behind the edge."""
     if weight(classes & ~there) <= weight(classes & taken):
         return classes & there
     return classes & ~taken
 
 
 cdef uint32_t weight(uint64_t classes) noexcept nogil:
-    """About how much of a vocabulary lies behind the classes: letters and digits, and what is not ASCII."""
+    """Estimate which part of a vocabulary the classes cover: mostly letters, digits, and characters
+    that are not ASCII.
+    """
     return <uint32_t>__builtin_popcountll(classes) + 16 * <uint32_t>__builtin_popcountll(classes & MANY)
 
 
 cdef uint64_t behind(
-    Automata automata, uint32_t state, uint8_t phase, vector[SafeC]* sets
+    Automata automata, uint32_t state, uint8_t phase, vector[SafeClassesC]* sets
 ) noexcept nogil:
-    """What is held wherever the rest of a character of several bytes may lead; 0: not all are taken."""
+    """Return the classes held by all states after the rest of a character of several bytes; 0 if
+    some rests are rejected.
+    """
     cdef StateC* s = &automata.states[state]
     cdef ByteEdgeC* edge
     cdef uint8_t after
@@ -186,25 +193,23 @@ cdef extern from *:
     int __builtin_popcountll(unsigned long long) noexcept nogil
 
 
-# -- mask builder ----------------------------------------------------------------------------------
-
-# A walk by difference is given up past this many nodes: then the two states have little in common.
+# A walk by difference stops after this many nodes: the two states have little in common.
 cdef uint32_t DIFFERING_NODES = 1 << 14
 # In `safe_offs`: the rule has too many states.
 cdef uint32_t TOO_LARGE = 0xFFFFFFFE
-# Letters, and characters of several bytes.
+# letters, and characters of several bytes
 cdef uint64_t MOSTLY = MULTIBYTE | 0x3C0
-# Bits that tell most nodes that differ nowhere from those that do.
+# words of the filter of differing nodes
 cdef uint32_t DIFFERING_WORDS = 64
 
 cdef class MaskBuilder:
-    """Makes the token masks of one generation's tabled rules."""
+    """Builds the token masks of one generation's tabled rules."""
 
     cdef void prepare(self) noexcept nogil:
-        """Room for walks; most grammars are compiled and seldom asked for a token mask of their own."""
+        """Allocate room for walks. Most grammars never need a token mask of their own."""
         cdef uint32_t depths = self.vocabulary.max_token_bytes + 2
-        cdef SlotC nothing
-        if self.slots.size():
+        cdef WalkStateC nothing
+        if self.walk_states.size():
             return
         memset(&nothing, 0, sizeof(nothing))
         self.nodes_at.assign(depths, 0)
@@ -215,11 +220,11 @@ cdef class MaskBuilder:
         self.hub_tables_at.assign(depths, 0)
         self.differing_bits.assign(DIFFERING_WORDS, 0)
         self.tables.assign(256, 0)
-        self.slots.push_back(nothing)
+        self.walk_states.push_back(nothing)
 
     cdef size_t bytes_held(self) noexcept nogil:
         return (
-            map_bytes(&self.slot_ids) + held_bytes(self.slots) + held_bytes(self.tables)
+            map_bytes(&self.walk_state_ids) + held_bytes(self.walk_states) + held_bytes(self.tables)
             + map_bytes(&self.safe_offs) + held_bytes(self.safe) + held_bytes(self.nodes_at)
             + held_bytes(self.tables_at) + held_bytes(self.counts) + held_bytes(self.noted)
             + held_bytes(self.is_exit) + held_bytes(self.needs) + map_bytes(&self.hubs)
@@ -227,7 +232,7 @@ cdef class MaskBuilder:
             + held_bytes(self.hub_tables_at))
 
     cdef TokenMaskPtr make(self, uint32_t state, uint32_t node, bint filtered) noexcept nogil:
-        """The token mask of a state below a node; by need (see token masks) if ``filtered``."""
+        """Build the token mask of a state below a node; by need if ``filtered``."""
         cdef TokenMaskPtr made = make_shared[TokenMaskC]()
         self.prepare()
         if filtered:
@@ -241,14 +246,16 @@ cdef class MaskBuilder:
             made.get().exit_counts.clear()
         return made
 
-    cdef void enter(self, uint32_t node, uint32_t depth, SlotC* slot) noexcept nogil:
-        """A walk goes on below a node."""
+    cdef void enter(self, uint32_t node, uint32_t depth, WalkStateC* walk_state) noexcept nogil:
+        """Note that the walk continues below a node."""
         self.nodes_at[depth] = node
         self.noted[depth] = 0
-        self.is_exit[depth] = slot.ends
+        self.is_exit[depth] = walk_state.ends
 
     cdef void leave(self, uint32_t node, uint32_t top_depth, TokenMaskC* out) noexcept nogil:
-        """The automaton can't follow at ``node``: every place above it where the rule may end is an exit."""
+        """Note that the automaton rejects ``node``: each node above it where the rule may end is an
+        exit.
+        """
         cdef uint32_t d, child, depth = self.vocabulary.nodes[node].depth
         self.nodes_at[depth] = node
         for d in range(top_depth + 1, depth):
@@ -260,7 +267,7 @@ cdef class MaskBuilder:
                 out.exit_counts.push_back(self.counts[d])
 
     cdef void walk(self, uint32_t state, uint32_t top, TokenMaskC* out) noexcept nogil:
-        """Begins with all tokens and takes out those that the automaton can't follow."""
+        """Take all tokens and remove those that the automaton rejects."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
         cdef uint64_t* below = self.vocabulary.classes_below.data()
@@ -268,11 +275,11 @@ cdef class MaskBuilder:
         cdef uint32_t* tables_at = self.tables_at.data()
         cdef uint32_t* words
         cdef uint32_t node = top + 1, end = nodes[top].end, top_depth = nodes[top].depth, depth, number
-        cdef SlotC* slot
-        cdef SafeC* safe
+        cdef WalkStateC* walk_state
+        cdef SafeClassesC* safe
         set_below(self.vocabulary, top, out)
         words = out.words.data()
-        tables_at[top_depth] = self.table(self.slot(state))
+        tables_at[top_depth] = self.table(self.walk_state(state))
         while node < end:
             self.visited += 1
             depth = nodes[node].depth
@@ -282,33 +289,33 @@ cdef class MaskBuilder:
                 self.leave(node, top_depth, out)
                 node = nodes[node].end
                 continue
-            slot = &self.slots[number]
-            if slot.triggers:
+            walk_state = &self.walk_states[number]
+            if walk_state.triggers:
                 if nodes[node].end > node + 1:
                     clear_ids(words, order + nodes[node + 1].first, order + nodes[nodes[node].end].first)
                     out.triggers.push_back(node)
                     self.leave(node, top_depth, out)
                 node = nodes[node].end
                 continue
-            safe = &slot.safe if slot.knows_safe else self.safety(number)
+            safe = &walk_state.safe if walk_state.knows_safe else self.safety(number)
             if not below[node] & ~safe.classes and (safe.phase == phases[node] or safe.phase == ANY_PHASE):
                 node = nodes[node].end
                 continue
-            self.enter(node, depth, slot)
-            tables_at[depth] = slot.table or self.table(number)
+            self.enter(node, depth, walk_state)
+            tables_at[depth] = walk_state.table or self.table(number)
             node += 1
 
     cdef void walk_by_need(self, uint32_t state, uint32_t top, TokenMaskC* out) noexcept nogil:
-        """Takes the tokens that the automaton can follow, with their need."""
+        """Add the tokens that the automaton follows, with their needs."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
         cdef uint64_t* below = self.vocabulary.classes_below.data()
         cdef uint32_t node = top + 1, end = nodes[top].end, depth, number, k, need
         cdef uint32_t top_depth = nodes[top].depth
-        cdef SlotC slot
+        cdef WalkStateC walk_state
         self.needs.clear()
         out.words.assign(self.vocabulary.words, 0)
-        self.tables_at[top_depth] = self.table(self.slot(state))
+        self.tables_at[top_depth] = self.table(self.walk_state(state))
         self.counts[top_depth] = 0
         while node < end:
             self.visited += 1
@@ -318,13 +325,13 @@ cdef class MaskBuilder:
                 self.leave(node, top_depth, out)
                 node = nodes[node].end
                 continue
-            slot = self.slots[number]
-            self.counts[depth] = self.counts[depth - 1] + slot.loops
-            need = self.counts[depth] + slot.remaining
+            walk_state = self.walk_states[number]
+            self.counts[depth] = self.counts[depth - 1] + walk_state.loops
+            need = self.counts[depth] + walk_state.remaining
             for k in range(nodes[node].first, nodes[node + 1].first):
                 out.ids.push_back(order[k])
                 self.needs.push_back(need)
-            if slot.triggers:
+            if walk_state.triggers:
                 if nodes[node].end > node + 1:
                     out.triggers.push_back(node)
                     self.leave(node, top_depth, out)
@@ -332,16 +339,16 @@ cdef class MaskBuilder:
                 continue
             if nodes[node].end > node + 1:
                 if not below[node] & ~self.stays(number):
-                    self.take_below(node, need, slot.loops, out)
+                    self.take_below(node, need, walk_state.loops, out)
                     node = nodes[node].end
                     continue
-                self.enter(node, depth, &slot)
-                self.tables_at[depth] = slot.table or self.table(number)
+                self.enter(node, depth, &walk_state)
+                self.tables_at[depth] = walk_state.table or self.table(number)
             node += 1
         set_ids(out.words.data(), out.ids.data(), out.ids.data() + out.ids.size())
 
     cdef void take_below(self, uint32_t top, uint32_t need, uint32_t loops, TokenMaskC* out) noexcept nogil:
-        """All tokens below a node; every byte takes another ``loops``."""
+        """Add all tokens below a node; every byte needs ``loops`` more iterations."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
         cdef uint32_t* lengths = self.vocabulary.lengths.data()
@@ -356,7 +363,9 @@ cdef class MaskBuilder:
 
     # -- by difference -----------------------------------------------------------------------------
     cdef uint32_t hub(self, uint32_t rule) noexcept nogil:
-        """The state of a tabled rule to which most bytes of its states lead, 0 if none stands out."""
+        """Return the wide state of a tabled rule that most bytes of its states lead to, 0 if there
+        is none.
+        """
         cdef uint32_t found = map_get(&self.hubs, rule + 1), first = self.automata.first[rule], s, e, best = 0
         cdef vector[uint32_t] taken
         cdef StateC* state
@@ -380,11 +389,11 @@ cdef class MaskBuilder:
         return found
 
     cdef bint is_mostly_safe(self, uint32_t state) noexcept nogil:
-        """Whether a whole walk from the state skips most of the trie."""
-        return self.safety(self.slot(state)).classes & MOSTLY == MOSTLY
+        """Return whether a whole walk from the state skips most of the trie."""
+        return self.safety(self.walk_state(state)).classes & MOSTLY == MOSTLY
 
     cdef uint32_t width(self, uint32_t state) noexcept nogil:
-        """How many bytes the state takes."""
+        """Return how many bytes the state takes."""
         cdef StateC* s = &self.automata.states[state]
         cdef uint32_t e, total = 0
         for e in range(s.byte_off, s.byte_off + s.n_bytes):
@@ -394,7 +403,9 @@ cdef class MaskBuilder:
     cdef TokenMaskPtr make_like(
         self, uint32_t state, uint32_t hub, uint32_t node, TokenMaskC* base
     ) noexcept nogil:
-        """As ``make``, from the hub's token mask below the same node; empty if they have little in common."""
+        """Like ``make``, from the hub's token mask below the same node; null if they have little in
+        common.
+        """
         cdef TokenMaskPtr made = make_shared[TokenMaskC]()
         made.get().words.assign(self.vocabulary.words, 0)
         if not self.walk_both(state, hub, node, made.get()):
@@ -409,21 +420,21 @@ cdef class MaskBuilder:
     cdef bint walk_both(
         self, uint32_t state, uint32_t hub, uint32_t top, TokenMaskC* out
     ) noexcept nogil:
-        """What the state says where it differs from the hub; False past DIFFERING_NODES.
+        """Collect the differences between a state and the hub. False: more than DIFFERING_NODES.
 
-        An exit of a node that differs gets all of the node's children: what lies below them may
-        not have been walked.
+        A differing node where the rule may end gets an exit for each child, because the walk may
+        skip what is below them.
         """
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* order = self.vocabulary.order.data()
         cdef uint32_t node = top + 1, end = nodes[top].end, depth, number, other, child, work = 0
-        cdef SlotC slot
+        cdef WalkStateC walk_state
         self.differing.clear()
         self.gone.clear()
         for child in range(DIFFERING_WORDS):
             self.differing_bits[child] = 0
-        self.tables_at[nodes[top].depth] = self.table(self.slot(state))
-        self.hub_tables_at[nodes[top].depth] = self.table(self.slot(hub))
+        self.tables_at[nodes[top].depth] = self.table(self.walk_state(state))
+        self.hub_tables_at[nodes[top].depth] = self.table(self.walk_state(hub))
         while node < end:
             depth = nodes[node].depth
             number = self.tables[256 * self.tables_at[depth - 1] + nodes[node].byte]
@@ -441,14 +452,14 @@ cdef class MaskBuilder:
             self.differing.push_back(node)
             self.differing_bits[node >> 6 & (DIFFERING_WORDS - 1)] |= <uint64_t>1 << (node & 63)
             set_ids(out.words.data(), order + nodes[node].first, order + nodes[node + 1].first)
-            slot = self.slots[number]
-            if slot.triggers:
+            walk_state = self.walk_states[number]
+            if walk_state.triggers:
                 if nodes[node].end > node + 1:
                     out.triggers.push_back(node)
                 self.gone.push_back(node)
                 node = nodes[node].end
                 continue
-            if slot.ends:
+            if walk_state.ends:
                 child = node + 1
                 while child < nodes[node].end:
                     out.exits.push_back(node)
@@ -456,32 +467,27 @@ cdef class MaskBuilder:
                     out.exit_counts.push_back(0)
                     child = nodes[child].end
             self.tables_at[depth] = self.table(number)
-            self.hub_tables_at[depth] = 0 if self.slots[other].triggers else self.table(other)
+            self.hub_tables_at[depth] = 0 if self.walk_states[other].triggers else self.table(other)
             node += 1
         return True
 
     cdef void keep_base(self, TokenMaskC* base, TokenMaskC* out) noexcept nogil:
-        """Adds what the hub's token mask says of all nodes that do not differ."""
+        """Add the hub's results for all nodes that do not differ."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
+        cdef uint32_t* order = self.vocabulary.order.data()
         cdef vector[uint32_t] own
-        cdef uint32_t k, j, node
+        cdef uint32_t k, node
         own.swap(out.words)
         if base.words.size():
             out.words = base.words
         else:
             out.words.assign(self.vocabulary.words, 0)
-        for k in base.ids:
-            out.words[k >> 5] |= (<uint32_t>1) << (k & 31)
+        set_bits(out.words.data(), base.ids.data(), base.ids.size())
         for node in self.differing:
-            for k in range(nodes[node].first, nodes[node + 1].first):
-                j = self.vocabulary.order[k]
-                out.words[j >> 5] &= ~((<uint32_t>1) << (j & 31))
+            clear_ids(out.words.data(), order + nodes[node].first, order + nodes[node + 1].first)
         for node in self.gone:
-            for k in range(nodes[node].first, nodes[nodes[node].end].first):
-                j = self.vocabulary.order[k]
-                out.words[j >> 5] &= ~((<uint32_t>1) << (j & 31))
-        for k in range(self.vocabulary.words):
-            out.words[k] |= own[k]
+            clear_ids(out.words.data(), order + nodes[node].first, order + nodes[nodes[node].end].first)
+        or_words(out.words.data(), own.data(), self.vocabulary.words)
         for k in range(<uint32_t>base.exits.size() // 2):
             node = base.exits[2 * k]
             if self.is_differing(node) or self.is_gone(node):
@@ -499,7 +505,7 @@ cdef class MaskBuilder:
         return binary_search(self.differing.begin(), self.differing.end(), node)
 
     cdef bint is_gone(self, uint32_t node) noexcept nogil:
-        """Whether a node lies in a subtree that only the hub's walk enters."""
+        """Return whether a node is in a subtree that only the hub enters."""
         cdef uint32_t low = 0, high = <uint32_t>self.gone.size(), middle
         while low < high:
             middle = (low + high) // 2
@@ -510,11 +516,11 @@ cdef class MaskBuilder:
         return low > 0 and node < self.vocabulary.nodes[self.gone[low - 1]].end
 
     # -- common ------------------------------------------------------------------------------------
-    cdef uint32_t slot(self, uint32_t state) noexcept nogil:
-        """The slot of a state."""
-        cdef uint32_t found = map_get(&self.slot_ids, state)
+    cdef uint32_t walk_state(self, uint32_t state) noexcept nogil:
+        """Return the number of a state's walk state."""
+        cdef uint32_t found = map_get(&self.walk_state_ids, state)
         cdef StateC* s = &self.automata.states[state]
-        cdef SlotC made
+        cdef WalkStateC made
         self.prepare()
         if found != MISSING:
             return found
@@ -524,43 +530,43 @@ cdef class MaskBuilder:
         made.remaining = self.automata.remaining(state)
         made.triggers = (s.flags & TRIGGER_STATE) != 0 or s.n_refs > 0
         made.stays, made.knows_stays, made.knows_safe = 0, False, False
-        found = <uint32_t>self.slots.size()
-        map_put(&self.slot_ids, state, found)
-        self.slots.push_back(made)
+        found = <uint32_t>self.walk_states.size()
+        map_put(&self.walk_state_ids, state, found)
+        self.walk_states.push_back(made)
         return found
 
-    cdef uint32_t table(self, uint32_t slot) noexcept nogil:
-        """The number of a slot's table, which is made the first time."""
+    cdef uint32_t table(self, uint32_t walk_state) noexcept nogil:
+        """Return the number of a walk state's table of successors, built on first use."""
         cdef StateC* s
-        cdef uint32_t k, b, target, made = self.slots[slot].table
-        if made or slot == 0:
+        cdef uint32_t k, b, target, made = self.walk_states[walk_state].table
+        if made or walk_state == 0:
             return made
         made = <uint32_t>self.tables.size() // 256
-        self.slots[slot].table = made
+        self.walk_states[walk_state].table = made
         self.tables.resize(self.tables.size() + 256, 0)
-        s = &self.automata.states[self.slots[slot].state]
+        s = &self.automata.states[self.walk_states[walk_state].state]
         for k in range(s.byte_off, s.byte_off + s.n_bytes):
-            target = self.slot(self.automata.byte_edges[k].target)
+            target = self.walk_state(self.automata.byte_edges[k].target)
             for b in range(self.automata.byte_edges[k].low, self.automata.byte_edges[k].high + 1):
                 self.tables[256 * made + b] = target
         return made
 
-    cdef uint32_t follow(self, uint32_t slot, uint8_t byte) noexcept nogil:
-        """The slot behind a byte, 0 if there is none."""
-        cdef uint32_t table = self.table(slot)
+    cdef uint32_t follow(self, uint32_t walk_state, uint8_t byte) noexcept nogil:
+        """Return the walk state after a byte, 0 if there is none."""
+        cdef uint32_t table = self.table(walk_state)
         return self.tables[256 * table + byte]
 
-    cdef SafeC* safety(self, uint32_t slot) noexcept nogil:
-        """What the state of a slot always takes; found the first time."""
-        if not self.slots[slot].knows_safe:
-            self.slots[slot].safe = self.safe_of(self.slots[slot].state)
-            self.slots[slot].knows_safe = True
-        return &self.slots[slot].safe
+    cdef SafeClassesC* safety(self, uint32_t walk_state) noexcept nogil:
+        """Return the safe classes of a walk state, computed on first use."""
+        if not self.walk_states[walk_state].knows_safe:
+            self.walk_states[walk_state].safe = self.safe_of(self.walk_states[walk_state].state)
+            self.walk_states[walk_state].knows_safe = True
+        return &self.walk_states[walk_state].safe
 
-    cdef SafeC safe_of(self, uint32_t state) noexcept nogil:
-        """What a state always takes; that of its whole rule are found the first time."""
+    cdef SafeClassesC safe_of(self, uint32_t state) noexcept nogil:
+        """Return the safe classes of a state; those of its whole rule are computed on first use."""
         cdef uint32_t rule = self.automata.states[state].rule, found = map_get(&self.safe_offs, rule + 1)
-        cdef vector[SafeC] sets
+        cdef vector[SafeClassesC] sets
         if found == MISSING:
             safe_states(self.automata, rule, &sets)
             found = <uint32_t>self.safe.size() if sets.size() else TOO_LARGE
@@ -570,15 +576,15 @@ cdef class MaskBuilder:
             return safe_loop(self.automata, state)
         return self.safe[found + state - self.automata.first[rule]]
 
-    cdef uint64_t stays(self, uint32_t slot) noexcept nogil:
-        """Found the first time."""
-        if not self.slots[slot].knows_stays:
-            self.slots[slot].stays = safe_loop(self.automata, self.slots[slot].state).classes
-            self.slots[slot].knows_stays = True
-        return self.slots[slot].stays
+    cdef uint64_t stays(self, uint32_t walk_state) noexcept nogil:
+        """Return the classes that lead back to the state, computed on first use."""
+        if not self.walk_states[walk_state].knows_stays:
+            self.walk_states[walk_state].stays = safe_loop(self.automata, self.walk_states[walk_state].state).classes
+            self.walk_states[walk_state].knows_stays = True
+        return self.walk_states[walk_state].stays
 
     cdef void pack_by_need(self, TokenMaskC* out) noexcept nogil:
-        """Keeps the accepted ids in the order of need, and a bitset beside them where that is smaller."""
+        """Order the accepted ids by need; keep the bitset as well if it is smaller."""
         cdef uint32_t k, n, most = 0
         cdef vector[uint32_t] sorted_ids, ends
         for n in self.needs:
@@ -600,7 +606,7 @@ cdef class MaskBuilder:
 
 
 cdef void set_below(Vocabulary vocabulary, uint32_t top, TokenMaskC* out) noexcept nogil:
-    """All tokens below a node, as a bitset."""
+    """Set the bits of all tokens below a node."""
     cdef uint32_t* order = vocabulary.order.data()
     if top == 0:
         out.words.assign(vocabulary.ordinary_words.begin(), vocabulary.ordinary_words.end())
@@ -611,19 +617,17 @@ cdef void set_below(Vocabulary vocabulary, uint32_t top, TokenMaskC* out) noexce
 
 
 cdef void set_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil:
-    while ids < end:
-        words[ids[0] >> 5] |= <uint32_t>1 << (ids[0] & 31)
-        ids += 1
+    set_bits(words, ids, end - ids)
 
 
 cdef void clear_ids(uint32_t* words, const uint32_t* ids, const uint32_t* end) noexcept nogil:
     while ids < end:
-        words[ids[0] >> 5] &= ~(<uint32_t>1 << (ids[0] & 31))
+        clear_bit(words, ids[0])
         ids += 1
 
 
 cdef void sort_exits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
-    """A stable counting sort by the byte of k, and the groups."""
+    """Sort exits by the byte of k (a stable counting sort), and group them."""
     cdef uint32_t n = <uint32_t>out.exit_counts.size(), k, at
     cdef uint32_t starts[257]
     cdef vector[uint32_t] exits, counts
@@ -646,35 +650,23 @@ cdef void sort_exits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
 
 
 cdef void pack_bits(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
-    """Turns the bitset into a list of ids where that is smaller."""
-    cdef uint32_t k, word, bits = 0
-    for word in out.words:
-        bits += __builtin_popcount(word)
-        if bits >= vocabulary.words:
-            return
-    for k in range(<uint32_t>out.words.size()):
-        word = out.words[k]
-        while word:
-            out.ids.push_back(32 * k + <uint32_t>__builtin_ctz(word))
-            word &= word - 1
+    """Replace the bitset by a list of ids if that is smaller."""
+    if has_many_bits(&out.words, vocabulary.words):
+        return
+    list_bits(&out.words, &out.ids)
     out.words.clear()
     out.words.shrink_to_fit()
 
 
-cdef extern from *:
-    int __builtin_ctz(unsigned int) noexcept nogil
-    int __builtin_popcount(unsigned int) noexcept nogil
-
-
 # -- split points ----------------------------------------------------------------------------------
 
-# Nodes that are looked at for one mask. llama3 has 274,520: 13,000 of the most frequent letter, some
-# hundred of a bracket.
+# Trie nodes that are visited for one mask. llama3 has 274,520: 13,000 of the most frequent letter,
+# some hundred of a bracket.
 cdef uint32_t NARROW_NODES = 1 << 14
 
 
 cdef bint is_narrow(Vocabulary vocabulary, const uint64_t* live) noexcept nogil:
-    """Whether few nodes of the trie have one of these bytes."""
+    """Return whether few trie nodes have one of these bytes."""
     cdef uint32_t b, total = 0
     for b in range(256):
         if (live[b >> 6] >> (b & 63)) & 1:
@@ -682,11 +674,11 @@ cdef bint is_narrow(Vocabulary vocabulary, const uint64_t* live) noexcept nogil:
     return total <= NARROW_NODES
 
 
-cdef void list_cuts(
-    MaskBuilder maker, Vocabulary vocabulary, uint32_t state, uint32_t top, uint8_t byte,
+cdef void list_split_points(
+    MaskBuilder builder, Vocabulary vocabulary, uint32_t state, uint32_t top, uint8_t byte,
     uint32_t least, uint32_t most, vector[uint32_t]* places
 ) noexcept nogil:
-    """The places below ``top`` with this byte; the text has reached ``state`` at ``top``."""
+    """Append the split points with this byte below ``top``, which the text reaches in ``state``."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t end = vocabulary.byte_offs[byte + 1], k = vocabulary.byte_offs[byte]
     cdef uint32_t node
@@ -696,47 +688,48 @@ cdef void list_cuts(
         - vocabulary.byte_nodes.begin())
     while k < end and vocabulary.byte_nodes[k] < nodes[top].end:
         node = vocabulary.byte_nodes[k]
-        # some token passes through every node: its bytes are the way to it
+        # each node is on some token's path, so that token's bytes lead to it
         text = vocabulary.data.data() + vocabulary.offsets[vocabulary.order[nodes[node].first]]
-        if may_be_over(maker, state, text + nodes[top].depth, nodes[node].depth - 1 - nodes[top].depth, least, most):
+        if may_be_over(builder, state, text + nodes[top].depth, nodes[node].depth - 1 - nodes[top].depth, least, most):
             places.push_back(node)
         k += 1
 
 
 cdef bint may_be_over(
-    MaskBuilder maker, uint32_t state, const uint8_t* text, uint32_t n, uint32_t least, uint32_t most
+    MaskBuilder builder, uint32_t state, const uint8_t* text, uint32_t n, uint32_t least, uint32_t most
 ) noexcept nogil:
-    """Whether the text may be over behind these bytes; not where there are none."""
-    cdef uint32_t k, count = 0, slot = maker.slot(state)
+    """Return whether the text may end after these bytes; not after none."""
+    cdef uint32_t k, count = 0, walk_state = builder.walk_state(state)
     for k in range(n):
-        slot = maker.follow(slot, text[k])
-        if slot == 0:
+        walk_state = builder.follow(walk_state, text[k])
+        if walk_state == 0:
             return False
-        count += maker.slots[slot].loops
+        count += builder.walk_states[walk_state].loops
         if count > most:
             return False
-    return n > 0 and count >= least and maker.slots[slot].ends
+    return n > 0 and count >= least and builder.walk_states[walk_state].ends
 
 
-cdef uint32_t missing_behind(
-    MaskBuilder maker, Vocabulary vocabulary, uint32_t state, uint32_t depth, uint32_t token,
+cdef uint32_t missing_after(
+    MaskBuilder builder, Vocabulary vocabulary, uint32_t state, uint32_t depth, uint32_t token,
     uint32_t least, uint32_t most, vector[uint32_t]* lengths
 ) noexcept nogil:
-    """The bytes that a character lacks behind a token, accepted from its byte ``depth`` on.
+    """Return the bytes that a character lacks after a token, which is accepted from byte ``depth``
+    on.
 
-    ``lengths``: of the token's beginnings behind which it may be over too.
+    ``lengths``: the shorter prefixes of the token after which the text may end.
     """
     cdef uint8_t* text = vocabulary.data.data() + vocabulary.offsets[token]
     cdef uint32_t n = vocabulary.offsets[token + 1] - vocabulary.offsets[token], count = 0
-    cdef uint32_t slot = maker.slot(state)
+    cdef uint32_t walk_state = builder.walk_state(state)
     lengths.clear()
     while depth < n:
-        slot = maker.follow(slot, text[depth])
-        count += maker.slots[slot].loops
+        walk_state = builder.follow(walk_state, text[depth])
+        count += builder.walk_states[walk_state].loops
         depth += 1
-        if maker.slots[slot].ends and depth < n and least <= count <= most:
+        if builder.walk_states[walk_state].ends and depth < n and least <= count <= most:
             lengths.push_back(depth)
-    return maker.automata.states[maker.slots[slot].state].missing
+    return builder.automata.states[builder.walk_states[walk_state].state].missing
 
 
 # -- free text masks -------------------------------------------------------------------------------
@@ -745,29 +738,14 @@ cdef uint8_t INVALID = 255
 
 
 cdef void make_steps(vector[uint8_t]* steps) noexcept nogil:
-    """place * 256 + byte -> the next place within a character, INVALID if there is none."""
-    cdef PieceC pieces[MOST_PIECES]
+    """Map place * 256 + byte to the next place within a character, INVALID if there is none."""
+    cdef Utf8RangeC ranges[MOST_UTF8_RANGES]
     cdef uint32_t place, b, k
     steps.assign(8 * 256, INVALID)
     for place in range(8):
-        for k in range(utf8_pieces(<uint8_t>place, pieces)):
-            for b in range(pieces[k].low, pieces[k].high + 1):
-                steps[0][256 * place + b] = pieces[k].place
-
-
-cdef void take(Vocabulary vocabulary, uint32_t node, TokenMaskC* out) noexcept nogil:
-    cdef uint32_t k, token
-    for k in range(vocabulary.nodes[node].first, vocabulary.nodes[node + 1].first):
-        token = vocabulary.order[k]
-        out.words[token >> 5] |= (<uint32_t>1) << (token & 31)
-
-
-cdef void drop_below(Vocabulary vocabulary, uint32_t node, TokenMaskC* out) noexcept nogil:
-    """Takes out the tokens below a node."""
-    cdef uint32_t k, token
-    for k in range(vocabulary.nodes[node + 1].first, vocabulary.nodes[vocabulary.nodes[node].end].first):
-        token = vocabulary.order[k]
-        out.words[token >> 5] &= ~((<uint32_t>1) << (token & 31))
+        for k in range(utf8_ranges(<uint8_t>place, ranges)):
+            for b in range(ranges[k].low, ranges[k].high + 1):
+                steps[0][256 * place + b] = ranges[k].place
 
 
 cdef void add_exit(TokenMaskC* out, uint32_t x, uint32_t k) noexcept nogil:
@@ -780,15 +758,18 @@ cdef void add_exit(TokenMaskC* out, uint32_t x, uint32_t k) noexcept nogil:
 
 
 cdef void close(TokenMaskC* out, Vocabulary vocabulary) noexcept nogil:
-    """Brings a token mask into its final form."""
+    """Bring a token mask into its final form."""
     pack_bits(out, vocabulary)
     sort_exits(out, vocabulary)
     out.exit_counts.clear()
 
 
 cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
-    """What UTF-8 says from a character boundary on; it may end at every boundary."""
+    """Build the token mask of UTF-8 text from a character boundary on; it may end at every
+    boundary.
+    """
     cdef TrieNode* nodes = vocabulary.nodes.data()
+    cdef uint32_t* order = vocabulary.order.data()
     cdef TokenMaskPtr made = make_shared[TokenMaskC]()
     cdef vector[uint8_t] steps, places
     cdef vector[uint32_t] path
@@ -808,30 +789,16 @@ cdef TokenMaskPtr plain_text_mask(Vocabulary vocabulary) noexcept nogil:
                     add_exit(made.get(), path[d], path[d + 1])
             node = nodes[node].end
             continue
-        take(vocabulary, node, made.get())
+        set_ids(made.get().words.data(), order + nodes[node].first, order + nodes[node + 1].first)
         node += 1
     close(made.get(), vocabulary)
     return made
 
 
-cdef uint32_t target(Automata automata, uint32_t state, uint8_t byte) noexcept nogil:
-    cdef StateC* s = &automata.states[state]
-    cdef uint32_t e
-    for e in range(s.byte_off, s.byte_off + s.n_bytes):
-        if automata.byte_edges[e].low <= byte <= automata.byte_edges[e].high:
-            return automata.byte_edges[e].target
-    return 0
-
-
-cdef bint is_plain_text(Automata automata, uint32_t state) noexcept nogil:
-    """Whether no pattern is under way."""
-    return automata.states[state].is_plain_text
-
-
 cdef TokenMaskPtr free_text_mask(
     Automata automata, uint32_t state, Vocabulary vocabulary, TokenMaskC* plain
 ) noexcept nogil:
-    """The token mask of the start of free text."""
+    """Build the token mask of the start state of free text from that of plain text."""
     cdef TokenMaskPtr made = make_shared[TokenMaskC]()
     cdef vector[uint32_t] states, path
     cdef vector[uint8_t] steps
@@ -840,8 +807,7 @@ cdef TokenMaskPtr free_text_mask(
     made.get().words = plain.words
     if plain.words.size() == 0:
         made.get().words.assign(vocabulary.words, 0)
-    for k in plain.ids:
-        made.get().words[k >> 5] |= (<uint32_t>1) << (k & 31)
+    set_bits(made.get().words.data(), plain.ids.data(), plain.ids.size())
     if automata.states[state].flags & (FINAL_STATE | LOOP_STATE):
         made.get().exits = plain.exits
         made.get().exit_counts.assign(plain.exits.size() // 2, 0)
@@ -849,8 +815,8 @@ cdef TokenMaskPtr free_text_mask(
     path.assign(vocabulary.max_token_bytes + 2, 0)
     states[0] = state
     for b in range(256):
-        first = target(automata, state, <uint8_t>b)
-        if steps[256 * BOUNDARY + b] == INVALID or (first and is_plain_text(automata, first)):
+        first = automata.target(state, <uint8_t>b)
+        if steps[256 * BOUNDARY + b] == INVALID or (first and automata.states[first].is_plain_text):
             continue
         for k in range(vocabulary.byte_offs[b], vocabulary.byte_offs[b + 1]):
             if enter(automata, vocabulary, vocabulary.byte_nodes[k], &states, &path):
@@ -863,48 +829,42 @@ cdef TokenMaskPtr free_text_mask(
 cdef bint enter(
     Automata automata, Vocabulary vocabulary, uint32_t node, vector[uint32_t]* states, vector[uint32_t]* path
 ) noexcept nogil:
-    """Follows the way to a node's parent; whether no pattern is under way there."""
+    """Follow the path to a node's parent. Return whether no pattern is in progress there."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t k, at = vocabulary.parents[node]
     while at:
         path[0][nodes[at].depth] = at
         at = vocabulary.parents[at]
     for k in range(1, nodes[node].depth):
-        states[0][k] = target(automata, states[0][k - 1], nodes[path[0][k]].byte)
+        states[0][k] = automata.target(states[0][k - 1], nodes[path[0][k]].byte)
         if states[0][k] == 0:
             return False
-    return is_plain_text(automata, states[0][nodes[node].depth - 1])
+    return automata.states[states[0][nodes[node].depth - 1]].is_plain_text
 
 
 cdef void follow(
     Automata automata, Vocabulary vocabulary, uint32_t top, vector[uint32_t]* states, vector[uint32_t]* path,
     TokenMaskC* out
 ) noexcept nogil:
-    """What the free text says at and below a node where a pattern may begin."""
+    """Correct the token mask at and below a node where a pattern may begin."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
+    cdef uint32_t* order = vocabulary.order.data()
     cdef uint32_t node = top, depth, state, d
     while node < nodes[top].end:
         depth = nodes[node].depth
-        state = target(automata, states[0][depth - 1], nodes[node].byte)
+        state = automata.target(states[0][depth - 1], nodes[node].byte)
         states[0][depth], path[0][depth] = state, node
         if state and not automata.states[state].n_refs:
-            # a plain state has plain text's tokens below it, but for those with a first byte of their own
-            node = nodes[node].end if is_plain_text(automata, state) else node + 1
+            # below a plain state the tokens are those of plain text, unless they begin another
+            # patter
+            node = nodes[node].end if automata.states[state].is_plain_text else node + 1
             continue
         for d in range(1, depth):
             if automata.states[states[0][d]].flags & (FINAL_STATE | LOOP_STATE):
                 add_exit(out, path[0][d], path[0][d + 1])
         if state and nodes[node].end > node + 1:
             out.triggers.push_back(node)
-        drop_below(vocabulary, node, out)
-        if state == 0:
-            drop_at(vocabulary, node, out)
+        # tokens that end at the node stay if the pattern completes there
+        clear_ids(
+            out.words.data(), order + nodes[node + (state != 0)].first, order + nodes[nodes[node].end].first)
         node = nodes[node].end
-
-
-cdef void drop_at(Vocabulary vocabulary, uint32_t node, TokenMaskC* out) noexcept nogil:
-    """Takes out the tokens that end at a node."""
-    cdef uint32_t k, token
-    for k in range(vocabulary.nodes[node].first, vocabulary.nodes[node + 1].first):
-        token = vocabulary.order[k]
-        out.words[token >> 5] &= ~((<uint32_t>1) << (token & 31))

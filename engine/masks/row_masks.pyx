@@ -1,4 +1,4 @@
-"""Held bitmasks: see the header file."""
+"""Bitmasks, unions of token masks, masks of rows, and their application to logits."""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t, uintptr_t
 from libc.string cimport memcmp, memcpy, memset
@@ -15,24 +15,25 @@ from ..native.clock cimport nanoseconds
 from ..native.hashing cimport MISSING, U64MapC, map_bytes, map_get, map_put
 from ..native.pool cimport held_bytes, vector
 from ..native.word_table cimport WordTableC, table_bytes, table_clear, table_number, table_size
-from ..sharing.mask_codec cimport DigestC, Digests, is_none
-from ..vocabulary.vocabulary cimport TrieNode, Vocabulary
+from ..grammar.rule_digest cimport DigestC, RuleDigests, is_none
+from ..vocabulary.vocabulary cimport STOP, TrieNode, Vocabulary
 from .mask_builder cimport (
-    ANY_PHASE, HUB_BYTES, MaskBuilder, SafeC, SlotC, clear_ids, free_text_mask, is_narrow,
-    list_cuts, missing_behind, pack_bits, plain_text_mask, set_below, sort_exits,
+    ANY_PHASE, HUB_BYTES, MaskBuilder, SafeClassesC, WalkStateC, clear_ids, free_text_mask, is_narrow,
+    list_split_points, missing_after, pack_bits, plain_text_mask, set_below, sort_exits,
 )
 from .token_mask cimport (
-    PLAIN_TEXT, BoundsC, EntryC, IdsC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenMaskC,
+    PLAIN_TEXT, CountBoundsC, TokenMaskEntryC, TokenListC, SuffixNodeC, SuffixTrieC, SuffixTriePtr, TokenMaskC,
     TokenMaskCache, TokenMaskPtr, accepted_ids, accepted_words, before_exit, bounds_of, characters,
     fits, no_bounds, suffix_trie_bytes, suffix_trie_of, token_mask_bytes, too_long,
 )
 
 
 cdef class Bitmask:
-    """Takes the place of its buffer in every call that takes a bitmask, and spares it the look.
+    """Stands for its buffer in every call that takes a bitmask, and saves inspecting the buffer.
 
     Args:
-        buffer: writable C-contiguous buffer of int32, shape (rows, words); held as long as this.
+        buffer: writable C-contiguous buffer of int32, shape (rows, words); held as long as this
+            object.
 
     Raises:
         TypeError, ValueError: another dtype, shape or layout.
@@ -43,108 +44,113 @@ cdef class Bitmask:
         self.height = self.rows.shape[0]
 
     def allow_all(self):
-        """Sets every bit."""
+        """Set every bit."""
         if self.rows.shape[0] and self.rows.shape[1]:
             memset(&self.rows[0, 0], 0xff, 4 * self.rows.shape[0] * self.rows.shape[1])
 
 
 cdef int[:, ::1] rows_of(object bitmask):
-    """
+    """Return the view of a bitmask.
+
     Raises:
-        TypeError, ValueError: it is no bitmask.
+        TypeError, ValueError: the object is no bitmask.
     """
     if type(bitmask) is Bitmask:
         return (<Bitmask>bitmask).rows
     if bitmask is None:
-        raise TypeError("a bitmask is needed, not None")
+        raise TypeError("bitmask must not be None")
     return bitmask
 
 
-# -- mask unions -----------------------------------------------------------------------------------
+# -- unions ----------------------------------------------------------------------------------------
 
-# With more members, to find what each always takes costs more than the nodes that it skips.
+# With more members, finding safe classes costs more than the skipped nodes.
 cdef size_t SAFE_MEMBERS = 16
 
-# The set of which every member is gone.
+# Walks stop at this many sets: determinisation may explode. Six patterns for keys need 1,000 in the
+# spellings of strings; each takes a kilobyte during the walk.
+cdef size_t UNION_SETS = 4096
+
+# The set whose members are all dead.
 cdef uint32_t GONE = 0
 
 
-cdef struct SetC:
-    SlotC slot                # as one state: `safe` is that of the member that takes most
-    uint32_t ends             # the number of the set of members that may end here
+cdef struct StateSetC:
+    WalkStateC walk_state     # the set as one state; `safe` is that of the safest member
+    uint32_t ends             # number of the set of members that may end here
 
 
-cdef struct WalkC:
+cdef struct UnionWalkC:
     WordTableC numbers
-    vector[SetC] sets
-    vector[uint32_t] edges    # 256 for each set; MISSING: not made yet
+    vector[StateSetC] sets
+    vector[uint32_t] edges    # 256 for each set; MISSING: not built yet
 
 
 cdef bint make_union(
-    MaskBuilder maker, vector[uint32_t]* states, uint32_t node, UnionC* out
+    MaskBuilder builder, vector[uint32_t]* states, uint32_t node, MaskUnionC* out
 ) noexcept nogil:
-    """What the states say together below a node; False if there are too many sets."""
-    cdef WalkC walk
+    """Walk several states together below a node. False: there are too many sets."""
+    cdef UnionWalkC walk
     cdef vector[uint32_t] members
     cdef uint32_t k
-    maker.prepare()
+    builder.prepare()
     members.assign(states.size(), 0)
-    number_of(maker, &walk, &members, &out.ends)
+    number_of(builder, &walk, &members, &out.ends)
     for k in range(<uint32_t>states.size()):
-        members[k] = maker.slot(states[0][k])
-    if not walk_trie(maker, &walk, number_of(maker, &walk, &members, &out.ends), node, out):
+        members[k] = builder.walk_state(states[0][k])
+    if not walk_trie(builder, &walk, number_of(builder, &walk, &members, &out.ends), node, out):
         return False
-    pack_bits(&out.token_mask, maker.vocabulary)
-    sort_exits(&out.token_mask, maker.vocabulary)
+    pack_bits(&out.token_mask, builder.vocabulary)
+    sort_exits(&out.token_mask, builder.vocabulary)
     return True
 
 
 cdef bint walk_trie(
-    MaskBuilder maker, WalkC* walk, uint32_t start, uint32_t top, UnionC* out
+    MaskBuilder builder, UnionWalkC* walk, uint32_t start, uint32_t top, MaskUnionC* out
 ) noexcept nogil:
-    """Begins with all tokens and takes out those that no member can follow."""
-    cdef TrieNode* nodes = maker.vocabulary.nodes.data()
-    cdef uint32_t* order = maker.vocabulary.order.data()
-    cdef uint64_t* below = maker.vocabulary.classes_below.data()
-    cdef uint8_t* phases = maker.vocabulary.phases.data()
+    """Take all tokens and remove those that every member rejects."""
+    cdef TrieNode* nodes = builder.vocabulary.nodes.data()
+    cdef uint32_t* order = builder.vocabulary.order.data()
+    cdef uint64_t* below = builder.vocabulary.classes_below.data()
+    cdef uint8_t* phases = builder.vocabulary.phases.data()
     cdef uint32_t node = top + 1, end = nodes[top].end, top_depth = nodes[top].depth, depth, number
     cdef uint32_t* words
-    cdef SetC* made
+    cdef StateSetC* made
     cdef vector[uint32_t] sets_at
-    sets_at.assign(maker.vocabulary.max_token_bytes + 2, 0)
+    sets_at.assign(builder.vocabulary.max_token_bytes + 2, 0)
     sets_at[top_depth] = start
-    set_below(maker.vocabulary, top, &out.token_mask)
+    set_below(builder.vocabulary, top, &out.token_mask)
     words = out.token_mask.words.data()
     while node < end:
-        maker.visited += 1
+        builder.visited += 1
         depth = nodes[node].depth
         number = walk.edges[256 * sets_at[depth - 1] + nodes[node].byte]
         if number == MISSING:
-            number = make_edge(maker, walk, sets_at[depth - 1], nodes[node].byte, &out.ends)
+            number = make_edge(builder, walk, sets_at[depth - 1], nodes[node].byte, &out.ends)
             if walk.sets.size() > UNION_SETS:
                 return False
         made = &walk.sets[number]
-        if number == GONE or made.slot.triggers:
+        if number == GONE or made.walk_state.triggers:
             if number != GONE:
                 out.token_mask.triggers.push_back(node)
             clear_ids(words, order + nodes[node + (number != GONE)].first, order + nodes[nodes[node].end].first)
-            maker.leave(node, top_depth, &out.token_mask)
+            builder.leave(node, top_depth, &out.token_mask)
             node = nodes[node].end
-        elif not below[node] & ~made.slot.safe.classes and (
-                made.slot.safe.phase == phases[node] or made.slot.safe.phase == ANY_PHASE):
+        elif not below[node] & ~made.walk_state.safe.classes and (
+                made.walk_state.safe.phase == phases[node] or made.walk_state.safe.phase == ANY_PHASE):
             node = nodes[node].end
         else:
-            maker.enter(node, depth, &made.slot)
-            maker.counts[depth] = made.ends
+            builder.enter(node, depth, &made.walk_state)
+            builder.counts[depth] = made.ends
             sets_at[depth] = number
             node += 1
     return True
 
 
 cdef uint32_t make_edge(
-    MaskBuilder maker, WalkC* walk, uint32_t number, uint8_t byte, WordTableC* ends
+    MaskBuilder builder, UnionWalkC* walk, uint32_t number, uint8_t byte, WordTableC* ends
 ) noexcept nogil:
-    """Follows a byte from every member of a set; returns the number of the set behind it."""
+    """Move every member of a set over a byte. Return the number of the new set."""
     cdef vector[uint32_t] members
     cdef uint32_t k, found
     members.assign(
@@ -152,36 +158,36 @@ cdef uint32_t make_edge(
         walk.numbers.words.data() + walk.numbers.off[number + 1])
     for k in range(<uint32_t>members.size()):
         if members[k]:
-            members[k] = maker.follow(members[k], byte)
-    found = number_of(maker, walk, &members, ends)
+            members[k] = builder.follow(members[k], byte)
+    found = number_of(builder, walk, &members, ends)
     walk.edges[256 * number + byte] = found
     return found
 
 
 cdef uint32_t number_of(
-    MaskBuilder maker, WalkC* walk, vector[uint32_t]* members, WordTableC* ends
+    MaskBuilder builder, UnionWalkC* walk, vector[uint32_t]* members, WordTableC* ends
 ) noexcept nogil:
-    """The number of a set, a new one if need be; the first is that of which nothing is left."""
+    """Return the number of a set, which is added if new. Number 0 has only dead members."""
     cdef uint32_t number = table_number(&walk.numbers, members.data(), members.size()), k
     cdef vector[uint32_t] ending
-    cdef SlotC* slot
-    cdef SafeC* safe
-    cdef SetC made
+    cdef WalkStateC* walk_state
+    cdef SafeClassesC* safe
+    cdef StateSetC made
     if number < walk.sets.size():
         return number
-    made.slot = maker.slots[0]
+    made.walk_state = builder.walk_states[0]
     for k in range(<uint32_t>members.size()):
         if members[0][k] == 0:
             continue
-        slot = &maker.slots[members[0][k]]
-        if slot.ends:
+        walk_state = &builder.walk_states[members[0][k]]
+        if walk_state.ends:
             ending.push_back(k)
-        made.slot.triggers |= slot.triggers
+        made.walk_state.triggers |= walk_state.triggers
         if members.size() <= SAFE_MEMBERS:
-            safe = maker.safety(members[0][k])
-            if __builtin_popcountll(safe.classes) > __builtin_popcountll(made.slot.safe.classes):
-                made.slot.safe = safe[0]
-    made.slot.ends = ending.size() > 0
+            safe = builder.safety(members[0][k])
+            if __builtin_popcountll(safe.classes) > __builtin_popcountll(made.walk_state.safe.classes):
+                made.walk_state.safe = safe[0]
+    made.walk_state.ends = ending.size() > 0
     made.ends = table_number(ends, ending.data(), ending.size())
     walk.sets.push_back(made)
     walk.edges.resize(walk.edges.size() + 256, MISSING)
@@ -194,27 +200,26 @@ cdef extern from *:
 
 # -- row masks -------------------------------------------------------------------------------------
 
-cdef uint32_t STOP = 2
-
-# Subtrees of the token trie from this many nodes on go item by item. Below it a walk over rows costs
-# less than looking up token masks.
+# Larger subtrees of the token trie are processed item by item. For smaller ones a walk over rows
+# costs less than looking up token masks.
 cdef uint32_t LARGE = 64
 
-# Item by item, a place is met once for each way to get there: in texts of which every part can be read in
-# several ways, these double with each part. From this many on rows are followed, which are sets of ways.
+# Item by item, a state is reached once for each reading of the text. In ambiguous texts these
+# double with each part. At this depth a walk over rows takes over, because a row holds all
+# readings.
 cdef uint32_t MOST_NESTED = 4
 
-# Tokens that are too long for a rule are followed one by one if they are no more.
+# At most this many tokens that are too long for a rule are followed one by one.
 cdef uint32_t FEW_LONG = 1 << 14
 
 
-# Items whose token masks are not there are walked together from this many on. Two are not: their token masks serve
-# other grammars as well, and a union only its own.
+# From this many items without cached token masks on, they are walked together. Two are not: their
+# token masks serve other grammars as well, a union only its own.
 cdef uint32_t UNION_ITEMS = 3
 
 
 cdef void map_drop(U64MapC* table) noexcept nogil:
-    """Empties a table and gives its memory back."""
+    """Empty a table and free its memory."""
     vector[uint64_t]().swap(table.keys)
     vector[uint32_t]().swap(table.values)
     table.used = 0
@@ -225,19 +230,19 @@ cdef size_t mask_bytes(const MaskC* mask) noexcept nogil:
         held_bytes(mask.token_masks) + held_bytes(mask.lists) + held_bytes(mask.ids) + held_bytes(mask.words))
 
 
-cdef class Masks:
-    """The masks of one arena over one vocabulary."""
+cdef class RowMasks:
+    """Masks of one arena over one vocabulary."""
 
     cdef void open(
-        self, Arena arena, Vocabulary vocabulary, TokenMaskCache table, Digests digests, bint keep,
+        self, Arena arena, Vocabulary vocabulary, TokenMaskCache table, RuleDigests digests, bint keep,
         size_t max_bytes
     ):
-        """Makes it ready: there is no other way."""
+        """Initialise the object; there is no other way."""
         self.arena = arena
         self.vocabulary = vocabulary
         self.table = table
-        self.maker = MaskBuilder.__new__(MaskBuilder)
-        self.maker.automata, self.maker.vocabulary = arena.automata, vocabulary
+        self.builder = MaskBuilder.__new__(MaskBuilder)
+        self.builder.automata, self.builder.vocabulary = arena.automata, vocabulary
         self.keep = keep
         self.max_bytes = max_bytes
         self.held = 0
@@ -247,7 +252,7 @@ cdef class Masks:
         self.digests = digests
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """How much memory they take, with what making them takes; without the table's token masks."""
+        """Return the bytes held by the masks and their builder, without the cache's token masks."""
         cdef size_t digests = 0
         if self.digests is not None:
             digests = self.digests.bytes_held()
@@ -257,69 +262,71 @@ cdef class Masks:
             + map_bytes(&self.outside_ids) + table_bytes(&self.union_ids) + held_bytes(self.unions)
             + mask_bytes(&self.scratch) + held_bytes(self.walk_stack) + held_bytes(self.suffix_stack)
             + held_bytes(self.seen_at) + held_bytes(self.closed)
-            + self.own_token_masks() + self.maker.bytes_held() + digests)
+            + self.own_token_masks() + self.builder.bytes_held() + digests)
 
     cdef size_t own_token_masks(self) noexcept nogil:
-        """What token masks take that the table does not count, shared out between those who hold them."""
+        """Return the bytes of token masks that the cache does not count, divided among their
+        owners.
+        """
         cdef size_t held = 0, k, size
         cdef TokenMaskPtr token_mask
         if self.table is not None:
             self.table.guard.lock()
         for token_mask in self.token_masks:
-            if token_mask.get().is_kept:
+            if token_mask.get().is_cached:
                 continue
             size = token_mask_bytes(token_mask.get())
             for k in range(token_mask.get().groups.size()):
                 if token_mask.get().groups[k].suffixes.get() != NULL:
                     size += suffix_trie_bytes(token_mask.get().groups[k].suffixes.get())
-            # one more is held by `token_mask`
+            # the loop variable holds one more reference
             held += size // max(<long>1, token_mask.use_count() - 1)
         if self.table is not None:
             self.table.guard.unlock()
         return held
 
-    cdef uint32_t* stack(self, vector[uint32_t]* instances) noexcept nogil:
-        """Room for a walk down the trie, made when it is first needed."""
-        if instances.size() == 0:
-            instances.resize(self.vocabulary.max_token_bytes + 2)
-        return instances.data()
+    cdef uint32_t* stack(self, vector[uint32_t]* configurations) noexcept nogil:
+        """Return room for a path down the trie, allocated on first use."""
+        if configurations.size() == 0:
+            configurations.resize(self.vocabulary.max_token_bytes + 2)
+        return configurations.data()
 
-    cdef void fill(self, uint32_t instance, uint32_t* out) noexcept nogil:
-        """Writes the mask of an instance, ``vocabulary.words`` words."""
-        if self.fill_kept(instance, out):
+    cdef void fill(self, uint32_t configuration, uint32_t* out) noexcept nogil:
+        """Write the mask of a configuration, ``vocabulary.words`` words."""
+        if self.fill_kept(configuration, out):
             return
-        instance = self.arena.instances[instance].rep
-        self.compute(instance)
+        configuration = self.arena.configurations[configuration].saturated
+        self.compute(configuration)
         self.render(&self.scratch, out)
         if self.keep and self.arena.error == NO_ERROR:
-            self.remember(instance)
+            self.remember(configuration)
 
-    cdef bint fill_kept(self, uint32_t instance, uint32_t* out) noexcept nogil:
-        """Writes the mask of an instance if it is kept; whether it is."""
-        cdef uint32_t number = map_get(&self.mask_ids, self.arena.instances[instance].rep)
+    cdef bint fill_kept(self, uint32_t configuration, uint32_t* out) noexcept nogil:
+        """Write the mask of a configuration if it is cached; return whether it is."""
+        cdef uint32_t number = map_get(&self.mask_ids, self.arena.configurations[configuration].saturated)
         if number == MISSING:
             return False
         self.reused += 1
         self.render(&self.kept[number], out)
         return True
 
-    cdef bint has(self, uint32_t instance) noexcept nogil:
-        """Whether the mask of an instance is kept."""
-        return map_get(&self.mask_ids, self.arena.instances[instance].rep) != MISSING
+    cdef bint has(self, uint32_t configuration) noexcept nogil:
+        """Return whether the mask of a configuration is cached."""
+        return map_get(&self.mask_ids, self.arena.configurations[configuration].saturated) != MISSING
 
-    cdef bint make_ahead(self, uint32_t instance) noexcept nogil:
-        """Makes a mask to be kept; False if it is there, or passes a limit."""
-        instance = self.arena.instances[instance].rep
-        if not self.keep or map_get(&self.mask_ids, instance) != MISSING:
+    cdef bint make_ahead(self, uint32_t configuration) noexcept nogil:
+        """Build and cache a mask. False: it is cached already, or exceeds a limit."""
+        configuration = self.arena.configurations[configuration].saturated
+        if not self.keep or map_get(&self.mask_ids, configuration) != MISSING:
             return False
-        self.compute(instance)
+        self.compute(configuration)
         if self.arena.error != NO_ERROR:
             return False
-        self.remember(instance)
+        self.remember(configuration)
         return True
 
     cdef void fill_stop(self, uint32_t* out) noexcept nogil:
-        """The mask of a terminated matcher: stop tokens only."""
+        """Write the mask of a terminated matcher: stop tokens only."""
         cdef uint32_t t
         memset(out, 0, 4 * self.vocabulary.words)
         for t in self.vocabulary.stops:
@@ -351,15 +358,15 @@ cdef class Masks:
             set_bits(out, self.shared[k].data(), self.shared[k].size())
         set_bits(out, mask.ids.data(), mask.ids.size())
 
-    cdef void compute(self, uint32_t instance) noexcept nogil:
-        """The mask of a saturated instance, into ``scratch``."""
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+    cdef void compute(self, uint32_t configuration) noexcept nogil:
+        """Compute the mask of a saturated configuration into ``scratch``."""
+        cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
         cdef vector[uint32_t] items
         self.made += 1
-        # what masks share is kept even where they are not: where they passed a limit, or nobody wants it
+        # `shared` grows even if masks are not cached: after a limit, or without the feature
         if self.kept_bytes() > self.max_bytes:
             self.drop_kept()
         self.arena.count_work(self.arena.mask_items)
@@ -367,25 +374,25 @@ cdef class Masks:
         self.scratch.lists.clear()
         self.scratch.ids.clear()
         self.scratch.words.clear()
-        self.list_items(instance, &items)
+        self.list_items(configuration, &items)
         for k in items:
             if self.arena.automata.states[self.arena.items[k].state].n_tokens:
-                self.add_tokens(instance, self.arena.items[k].state)
-        self.take_together(instance, 0, &items, &self.scratch.ids)
+                self.add_tokens(configuration, self.arena.items[k].state)
+        self.take_together(configuration, 0, &items, &self.scratch.ids)
         for k in items:
             item = self.arena.items[k]
-            if self.has_token_mask(instance, &item, 0):
-                self.add_whole(instance, item)
+            if self.has_token_mask(configuration, &item, 0):
+                self.add_whole(configuration, item)
             else:
                 others = True
         if others:
-            self.walk_others(instance, 0, &self.scratch.ids)
+            self.walk_others(configuration, 0, &self.scratch.ids)
         if row.accept:
             self.scratch.ids.insert(
                 self.scratch.ids.end(), self.vocabulary.stops.begin(), self.vocabulary.stops.end())
         self.arena.stop_counting()
 
-    cdef void remember(self, uint32_t instance) noexcept nogil:
+    cdef void remember(self, uint32_t configuration) noexcept nogil:
         if self.scratch.ids.size() > self.vocabulary.words:
             if self.scratch.words.size() == 0:
                 self.scratch.words.assign(self.vocabulary.words, 0)
@@ -396,10 +403,10 @@ cdef class Masks:
         if self.kept_bytes() > self.max_bytes:
             self.drop_kept()
         else:
-            map_put(&self.mask_ids, instance, <uint32_t>self.kept.size() - 1)
+            map_put(&self.mask_ids, configuration, <uint32_t>self.kept.size() - 1)
 
     cdef size_t kept_bytes(self) noexcept nogil:
-        """What kept masks take; their vector grows ahead of them."""
+        """Return the bytes of cached masks. Their vector's spare room does not count."""
         return self.held + sizeof(MaskC) * self.kept.size()
 
     cdef void drop_kept(self) noexcept nogil:
@@ -413,73 +420,74 @@ cdef class Masks:
         self.held = 0
 
     # -- items of tabled rules ---------------------------------------------------------------------
-    cdef bint has_token_mask(self, uint32_t instance, ItemC* item, uint32_t node) noexcept nogil:
-        """Whether the item's bytes below a node are left to its rule's token masks."""
-        cdef BoundsC bounds
+    cdef bint has_token_mask(self, uint32_t configuration, ItemC* item, uint32_t node) noexcept nogil:
+        """Return whether token masks decide about the item's bytes below a node."""
+        cdef CountBoundsC bounds
         cdef TokenMaskPtr held
         if not self.arena.automata.tabled[self.arena.automata.states[item.state].rule]:
             return False
-        bounds = bounds_of(self.arena, instance, item)
-        if not self.is_split(instance, item, bounds) or self.has_narrow_end(instance, item):
+        bounds = bounds_of(self.arena, configuration, item)
+        if not self.is_split(configuration, item, bounds) or self.has_narrow_end(configuration, item):
             return True
         held = self.token_masks[self.token_mask(item.state, node)]
         return too_long(self.vocabulary, held.get(), bounds).n <= FEW_LONG
 
-    cdef bint is_split(self, uint32_t instance, ItemC* item, BoundsC bounds) noexcept nogil:
-        """Whether tokens that are cut by the item's upper bound may be split."""
+    cdef bint is_split(self, uint32_t configuration, ItemC* item, CountBoundsC bounds) noexcept nogil:
+        """Return whether a token beyond the item's upper bound may be split."""
         cdef uint32_t outside
         if bounds.most == NO_MAXIMUM:
             return False
-        outside = self.outside(instance, item)
+        outside = self.outside(configuration, item)
         return outside != DEAD and self.splits(self.arena.automata.states[item.state].rule, outside)
 
-    cdef bint has_narrow_end(self, uint32_t instance, ItemC* item) noexcept nogil:
-        """Whether few nodes of the trie could begin what follows the item."""
-        cdef uint32_t outside = self.outside(instance, item)
-        return is_narrow(self.vocabulary, self.arena.rows[self.arena.instances[outside].row].live)
+    cdef bint has_narrow_end(self, uint32_t configuration, ItemC* item) noexcept nogil:
+        """Return whether few trie nodes may begin what follows the item."""
+        cdef uint32_t outside = self.outside(configuration, item)
+        return is_narrow(self.vocabulary, self.arena.rows[self.arena.configurations[outside].row].live)
 
     cdef bint splits(self, uint32_t rule, uint32_t outside) noexcept nogil:
-        """Whether a byte that begins an iteration could also begin what follows the rule."""
+        """Return whether a byte may begin both an iteration and what follows the rule."""
         cdef uint32_t k
-        cdef RowC* row = &self.arena.rows[self.arena.instances[outside].row]
+        cdef RowC* row = &self.arena.rows[self.arena.configurations[outside].row]
         for k in range(4):
             if self.arena.automata.begins[4 * rule + k] & row.live[k]:
                 return True
         return False
 
-    cdef uint32_t outside(self, uint32_t instance, ItemC* item) noexcept nogil:
-        """The instance that the item's completion leaves behind, DEAD if there is none.
+    cdef uint32_t outside(self, uint32_t configuration, ItemC* item) noexcept nogil:
+        """Return the rows outside an item: the configuration that its completion leaves, DEAD if
+        there is none.
 
-        That of all uncounted items in its state, if there are several.
+        If several uncounted items are in its state, it is the union of theirs.
         """
-        cdef uint64_t key = <uint64_t>instance << 32 | item.state
+        cdef uint64_t key = <uint64_t>configuration << 32 | item.state
         cdef uint32_t found
-        if item.slot != NO_SLOT or not self.arena.rows[self.arena.instances[instance].row].repeats:
-            return self.arena.completion(self.arena.origin_of(instance, item), item.goal)
+        if item.slot != NO_SLOT or not self.arena.rows[self.arena.configurations[configuration].row].repeats:
+            return self.arena.completion(self.arena.origin_of(configuration, item), item.goal)
         found = map_get(&self.outside_ids, key)
         if found == MISSING:
-            found = self.outside_all(instance, item.state)
+            found = self.outside_all(configuration, item.state)
             if self.arena.error == NO_ERROR:
                 map_put(&self.outside_ids, key, found)
         return found
 
-    cdef uint32_t outside_all(self, uint32_t instance, uint32_t state) noexcept nogil:
-        """The union of what the items in a state leave behind."""
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+    cdef uint32_t outside_all(self, uint32_t configuration, uint32_t state) noexcept nogil:
+        """Return the union of the rows outside the items in a state."""
+        cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef vector[uint32_t] found
         cdef ItemC item
         cdef uint32_t k, one
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.arena.items[k]
             if item.state == state and item.slot == NO_SLOT:
-                one = self.arena.completion(self.arena.origin_of(instance, &item), item.goal)
+                one = self.arena.completion(self.arena.origin_of(configuration, &item), item.goal)
                 if one != DEAD and not contains(&found, one):
                     found.push_back(one)
         return self.arena.merge_all(&found)
 
-    cdef void list_items(self, uint32_t instance, vector[uint32_t]* out) noexcept nogil:
-        """The items of a row; of uncounted ones in the same state the first."""
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+    cdef void list_items(self, uint32_t configuration, vector[uint32_t]* out) noexcept nogil:
+        """List the items of a row; of uncounted items in one state the first."""
+        cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef uint32_t k, state
         self.lists_made += 1
         for k in range(row.item_off, row.item_off + row.n_items):
@@ -493,10 +501,12 @@ cdef class Masks:
             out.push_back(k)
 
     cdef uint32_t token_mask(self, uint32_t state, uint32_t node) noexcept nogil:
-        """The number of a state's token mask: from this arena, from the table, or made."""
+        """Return the number of a state's token mask: from this arena, from the cache, or newly
+        built.
+        """
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef uint8_t kind = self.arena.automata.ir.rules[rule].kind
-        cdef EntryC entry
+        cdef TokenMaskEntryC entry
         cdef uint32_t found = self.find_token_mask(state, node, &entry)
         if found != MISSING:
             return found
@@ -508,8 +518,10 @@ cdef class Masks:
             self.table.add(&entry, True)
         return self.add_token_mask(state, node, entry.token_mask)
 
-    cdef uint32_t find_token_mask(self, uint32_t state, uint32_t node, EntryC* entry) noexcept nogil:
-        """The number of a token mask that is here or in the table; else MISSING, and ``entry`` has its key."""
+    cdef uint32_t find_token_mask(self, uint32_t state, uint32_t node, TokenMaskEntryC* entry) noexcept nogil:
+        """Return the number of a token mask from this arena or the cache; else MISSING, and set the
+        key of ``entry``.
+        """
         cdef uint32_t found = map_get(&self.token_mask_ids, <uint64_t>state << 32 | node)
         cdef uint32_t rule = self.arena.automata.states[state].rule
         cdef DigestC digest
@@ -535,7 +547,7 @@ cdef class Masks:
     cdef TokenMaskPtr make_timed(
         self, uint32_t state, uint32_t node, uint32_t rule, bint filtered, uint32_t* took_ns
     ) noexcept nogil:
-        """Another token mask may have to be made for it, whose time is its own."""
+        """Build a token mask, and measure its time without that of other masks it needs."""
         cdef uint64_t start = nanoseconds(), others = self.made_ns
         cdef TokenMaskPtr made = self.make(state, node, rule, filtered)
         made.get().node = node
@@ -543,7 +555,7 @@ cdef class Masks:
         return made
 
     cdef uint32_t count_made(self, uint64_t took_ns) noexcept nogil:
-        """Returns them, as many as fit."""
+        """Count the nanoseconds of a token mask; return them, as many as fit."""
         self.made_ns += took_ns
         if self.table is not None:
             self.table.count_made(took_ns)
@@ -558,18 +570,18 @@ cdef class Masks:
                 self.arena.automata.ir.rules[rule].kind == DISPATCH_RULE and not filtered):
             made = self.plain_text()
             return free_text_mask(self.arena.automata, state, self.vocabulary, made.get())
-        if not filtered and self.vocabulary.nodes[node].end - node > LARGE and not self.maker.is_mostly_safe(state):
-            hub = self.maker.hub(rule)
-        if hub and hub != state and self.maker.width(state) >= HUB_BYTES:
-            made = self.maker.make_like(state, hub, node, self.token_masks[self.token_mask(hub, node)].get())
+        if not filtered and self.vocabulary.nodes[node].end - node > LARGE and not self.builder.is_mostly_safe(state):
+            hub = self.builder.hub(rule)
+        if hub and hub != state and self.builder.width(state) >= HUB_BYTES:
+            made = self.builder.make_like(state, hub, node, self.token_masks[self.token_mask(hub, node)].get())
         if made.get() == NULL:
-            made = self.maker.make(state, node, filtered)
+            made = self.builder.make(state, node, filtered)
         return made
 
     cdef TokenMaskPtr plain_text(self) noexcept nogil:
-        """The token mask of plain text, shared by all grammars."""
+        """Return the token mask of plain text, which all grammars share."""
         cdef uint64_t start
-        cdef EntryC entry
+        cdef TokenMaskEntryC entry
         entry.key.high = entry.key.low = PLAIN_TEXT
         entry.key.state = entry.key.node = 0
         if self.table is not None:
@@ -584,19 +596,19 @@ cdef class Masks:
                 self.table.add(&entry, True)
         return entry.token_mask
 
-    cdef void add_whole(self, uint32_t instance, ItemC item) noexcept nogil:
-        """An item's tokens, into ``scratch``."""
+    cdef void add_whole(self, uint32_t configuration, ItemC item) noexcept nogil:
+        """Add an item's tokens to ``scratch``."""
         cdef uint32_t like = self.arena.automata.states[item.state].like, taken
-        cdef uint32_t number = self.token_mask(like or item.state, 0), outside = self.outside(instance, &item)
+        cdef uint32_t number = self.token_mask(like or item.state, 0), outside = self.outside(configuration, &item)
         cdef TokenMaskPtr held = self.token_masks[number]
-        cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
+        cdef CountBoundsC bounds = bounds_of(self.arena, configuration, &item)
         if bounds.counted or bounds.tokens < CHARACTER_BYTES:
             self.add_bounded(item.state, held.get(), bounds, outside)
         else:
             self.scratch.token_masks.push_back(number)
         self.list_closed(item.state, 0)
-        if self.is_split(instance, &item, bounds):
-            self.add_split(instance, &item, 0, held.get(), bounds, outside, &self.scratch.ids)
+        if self.is_split(configuration, &item, bounds):
+            self.add_split(configuration, &item, 0, held.get(), bounds, outside, &self.scratch.ids)
         elif outside != DEAD and held.get().exits.size():
             if bounds.counted or self.closed.size():
                 self.add_exits(held.get(), outside, bounds, &self.scratch.ids)
@@ -604,13 +616,13 @@ cdef class Masks:
                 taken = self.exits_taken(number, outside)
                 if self.shared[taken].size():
                     self.scratch.lists.push_back(taken)
-        self.add_triggers(instance, 0, held.get(), &self.scratch.ids)
+        self.add_triggers(configuration, 0, held.get(), &self.scratch.ids)
 
-    # -- items that are taken together -------------------------------------------------------------
+    # -- unions ------------------------------------------------------------------------------------
     cdef void take_together(
-        self, uint32_t instance, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
+        self, uint32_t configuration, uint32_t node, vector[uint32_t]* items, vector[uint32_t]* ids
     ) noexcept nogil:
-        """Takes items that would each walk the trie for a token mask in one walk, and drops them from the list."""
+        """Walk items without cached token masks together, and remove them from the list."""
         cdef vector[uint32_t] others, states
         cdef vector[uint64_t] members
         cdef uint64_t member
@@ -629,21 +641,25 @@ cdef class Masks:
             states.push_back(<uint32_t>(member >> 32))
         number = self.union_of(&states, node)
         if self.unions[number].get() != NULL:
-            self.add_union(instance, node, self.unions[number], &members, ids)
+            self.add_union(configuration, node, self.unions[number], &members, ids)
             items.swap(others)
 
     cdef bint needs_walk(self, ItemC* item, uint32_t node) noexcept nogil:
-        """Whether an item's token mask is not there and takes long to make: of an uncounted rule, and wide."""
+        """Return whether an item's token mask is not cached and expensive: of a wide state of an
+        uncounted rule.
+        """
         cdef StateC* s = &self.arena.automata.states[item.state]
         cdef uint8_t kind = self.arena.automata.ir.rules[s.rule].kind
-        cdef EntryC entry
+        cdef TokenMaskEntryC entry
         return (self.arena.automata.tabled[s.rule] and item.slot == NO_SLOT and s.like == 0
                 and kind != COUNTED_RULE and kind != BOUNDED_RULE and kind != DISPATCH_RULE
-                and self.maker.width(item.state) >= HUB_BYTES
+                and self.builder.width(item.state) >= HUB_BYTES
                 and self.find_token_mask(item.state, node, &entry) == MISSING)
 
     cdef uint32_t union_of(self, vector[uint32_t]* states, uint32_t node) noexcept nogil:
-        """The number of a union, made the first time; an empty one: the states can't be taken together."""
+        """Return the number of a union, built on first use; null if the states cannot be walked
+        together.
+        """
         cdef uint32_t number
         cdef uint64_t start = nanoseconds()
         cdef UnionPtr made
@@ -652,8 +668,8 @@ cdef class Masks:
         states.pop_back()
         if number < self.unions.size():
             return number
-        made = make_shared[UnionC]()
-        if not make_union(self.maker, states, node, made.get()):
+        made = make_shared[MaskUnionC]()
+        if not make_union(self.builder, states, node, made.get()):
             made.reset()
         else:
             self.held += token_mask_bytes(&made.get().token_mask) + table_bytes(&made.get().ends)
@@ -662,9 +678,11 @@ cdef class Masks:
         return number
 
     cdef void add_union(
-        self, uint32_t instance, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
+        self, uint32_t configuration, uint32_t node, UnionPtr found, vector[uint64_t]* members, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below a node that several items take; a member is a state and an item."""
+        """Append the tokens below a node that a union's members accept; a member is a state and an
+        item.
+        """
         cdef TokenMaskC* token_mask = &found.get().token_mask
         cdef vector[uint32_t] outsides, words
         cdef uint32_t g, k, outside
@@ -680,30 +698,30 @@ cdef class Masks:
             for k in range(token_mask.groups[g].start, token_mask.groups[g].end):
                 outside = outsides[token_mask.exit_counts[k]]
                 if outside == MISSING:
-                    outside = self.outside_some(instance, &found.get().ends, token_mask.exit_counts[k], members)
+                    outside = self.outside_some(configuration, &found.get().ends, token_mask.exit_counts[k], members)
                     outsides[token_mask.exit_counts[k]] = outside
                 if outside != DEAD:
-                    self.enter(outside, token_mask.exits[2 * k + 1], ids)
-        self.add_triggers(instance, node, token_mask, ids)
+                    self.add_over_byte(outside, token_mask.exits[2 * k + 1], ids)
+        self.add_triggers(configuration, node, token_mask, ids)
 
     cdef uint32_t outside_some(
-        self, uint32_t instance, WordTableC* ends, uint32_t number, vector[uint64_t]* members
+        self, uint32_t configuration, WordTableC* ends, uint32_t number, vector[uint64_t]* members
     ) noexcept nogil:
-        """The union of what some members leave behind."""
+        """Return the union of the rows outside some members."""
         cdef vector[uint32_t] found
         cdef ItemC item
         cdef uint32_t k, one
         for k in range(ends.off[number], ends.off[number + 1]):
             item = self.arena.items[<uint32_t>members[0][ends.words[k]]]
-            one = self.outside(instance, &item)
+            one = self.outside(configuration, &item)
             if one != DEAD and not contains(&found, one):
                 found.push_back(one)
         return self.arena.merge_all(&found)
 
     cdef void add_bounded(
-        self, uint32_t state, TokenMaskC* token_mask, BoundsC bounds, uint32_t outside
+        self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside
     ) noexcept nogil:
-        """The accepted tokens that bounds leave, into ``scratch``."""
+        """Add the accepted tokens that fit the bounds to ``scratch``."""
         cdef uint32_t t
         cdef vector[uint32_t] words
         accepted_words(self.vocabulary, token_mask, bounds, &words)
@@ -717,9 +735,9 @@ cdef class Masks:
             list_bits(&words, &self.scratch.ids)
 
     cdef void add_bounded_below(
-        self, uint32_t state, TokenMaskC* token_mask, BoundsC bounds, uint32_t outside, vector[uint32_t]* ids
+        self, uint32_t state, TokenMaskC* token_mask, CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The accepted tokens below the token mask's node that bounds leave."""
+        """Append the accepted tokens below the token mask's node that fit the bounds."""
         cdef uint32_t t, depth = self.vocabulary.nodes[token_mask.node].depth
         cdef vector[uint32_t] found
         accepted_ids(self.vocabulary, token_mask, bounds, &found)
@@ -728,43 +746,44 @@ cdef class Masks:
                 ids.push_back(t)
 
     cdef bint may_be_last(
-        self, uint32_t state, uint32_t depth, uint32_t token, BoundsC bounds, uint32_t outside
+        self, uint32_t state, uint32_t depth, uint32_t token, CountBoundsC bounds, uint32_t outside
     ) noexcept nogil:
-        """Whether an accepted token lacks no more bytes of a character than tokens are left.
-
-        Else it may still go on behind the text.
+        """Return whether an accepted token may be one of the last ones: the tokens left suffice for
+        the bytes that its last character lacks, or the rows outside accept the rest of the token.
         """
         cdef vector[uint32_t] lengths
-        cdef uint32_t missing = missing_behind(
-            self.maker, self.vocabulary, state, depth, token, bounds.least, bounds.most, &lengths)
+        cdef uint32_t missing = missing_after(
+            self.builder, self.vocabulary, state, depth, token, bounds.least, bounds.most, &lengths)
         return missing < bounds.tokens or (outside != DEAD and self.takes_rest(outside, token, &lengths))
 
     cdef bint takes_rest(
         self, uint32_t outside, uint32_t token, vector[uint32_t]* lengths
     ) noexcept nogil:
-        """Whether an instance takes what is left of a token behind one of its beginnings."""
-        cdef uint32_t start, k, instance
+        """Return whether a configuration accepts the rest of a token after one of its prefixes."""
+        cdef uint32_t start, k, configuration
         for start in lengths[0]:
-            instance = outside
+            configuration = outside
             for k in range(self.vocabulary.offsets[token] + start, self.vocabulary.offsets[token + 1]):
-                instance = self.arena.step(instance, self.vocabulary.data[k])
-                if instance == DEAD:
+                configuration = self.arena.step(configuration, self.vocabulary.data[k])
+                if configuration == DEAD:
                     break
-            if instance != DEAD and self.arena.may_end_token(instance):
+            if configuration != DEAD and self.arena.may_end_token(configuration):
                 return True
         return False
 
     cdef void add_split(
-        self, uint32_t instance, ItemC* item, uint32_t node, TokenMaskC* token_mask, BoundsC bounds, uint32_t outside,
-        vector[uint32_t]* ids
+        self, uint32_t configuration, ItemC* item, uint32_t node, TokenMaskC* token_mask,
+        CountBoundsC bounds, uint32_t outside, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below a node that the item begins and the rows outside end, wherever that is."""
-        cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
+        """Append the tokens below a node that the item begins and the rows outside complete, at any
+        split point.
+        """
+        cdef RowC row = self.arena.rows[self.arena.configurations[outside].row]
         cdef uint32_t b, k, behind
         cdef vector[uint32_t] places
-        if not self.has_narrow_end(instance, item):
+        if not self.has_narrow_end(configuration, item):
             self.add_exits(token_mask, outside, bounds, ids)
-            self.add_long(instance, node, too_long(self.vocabulary, token_mask, bounds), ids)
+            self.add_long(configuration, node, too_long(self.vocabulary, token_mask, bounds), ids)
             return
         for b in range(256):
             if not (row.live[b >> 6] >> (b & 63)) & 1:
@@ -773,16 +792,16 @@ cdef class Masks:
             if behind == DEAD:
                 continue
             places.clear()
-            list_cuts(
-                self.maker, self.vocabulary, item.state, node, <uint8_t>b, bounds.least, bounds.most, &places)
+            list_split_points(
+                self.builder, self.vocabulary, item.state, node, <uint8_t>b, bounds.least, bounds.most, &places)
             for k in places:
-                self.visit(behind, k, ids)
-                self.go_on(behind, k, ids)
+                self.add_node(behind, k, ids)
+                self.add_subtree(behind, k, ids)
 
     cdef void add_long(
-        self, uint32_t instance, uint32_t node, IdsC tokens, vector[uint32_t]* ids
+        self, uint32_t configuration, uint32_t node, TokenListC tokens, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below a node that are too long for a rule and are taken all the same."""
+        """Append the tokens below a node that are too long for the rule and still allowed."""
         cdef uint32_t depth = self.vocabulary.nodes[node].depth, t, k, n, same
         cdef const uint8_t* top = self.vocabulary.data.data() + self.vocabulary.offsets[
             self.vocabulary.order[self.vocabulary.nodes[node].first]]
@@ -790,7 +809,7 @@ cdef class Masks:
         cdef const uint8_t* last = top
         cdef vector[uint32_t] path
         path.assign(self.vocabulary.max_token_bytes + 1, DEAD)
-        path[depth] = instance
+        path[depth] = configuration
         same = depth
         for k in range(tokens.n):
             t = tokens.ids[k]
@@ -798,7 +817,7 @@ cdef class Masks:
             n = self.vocabulary.offsets[t + 1] - self.vocabulary.offsets[t]
             if n <= depth or memcmp(text, top, depth):
                 continue
-            # what was walked last, as far as both begin alike
+            # the common prefix with the previous token is walked already
             same = common(last, text, depth, min(same, n))
             while same < n:
                 path[same + 1] = self.arena.step(path[same], text[same]) if path[same] != DEAD else DEAD
@@ -808,26 +827,28 @@ cdef class Masks:
                 ids.push_back(t)
 
     cdef void add_below(
-        self, uint32_t instance, ItemC item, uint32_t node, vector[uint32_t]* ids
+        self, uint32_t configuration, ItemC item, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
-        """An item's tokens below a node, as ids."""
+        """Append an item's tokens below a node."""
         cdef uint32_t like = self.arena.automata.states[item.state].like
-        cdef uint32_t number = self.token_mask(like or item.state, node), outside = self.outside(instance, &item)
+        cdef uint32_t number = self.token_mask(like or item.state, node), outside = self.outside(configuration, &item)
         cdef TokenMaskPtr held = self.token_masks[number]
-        cdef BoundsC bounds = bounds_of(self.arena, instance, &item)
+        cdef CountBoundsC bounds = bounds_of(self.arena, configuration, &item)
         if bounds.counted or bounds.tokens < CHARACTER_BYTES:
             self.add_bounded_below(item.state, held.get(), bounds, outside, ids)
         else:
             accepted_ids(self.vocabulary, held.get(), bounds, ids)
         self.list_closed(item.state, node)
-        if self.is_split(instance, &item, bounds):
-            self.add_split(instance, &item, node, held.get(), bounds, outside, ids)
+        if self.is_split(configuration, &item, bounds):
+            self.add_split(configuration, &item, node, held.get(), bounds, outside, ids)
         elif outside != DEAD and held.get().exits.size():
             self.add_exits(held.get(), outside, bounds, ids)
-        self.add_triggers(instance, node, held.get(), ids)
+        self.add_triggers(configuration, node, held.get(), ids)
 
     cdef uint32_t exits_taken(self, uint32_t number, uint32_t outside) noexcept nogil:
-        """The uncertain tokens of a token mask that the rows outside take: an index into ``shared``."""
+        """Return the index in ``shared`` of a token mask's uncertain tokens that the rows outside
+        accept.
+        """
         cdef uint64_t key = <uint64_t>outside << 32 | number
         cdef uint32_t found = map_get(&self.list_ids, key)
         cdef vector[uint32_t] ids
@@ -843,11 +864,12 @@ cdef class Masks:
         return found
 
     cdef void add_exits(
-        self, TokenMaskC* token_mask, uint32_t outside, BoundsC bounds, vector[uint32_t]* ids
+        self, TokenMaskC* token_mask, uint32_t outside, CountBoundsC bounds, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below exits that the rows outside take from there on; not those in ``closed``."""
-        cdef RowC row = self.arena.rows[self.arena.instances[outside].row]
-        cdef uint32_t g, k, instance
+        """Append the tokens below exits that the rows outside accept, except exits in ``closed``.
+        """
+        cdef RowC row = self.arena.rows[self.arena.configurations[outside].row]
+        cdef uint32_t g, k, configuration
         cdef vector[uint32_t] closed = self.closed
         cdef SuffixTriePtr suffixes
         self.closed.clear()
@@ -855,49 +877,49 @@ cdef class Masks:
             k = token_mask.groups[g].byte
             if not (row.live[k >> 6] >> (k & 63)) & 1:
                 continue
-            instance = self.arena.step(outside, <uint8_t>k)
-            if instance == DEAD:
+            configuration = self.arena.step(outside, <uint8_t>k)
+            if configuration == DEAD:
                 continue
             suffixes = suffix_trie_of(token_mask, g, self.vocabulary, self.table)
             if suffixes.get() != NULL:
-                self.add_suffixes(token_mask, suffixes.get(), instance, bounds, &closed, ids)
+                self.add_suffixes(token_mask, suffixes.get(), configuration, bounds, &closed, ids)
                 for k in suffixes.get().large:
-                    self.add_exit(token_mask, k, instance, bounds, &closed, ids)
+                    self.add_exit(token_mask, k, configuration, bounds, &closed, ids)
                 continue
             for k in range(token_mask.groups[g].start, token_mask.groups[g].end):
-                self.add_exit(token_mask, k, instance, bounds, &closed, ids)
+                self.add_exit(token_mask, k, configuration, bounds, &closed, ids)
 
     cdef void add_exit(
-        self, TokenMaskC* token_mask, uint32_t number, uint32_t instance, BoundsC bounds,
+        self, TokenMaskC* token_mask, uint32_t number, uint32_t configuration, CountBoundsC bounds,
         vector[uint32_t]* closed, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below one exit; ``instance`` stands behind the byte of its group."""
+        """Append the tokens below one exit; ``configuration`` follows the byte of its group."""
         if bounds.counted and not fits(before_exit(self.vocabulary, token_mask, number, bounds), bounds):
             return
         if contains(closed, token_mask.exits[2 * number]):
             return
-        self.visit(instance, token_mask.exits[2 * number + 1], ids)
-        self.go_on(instance, token_mask.exits[2 * number + 1], ids)
+        self.add_node(configuration, token_mask.exits[2 * number + 1], ids)
+        self.add_subtree(configuration, token_mask.exits[2 * number + 1], ids)
 
     cdef void add_suffixes(
-        self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t instance, BoundsC bounds,
+        self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t configuration, CountBoundsC bounds,
         vector[uint32_t]* closed,
         vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens of a suffix trie; ``instance`` stands behind the byte of its group."""
+        """Append the tokens of a suffix trie; ``configuration`` follows the byte of its group."""
         cdef SuffixNodeC* nodes = suffixes.nodes.data()
         cdef uint32_t* stack = self.stack(&self.suffix_stack)
         cdef uint32_t node = 0, k, t, x
         while node + 1 < suffixes.nodes.size():
             if node:
-                instance = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
-            if instance == DEAD:
+                configuration = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
+            if configuration == DEAD:
                 node = nodes[node].end
                 continue
-            stack[nodes[node].depth] = instance
+            stack[nodes[node].depth] = configuration
             for k in range(nodes[node].first, nodes[node + 1].first):
                 t = suffixes.tokens[k]
-                if not self.arena.may_end_token(instance):
+                if not self.arena.may_end_token(configuration):
                     break
                 if bounds.counted and not fits(
                         self.before_suffix(token_mask, suffixes, k, nodes[node].depth, bounds), bounds):
@@ -910,9 +932,9 @@ cdef class Masks:
             node += 1
 
     cdef uint32_t before_suffix(
-        self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t number, uint32_t length, BoundsC bounds
+        self, TokenMaskC* token_mask, SuffixTrieC* suffixes, uint32_t number, uint32_t length, CountBoundsC bounds
     ) noexcept nogil:
-        """How many iterations are over where a token's suffixes of some bytes begins."""
+        """Return how many iterations are complete where a token's suffix begins."""
         cdef uint32_t t = suffixes.tokens[number]
         if not bounds.is_text:
             return suffixes.counts[number] if suffixes.counts.size() else 0
@@ -923,7 +945,7 @@ cdef class Masks:
     cdef bint is_below(
         self, uint32_t token, uint32_t depth, vector[uint32_t]* closed
     ) noexcept nogil:
-        """Whether the token passes through one of these nodes at a depth."""
+        """Return whether the token passes through one of these nodes at a depth."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t node, rank
         for node in closed[0]:
@@ -935,7 +957,9 @@ cdef class Masks:
         return False
 
     cdef void list_closed(self, uint32_t state, uint32_t top) noexcept nogil:
-        """Fills ``closed``: the nodes below ``top`` where the state it is like could end, and this can't."""
+        """Fill ``closed`` with the nodes below ``top`` where the state cannot end, but the state
+        that it is like can.
+        """
         cdef StateC* s = &self.arena.automata.states[state]
         cdef vector[uint32_t] states, at
         cdef uint32_t node, e, target
@@ -962,25 +986,25 @@ cdef class Masks:
                     self.closed.push_back(node)
 
     cdef void add_triggers(
-        self, uint32_t instance, uint32_t top, TokenMaskC* token_mask, vector[uint32_t]* ids
+        self, uint32_t configuration, uint32_t top, TokenMaskC* token_mask, vector[uint32_t]* ids
     ) noexcept nogil:
-        """Tokens in which a pattern completes: the rows follow their bytes from ``top`` on."""
+        """Append tokens in which a pattern completes; rows follow their bytes from ``top`` on."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint8_t* text
         cdef uint32_t k, node, at
         for node in token_mask.triggers:
-            at = instance
+            at = configuration
             text = self.vocabulary.data.data() + self.vocabulary.offsets[self.vocabulary.order[nodes[node].first]]
             for k in range(nodes[top].depth, nodes[node].depth):
                 at = self.arena.step(at, text[k])
                 if at == DEAD:
                     break
             if at != DEAD:
-                self.go_on(at, node, ids)
+                self.add_subtree(at, node, ids)
 
-    # -- everything else ---------------------------------------------------------------------------
-    cdef void add_tokens(self, uint32_t instance, uint32_t state) noexcept nogil:
-        """Token edges; a stop token only where the text may end behind it."""
+    # -- token edges and walks over rows -----------------------------------------------------------
+    cdef void add_tokens(self, uint32_t configuration, uint32_t state) noexcept nogil:
+        """Add the tokens of token edges; a stop token only if the text may end after it."""
         cdef StateC* s = &self.arena.automata.states[state]
         cdef TokenSetC* tokens
         cdef uint32_t e, t
@@ -992,11 +1016,11 @@ cdef class Masks:
             else:
                 ids.insert(ids.end(), tokens.ids, tokens.ids + tokens.n)
         for t in ids:
-            if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(instance, t)):
+            if self.vocabulary.kind[t] != STOP or self.arena.accepts(self.arena.step_token(configuration, t)):
                 self.scratch.ids.push_back(t)
 
     cdef void add_others(self, TokenSetC* tokens) noexcept nogil:
-        """All tokens but some, into ``scratch``; a stop token is always one of these."""
+        """Add all tokens except some to ``scratch``; the exceptions include all stop tokens."""
         cdef vector[uint32_t] words
         cdef uint32_t k
         words.assign(self.vocabulary.texts.begin(), self.vocabulary.texts.end())
@@ -1005,35 +1029,35 @@ cdef class Masks:
         self.add_words(&words)
 
     cdef void add_words(self, vector[uint32_t]* words) noexcept nogil:
-        """A bitset, into ``scratch``."""
+        """Add a bitset to ``scratch``."""
         if self.scratch.words.size():
             or_words(self.scratch.words.data(), words.data(), self.vocabulary.words)
         else:
             self.scratch.words.swap(words[0])
 
-    cdef void below(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """The tokens below a node that an instance takes, item by item."""
+    cdef void add_item_by_item(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Append the tokens below a node that a configuration accepts, item by item."""
         cdef uint32_t k
         cdef bint others = False
         cdef ItemC item
         cdef vector[uint32_t] items
-        self.list_items(instance, &items)
-        self.take_together(instance, node, &items, ids)
+        self.list_items(configuration, &items)
+        self.take_together(configuration, node, &items, ids)
         for k in items:
             item = self.arena.items[k]
-            if self.has_token_mask(instance, &item, node):
-                self.add_below(instance, item, node, ids)
+            if self.has_token_mask(configuration, &item, node):
+                self.add_below(configuration, item, node, ids)
             else:
                 others = True
         if others:
-            self.walk_others(instance, node, ids)
+            self.walk_others(configuration, node, ids)
 
     cdef void walk_others(
-        self, uint32_t instance, uint32_t node, vector[uint32_t]* ids
+        self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids
     ) noexcept nogil:
-        """The tokens below a node that begin with a byte taken by an item without token masks."""
+        """Append the tokens below a node whose next byte an item without token masks takes."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
+        cdef RowC row = self.arena.rows[self.arena.configurations[configuration].row]
         cdef uint32_t child = node + 1, end = nodes[node].end, k, j
         cdef uint64_t live[4]
         cdef ItemC item
@@ -1041,71 +1065,71 @@ cdef class Masks:
             live[k] = 0
         for k in range(row.item_off, row.item_off + row.n_items):
             item = self.arena.items[k]
-            if not self.has_token_mask(instance, &item, node):
+            if not self.has_token_mask(configuration, &item, node):
                 for j in range(4):
                     live[j] |= self.arena.automata.states[item.state].live[j]
         if node == 0:
             for k in range(256):
                 child = self.vocabulary.first_nodes[k]
                 if child and (live[k >> 6] >> (k & 63)) & 1:
-                    self.enter(instance, child, ids)
+                    self.add_over_byte(configuration, child, ids)
             return
         while child < end:
             if (live[nodes[child].byte >> 6] >> (nodes[child].byte & 63)) & 1:
-                self.enter(instance, child, ids)
+                self.add_over_byte(configuration, child, ids)
             child = nodes[child].end
 
-    cdef void enter(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """The tokens at and below a node, over its byte from the instance above."""
-        instance = self.arena.step(instance, self.vocabulary.nodes[node].byte)
-        if instance != DEAD:
-            self.visit(instance, node, ids)
-            self.go_on(instance, node, ids)
+    cdef void add_over_byte(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Append the tokens at and below a node, whose byte follows the configuration."""
+        configuration = self.arena.step(configuration, self.vocabulary.nodes[node].byte)
+        if configuration != DEAD:
+            self.add_node(configuration, node, ids)
+            self.add_subtree(configuration, node, ids)
 
-    cdef void go_on(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """The tokens below a node that an instance takes, the cheaper way."""
+    cdef void add_subtree(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Append the tokens below a node that a configuration accepts, in the cheaper way."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         if nodes[node].end == node + 1:
             return
         if (nodes[node].end - node > LARGE and self.nested < MOST_NESTED
-                and self.arena.rows[self.arena.instances[instance].row].has_tabled):
+                and self.arena.rows[self.arena.configurations[configuration].row].has_tabled):
             self.nested += 1
-            self.below(instance, node, ids)
+            self.add_item_by_item(configuration, node, ids)
             self.nested -= 1
         else:
-            self.walk(instance, node, ids)
+            self.walk_rows(configuration, node, ids)
 
-    cdef void walk(self, uint32_t instance, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
-        """As ``go_on``, over rows; a rejected byte skips a subtree."""
+    cdef void walk_rows(self, uint32_t configuration, uint32_t top, vector[uint32_t]* ids) noexcept nogil:
+        """Like ``add_subtree``, over rows; a rejected byte skips a subtree."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t* stack = self.stack(&self.walk_stack)
         cdef uint32_t node = top + 1, end = nodes[top].end
-        stack[nodes[top].depth] = instance
+        stack[nodes[top].depth] = configuration
         while node < end:
-            instance = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
-            if instance == DEAD:
+            configuration = self.arena.step(stack[nodes[node].depth - 1], nodes[node].byte)
+            if configuration == DEAD:
                 node = nodes[node].end
                 continue
-            self.visit(instance, node, ids)
+            self.add_node(configuration, node, ids)
             if nodes[node].end - node > LARGE:
-                self.go_on(instance, node, ids)
+                self.add_subtree(configuration, node, ids)
                 node = nodes[node].end
                 continue
-            stack[nodes[node].depth] = instance
+            stack[nodes[node].depth] = configuration
             node += 1
 
-    cdef void visit(self, uint32_t instance, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
-        """Takes the tokens that end at a node, if any may."""
+    cdef void add_node(self, uint32_t configuration, uint32_t node, vector[uint32_t]* ids) noexcept nogil:
+        """Append the tokens that end at a node, if a token may end here."""
         cdef TrieNode* nodes = self.vocabulary.nodes.data()
         cdef uint32_t k
-        if not self.arena.may_end_token(instance):
+        if not self.arena.may_end_token(configuration):
             return
         for k in range(nodes[node].first, nodes[node + 1].first):
             ids.push_back(self.vocabulary.order[k])
 
 
 cdef uint32_t common(const uint8_t* one, const uint8_t* other, uint32_t start, uint32_t end) noexcept nogil:
-    """Where two texts begin to differ, from ``start`` on, ``end`` at most."""
+    """Return where two texts begin to differ, between ``start`` and ``end``."""
     while start < end and one[start] == other[start]:
         start += 1
     return start
@@ -1124,18 +1148,18 @@ cdef bint contains(vector[uint32_t]* values, uint32_t value) noexcept nogil:
 cdef extern from "masks/logits.h" namespace "logits":
     void rule_out(float* row, const uint32_t* words, size_t width) noexcept nogil
 
-# Logits that are written GIL in hand: about 0.1 ms. Who lets go of it may get it back only milliseconds later,
-# when other threads want it, too.
+# Logits that are written under the GIL: about 0.1 ms. A thread that releases the GIL may get it
+# back only milliseconds later, when other threads want it.
 cdef Py_ssize_t MOST_WITH_GIL = 1 << 20
 
 
 def apply_bitmask(float[:, ::1] logits not None, bitmask):
-    """Sets the logits of tokens that are not allowed to minus infinity, in place.
+    """Set the logits of forbidden tokens to minus infinity, in place.
 
     Args:
         logits: writable C-contiguous buffer of float32, shape (rows, V).
-        bitmask: C-contiguous buffer of int32, shape (rows, at least ceil(V / 32)); bit t % 32 of word
-            t // 32 says whether token t is allowed. Bits past V are not looked at.
+        bitmask: C-contiguous buffer of int32, shape (rows, at least ceil(V / 32)). Bit t % 32 of
+            word t // 32 is set if token t is allowed. Bits past V are ignored.
 
     Raises:
         ValueError: wrong shape or dtype.
@@ -1145,26 +1169,28 @@ def apply_bitmask(float[:, ::1] logits not None, bitmask):
 
 
 def apply_bitmask_at(uintptr_t address, Py_ssize_t rows, Py_ssize_t width, bitmask):
-    """``apply_bitmask`` for a framework's tensor: to take its buffer can cost as much as the rest.
+    """``apply_bitmask`` for the memory of a framework's tensor, whose buffer can cost as much as
+    the rest.
 
     Args:
-        address: of writable memory, rows * width float32 one after the other, which nobody frees
-            or moves meanwhile. This is not checked, and can't be.
-        rows, width: the logits' shape.
+        address: of writable memory with rows * width adjacent float32, which must stay valid during
+            the call. This cannot be checked.
+        rows, width: the shape of the logits.
         bitmask: as for ``apply_bitmask``.
 
     Raises:
         ValueError: a bitmask of another shape or dtype, or no memory.
     """
     if rows < 0 or width < 0 or (address == 0 and rows and width):
-        raise ValueError(f"logits of ({rows}, {width}) at address {address}")
+        raise ValueError(f"no memory for logits of shape ({rows}, {width}) at address {address}")
     lay(<float*>address, rows, width, rows_of(bitmask))
 
 
 cdef int lay(float* logits, Py_ssize_t rows, Py_ssize_t width, int[:, ::1] bitmask) except -1:
     if bitmask.shape[0] != rows or bitmask.shape[1] * 32 < width:
-        shapes = f"({bitmask.shape[0]}, {bitmask.shape[1]}) for logits of ({rows}, {width})"
-        raise ValueError(f"a bitmask of shape {shapes}")
+        raise ValueError(
+            f"logits of shape ({rows}, {width}) need a bitmask of as many rows and (width + 31) // 32 words, "
+            f"got shape ({bitmask.shape[0]}, {bitmask.shape[1]})")
     if not width:
         return 0
     if rows * width <= MOST_WITH_GIL:
@@ -1179,165 +1205,3 @@ cdef void rule_out_rows(float* logits, Py_ssize_t width, int[:, ::1] bitmask) no
     cdef Py_ssize_t row
     for row in range(bitmask.shape[0]):
         rule_out(logits + row * width, <const uint32_t*>&bitmask[row, 0], width)
-
-
-# -- prefill ---------------------------------------------------------------------------------------
-
-cdef uint8_t BACKSLASH = 0x5C
-
-# What a state costs for each byte that it takes: walking the trie for a token mask that nobody has made,
-# or following rows.
-cdef uint64_t UNKNOWN_TOKEN_MASK = 1000
-cdef uint64_t KNOWN_TOKEN_MASK = 1
-cdef uint64_t ROWS = 30
-
-# What is made ahead takes no more than one part in so many of what a generation and a mask may take.
-cdef size_t SHARE = 8
-
-
-cdef bint costlier(const PlaceC& a, const PlaceC& b) noexcept nogil:
-    return a.cost > b.cost if a.cost != b.cost else a.instance < b.instance
-
-
-cdef class Prefill:
-    """The places of one generation.
-
-    Args:
-        escapes: whether characters are followed in all their spellings.
-        leaves_out: what would pass a limit is left out, and of a generation, which others walk in
-            and wait for, little is taken. Otherwise the first limit passed ends it and is ``error``.
-    """
-
-    def __cinit__(self, Arena arena not None, Masks masks not None, *, bint escapes, bint leaves_out=False):
-        self.arena = arena
-        self.masks = masks
-        self.escapes, self.leaves_out = escapes, leaves_out
-        self.made, self.error, self.at, self.is_over, self.is_complete = 0, NO_ERROR, 0, False, False
-        self.most_rows, self.most_bytes, self.items_left = ~<size_t>0, ~<size_t>0, 0
-        if leaves_out:
-            self.most_rows = arena.row_limit // SHARE
-            self.most_bytes = arena.byte_limit // SHARE
-            self.items_left = arena.mask_items // SHARE
-
-    cdef int run(self, uint32_t places, uint32_t budget) except -1:
-        """Looks at up to ``places`` places and makes up to ``budget`` masks, the costliest first."""
-        cdef PlaceC place
-        with nogil:
-            while not self.is_over:
-                self.arena.guard.lock()
-                self.look(places)
-                self.arena.guard.unlock()
-            sort(self.places.begin(), self.places.end(), &costlier)
-            for place in self.places:
-                if self.made == budget or self.error != NO_ERROR:
-                    break
-                self.arena.guard.lock()
-                if not self.is_full():
-                    self.make(place.instance)
-                self.arena.guard.unlock()
-        return 0
-
-    cdef void make(self, uint32_t instance) noexcept nogil:
-        """One mask; one that is left for later may not take as long as any."""
-        cdef uint32_t most = self.arena.mask_items
-        if self.leaves_out:
-            self.arena.mask_items = most // SHARE
-        self.made += self.masks.make_ahead(instance)
-        self.passes_limit()
-        self.arena.mask_items = most
-
-    cdef bint is_full(self) noexcept nogil:
-        return self.arena.rows.size() > self.most_rows or self.arena.bytes_held() > self.most_bytes
-
-    cdef bint passes_limit(self) noexcept nogil:
-        """Whether the last step passed a limit and that ends it all."""
-        cdef uint32_t error = self.arena.take_error()
-        if not self.leaves_out:
-            self.error = error
-        return self.error != NO_ERROR
-
-    cdef void explore(self, uint32_t most) noexcept nogil:
-        """Looks at all places there are, up to ``most``."""
-        while not self.is_over:
-            self.look(most)
-
-    cdef void look(self, uint32_t most) noexcept nogil:
-        """Looks at one more place, breadth first, and notes what follows it; ``most`` in all.
-
-        ``is_over`` behind the last one, ``is_complete`` if that was all there are.
-        """
-        if self.at == 0:
-            self.todo.push_back(self.arena.root)
-            self.seen.insert(self.arena.root)
-        if self.is_full() or self.at == self.todo.size():
-            self.is_complete = self.at == self.todo.size()
-            self.is_over = True
-            return
-        if self.leaves_out:
-            self.arena.count_work(self.items_left)
-        self.is_over = not self.follow(self.todo[self.at], most)
-        if self.leaves_out:
-            self.items_left -= min(self.items_left, self.arena.stop_counting())
-            self.is_over = self.is_over or self.items_left == 0
-        self.at += 1
-
-    cdef bint follow(self, uint32_t instance, uint32_t most) noexcept nogil:
-        """Notes what is a byte or a token's end away; False if that is too much."""
-        cdef uint32_t b, found
-        cdef uint64_t live[4]
-        self.places.push_back(PlaceC(self.cost(instance), instance))
-        for b in range(4):
-            live[b] = self.arena.rows[self.arena.instances[instance].row].live[b]
-        if not self.escapes and has_others(live, BACKSLASH):
-            live[BACKSLASH >> 6] &= ~(<uint64_t>1 << (BACKSLASH & 63))
-        # a byte more, or, as number 256, a token's end
-        for b in range(257):
-            if b < 256 and not (live[b >> 6] >> (b & 63)) & 1:
-                continue
-            found = self.arena.step(instance, <uint8_t>b) if b < 256 else self.arena.end_token(instance)
-            if self.passes_limit():
-                return False
-            if found == DEAD or self.seen.count(found):
-                continue
-            if self.seen.size() >= most:
-                return False
-            self.seen.insert(found)
-            self.todo.push_back(found)
-        return True
-
-    cdef uint64_t cost(self, uint32_t instance) noexcept nogil:
-        """About what the mask of an instance takes; 0 if it is there."""
-        cdef RowC row = self.arena.rows[self.arena.instances[instance].row]
-        cdef uint64_t total = 1
-        cdef uint32_t k
-        cdef ItemC item
-        cdef StateC* state
-        if map_get(&self.masks.mask_ids, self.arena.instances[instance].rep) != MISSING:
-            return 0
-        for k in range(row.item_off, row.item_off + row.n_items):
-            item = self.arena.items[k]
-            state = &self.arena.automata.states[item.state]
-            if not self.arena.automata.tabled[state.rule]:
-                total += ROWS * width(state)
-            elif map_get(&self.masks.token_mask_ids, <uint64_t>(state.like or item.state) << 32) == MISSING:
-                total += UNKNOWN_TOKEN_MASK * width(state)
-            else:
-                total += KNOWN_TOKEN_MASK * width(state)
-        return total
-
-
-cdef bint has_others(uint64_t* live, uint8_t byte) noexcept nogil:
-    """Whether a byte is not the only one of a set."""
-    cdef uint64_t rest = 0
-    cdef uint32_t k
-    for k in range(4):
-        rest |= live[k] & ~(<uint64_t>1 << (byte & 63)) if k == byte >> 6 else live[k]
-    return rest != 0
-
-
-cdef uint32_t width(StateC* state) noexcept nogil:
-    return sum_bits(state.live[0]) + sum_bits(state.live[1]) + sum_bits(state.live[2]) + sum_bits(state.live[3])
-
-
-cdef extern from *:
-    uint32_t sum_bits "__builtin_popcountll"(unsigned long long) noexcept nogil

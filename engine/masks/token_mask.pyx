@@ -1,4 +1,4 @@
-"""TokenMaskCache: see the header file."""
+"""Token masks: the cache, suffix tries, and filtering by count bounds."""
 
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
@@ -11,17 +11,17 @@ from ..grammar.lowered cimport CHARACTER_BYTES, DISPATCH_RULE, RuleC, iterations
 from ..native.bitset cimport clear_bit, has_bit, list_bits, set_bits
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put, mix
 from ..native.pool cimport held_bytes, vector
-from ..sharing.mask_codec cimport DigestC, bytes_of
+from ..grammar.rule_digest cimport DigestC, bytes_of
 from ..vocabulary.vocabulary cimport TrieNode, Vocabulary, lead_bytes
 
 
 cdef inline uint64_t key_hash(TokenMaskKeyC key) noexcept nogil:
-    """64 bits to find a token mask by; equality is checked on the whole key."""
+    """Return 64 bits for the index; callers compare the whole key."""
     return mix(key.high ^ mix(key.low ^ mix(<uint64_t>key.state << 32 | key.node))) | 1
 
 
 cdef inline uint64_t rule_hash(TokenMaskKeyC key) noexcept nogil:
-    """64 bits to find a rule's token masks by; equality is checked on the whole digest."""
+    """Return 64 bits for the index of rules; callers compare the whole digest."""
     return mix(key.high ^ mix(key.low)) | 1
 
 
@@ -34,7 +34,7 @@ cdef inline bint same_key(TokenMaskKeyC a, TokenMaskKeyC b) noexcept nogil:
 
 
 cdef class TokenMaskCache:
-    """Token masks of all grammars of one compiler, by digest.
+    """Token masks of all grammars of one compiler, by rule digest, state and node.
 
     Args:
         max_bytes: bound on the bytes held.
@@ -47,13 +47,13 @@ cdef class TokenMaskCache:
         self.made = self.made_ns = 0
 
     cdef size_t bytes_held(self) noexcept nogil:
-        """Under the guard."""
+        """Return the bytes held; the caller holds the mutex."""
         return (
             self.held + held_bytes(self.entries) + held_bytes(self.older) + held_bytes(self.fresh)
             + map_bytes(&self.index) + map_bytes(&self.latest))
 
     cdef TokenMaskPtr find(self, TokenMaskKeyC key) noexcept nogil:
-        """The token mask, or a null pointer."""
+        """Return the token mask, or a null pointer."""
         cdef TokenMaskPtr found
         cdef uint32_t at
         self.guard.lock()
@@ -67,8 +67,8 @@ cdef class TokenMaskCache:
         self.guard.unlock()
         return found
 
-    cdef bint add(self, EntryC* entry, bint is_fresh) noexcept nogil:
-        """False: there is one already."""
+    cdef bint add(self, TokenMaskEntryC* entry, bint is_fresh) noexcept nogil:
+        """Add an entry unless its key is present. Return whether it was added."""
         cdef uint64_t key = key_hash(entry.key), rule = rule_hash(entry.key)
         cdef uint32_t number
         cdef bint is_new
@@ -86,7 +86,7 @@ cdef class TokenMaskCache:
             map_put(&self.latest, rule, number)
             self.entries.push_back(entry[0])
             self.entries.back().is_stored, self.entries.back().is_used = not is_fresh, False
-            entry.token_mask.get().is_kept = True
+            entry.token_mask.get().is_cached = True
             self.held += entry.bytes
         elif not is_fresh:
             number = map_get(&self.index, key)
@@ -98,7 +98,7 @@ cdef class TokenMaskCache:
     cdef void clear(self) noexcept nogil:
         cdef size_t k
         for k in range(self.entries.size()):
-            self.entries[k].token_mask.get().is_kept = False
+            self.entries[k].token_mask.get().is_cached = False
         map_clear(&self.index)
         map_clear(&self.latest)
         self.older.clear()
@@ -112,8 +112,8 @@ cdef class TokenMaskCache:
         self.made_ns += took_ns
         self.guard.unlock()
 
-    cdef void take_fresh(self, vector[EntryC]* out) noexcept nogil:
-        """All token masks of the rules that got one here since the last call, rule by rule."""
+    cdef void take_fresh(self, vector[TokenMaskEntryC]* out) noexcept nogil:
+        """Append all token masks of the rules that got one since the last call, rule by rule."""
         cdef vector[uint8_t] is_taken
         cdef uint32_t at, older
         self.guard.lock()
@@ -131,8 +131,8 @@ cdef class TokenMaskCache:
         self.fresh.clear()
         self.guard.unlock()
 
-    cdef void keep_body(self, EntryC* entry) noexcept nogil:
-        """Its body was made: the next time its rule is handed over it need not be made again."""
+    cdef void keep_body(self, TokenMaskEntryC* entry) noexcept nogil:
+        """Keep an encoded body, so that the next hand-over of its rule does not encode it again."""
         cdef uint32_t at
         self.guard.lock()
         at = map_get(&self.index, key_hash(entry.key))
@@ -143,7 +143,7 @@ cdef class TokenMaskCache:
         self.guard.unlock()
 
     def fresh_rules(self):
-        """The digests of rules with token masks made here since the last ``take_fresh``."""
+        """Return the digests of rules with token masks built since the last ``take_fresh``."""
         cdef vector[TokenMaskKeyC] keys
         cdef uint32_t at
         with nogil:
@@ -154,7 +154,8 @@ cdef class TokenMaskCache:
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
 
     def take_used(self):
-        """The digests of rules in the log with token masks that were found since the last call."""
+        """Return the digests of rules in the log whose token masks were found since the last call.
+        """
         cdef vector[TokenMaskKeyC] keys
         cdef size_t k
         with nogil:
@@ -167,8 +168,8 @@ cdef class TokenMaskCache:
         return [*{bytes_of(DigestC(key.high, key.low)) for key in keys}]
 
     def stats(self):
-        """Token masks and bytes held, hits and misses, how often everything was dropped; and how many
-        were made, in how many nanoseconds.
+        """Return counts of token masks, bytes, hits, misses and evictions, and of masks built and
+        their nanoseconds.
         """
         cdef size_t n, held
         cdef uint64_t hits, misses, evictions, made, made_ns
@@ -197,7 +198,8 @@ cdef size_t suffix_trie_bytes(SuffixTrieC* suffixes) noexcept nogil:
 
 
 cdef bint is_sound(TokenMaskC* t, Vocabulary vocabulary) noexcept nogil:
-    """Whether every index of a token mask from outside lies where a walk may follow it."""
+    """Return whether all indices of a loaded token mask are valid, so that walks may follow them.
+    """
     cdef uint32_t k, x, last = 0, nodes = <uint32_t>vocabulary.nodes.size() - 1
     if t.words.size() and t.words.size() != vocabulary.words:
         return False
@@ -230,7 +232,7 @@ cdef bint is_child(Vocabulary vocabulary, uint32_t x, uint32_t k) noexcept nogil
 
 
 cdef bint group_exits(TokenMaskC* t, Vocabulary vocabulary) noexcept nogil:
-    """Fills ``groups``; False if the exits are not sorted by the byte of k."""
+    """Fill ``groups``. False: the exits are not sorted by the byte of k."""
     cdef uint32_t k, n = <uint32_t>t.exits.size() // 2
     cdef uint8_t byte
     cdef ExitGroupC group
@@ -250,12 +252,12 @@ cdef bint group_exits(TokenMaskC* t, Vocabulary vocabulary) noexcept nogil:
 
 # Groups with fewer exits are followed one by one.
 cdef uint32_t FEW_EXITS = 24
-# A subtree of the token trie with more nodes is not copied.
+# Larger subtrees of the token trie are not copied.
 cdef uint32_t LARGE_SUBTREE = 256
 
 
 cdef struct SuffixC:
-    const uint8_t* text       # of the suffixes
+    const uint8_t* text       # of the suffix
     uint32_t length, token, count
 
 
@@ -272,7 +274,9 @@ cdef bint entry_before(const SuffixC& a, const SuffixC& b) noexcept nogil:
 cdef SuffixTriePtr suffix_trie_of(
     TokenMaskC* token_mask, uint32_t group, Vocabulary vocabulary, TokenMaskCache table
 ) noexcept nogil:
-    """The suffixes of a group of exits; empty where it is small, or asked for the first time."""
+    """Return the suffix trie of a group of exits; null if the group is small or used for the first
+    time.
+    """
     cdef SuffixTriePtr found
     cdef ExitGroupC* g = &token_mask.groups[group]
     cdef uint32_t uses
@@ -290,7 +294,7 @@ cdef SuffixTriePtr suffix_trie_of(
     found = make_suffix_trie(token_mask, g, vocabulary)
     if table is not None:
         table.guard.lock()
-    if token_mask.is_kept and g.suffixes.get() == NULL:
+    if token_mask.is_cached and g.suffixes.get() == NULL:
         table.held += suffix_trie_bytes(found.get())
     g.suffixes = found
     if table is not None:
@@ -324,7 +328,7 @@ cdef SuffixTriePtr make_suffix_trie(TokenMaskC* token_mask, ExitGroupC* group, V
 cdef void build_trie(
     vector[SuffixC]* entries, uint8_t byte, bint counted, SuffixTrieC* out
 ) noexcept nogil:
-    """One pass over the sorted suffixes, as the token trie is built."""
+    """Build the trie in one pass over sorted suffixes, like the token trie."""
     cdef vector[uint32_t] open_nodes
     cdef SuffixNodeC node
     cdef const uint8_t* last = NULL
@@ -359,22 +363,22 @@ cdef void build_trie(
 
 # -- count bounds ----------------------------------------------------------------------------------
 
-cdef BoundsC no_bounds() noexcept nogil:
-    cdef BoundsC out
+cdef CountBoundsC no_bounds() noexcept nogil:
+    cdef CountBoundsC out
     out.least, out.most, out.counted, out.is_text = 0, NO_MAXIMUM, False, False
     out.begun, out.tokens = 0, CHARACTER_BYTES
     return out
 
 
-cdef BoundsC bounds_of(Arena arena, uint32_t instance, ItemC* item) noexcept nogil:
-    """What is left of an item; counts beyond what one token can reach are all alike."""
-    cdef BoundsC out = no_bounds()
+cdef CountBoundsC bounds_of(Arena arena, uint32_t configuration, ItemC* item) noexcept nogil:
+    """Return what an item may still do; counts out of one token's reach are equal."""
+    cdef CountBoundsC out = no_bounds()
     cdef StateC* state = &arena.automata.states[item.state]
     cdef RuleC* rule = &arena.automata.ir.rules[state.rule]
     cdef uint32_t count, value
     if not rule.counted:
         return out
-    value = arena.value_of(instance, item)
+    value = arena.value_of(configuration, item)
     out.tokens = min(tokens_left(rule, value), <uint32_t>CHARACTER_BYTES)
     if not rule.iterates:
         return out
@@ -389,18 +393,18 @@ cdef BoundsC bounds_of(Arena arena, uint32_t instance, ItemC* item) noexcept nog
     return out
 
 
-cdef bint fits(uint32_t count, BoundsC bounds) noexcept nogil:
-    """Whether the item may be over after so many iterations."""
+cdef bint fits(uint32_t count, CountBoundsC bounds) noexcept nogil:
+    """Return whether the item may end after this number of iterations."""
     return not bounds.counted or bounds.least <= count <= bounds.most
 
 
 cdef void accepted_words(
-    Vocabulary vocabulary, TokenMaskC* token_mask, BoundsC bounds, vector[uint32_t]* words
+    Vocabulary vocabulary, TokenMaskC* token_mask, CountBoundsC bounds, vector[uint32_t]* words
 ) noexcept nogil:
-    """What a token mask accepts of the tokens that fit, as a bitset."""
+    """Write the accepted tokens that fit the bounds as a bitset."""
     cdef uint32_t k, fit = fitting(token_mask, bounds)
     if token_mask.words.size() and fit >= token_mask.ids.size() // 2:
-        # in the order of need, the words hold all ids
+        # ordered by need, the ids include all words
         words.assign(token_mask.words.begin(), token_mask.words.end())
         for k in range(fit, <uint32_t>token_mask.ids.size()):
             clear_bit(words.data(), token_mask.ids[k])
@@ -411,23 +415,23 @@ cdef void accepted_words(
         drop_long(vocabulary, longest_fit(vocabulary, token_mask.node, bounds), words)
 
 
-cdef uint32_t fitting(TokenMaskC* token_mask, BoundsC bounds) noexcept nogil:
-    """How many of the ids fit; those of text are in no such order."""
+cdef uint32_t fitting(TokenMaskC* token_mask, CountBoundsC bounds) noexcept nogil:
+    """Return how many ids fit; ids of free text are not ordered by need."""
     if bounds.counted and not bounds.is_text and <size_t>bounds.most + 1 < token_mask.need_ends.size():
         return token_mask.need_ends[bounds.most]
     return <uint32_t>token_mask.ids.size()
 
 
 cdef void accepted_ids(
-    Vocabulary vocabulary, TokenMaskC* token_mask, BoundsC bounds, vector[uint32_t]* ids
+    Vocabulary vocabulary, TokenMaskC* token_mask, CountBoundsC bounds, vector[uint32_t]* ids
 ) noexcept nogil:
-    """As ``accepted_words``, as ids: for token masks of small subtrees."""
+    """Like ``accepted_words``, but append ids; for token masks of small subtrees."""
     cdef uint32_t t, longest = NO_MAXIMUM
     cdef vector[uint32_t] found
     if bounds.is_text and bounds.most != NO_MAXIMUM:
         longest = longest_fit(vocabulary, token_mask.node, bounds)
     found.assign(token_mask.ids.begin(), token_mask.ids.begin() + fitting(token_mask, bounds))
-    # in the order of need, the words are the same ids again
+    # ordered by need, the ids include all words
     if token_mask.need_ends.size() == 0:
         list_bits(&token_mask.words, &found)
     for t in found:
@@ -435,8 +439,8 @@ cdef void accepted_ids(
             ids.push_back(t)
 
 
-cdef uint32_t longest_fit(Vocabulary vocabulary, uint32_t top, BoundsC bounds) noexcept nogil:
-    """How many characters a token below ``top`` may begin in all, so that its rest fits into text."""
+cdef uint32_t longest_fit(Vocabulary vocabulary, uint32_t top, CountBoundsC bounds) noexcept nogil:
+    """Return how many characters a token below ``top`` may begin in all, so that its rest fits."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t before = 0
     if top:
@@ -445,12 +449,13 @@ cdef uint32_t longest_fit(Vocabulary vocabulary, uint32_t top, BoundsC bounds) n
     return before + bounds.most - bounds.begun
 
 
-cdef IdsC too_long(Vocabulary vocabulary, TokenMaskC* token_mask, BoundsC bounds) noexcept nogil:
-    """Tokens that the rule would accept below the token mask's node but for the upper bound.
+cdef TokenListC too_long(Vocabulary vocabulary, TokenMaskC* token_mask, CountBoundsC bounds) noexcept nogil:
+    """List tokens below the token mask's node that the rule rejects only because of the upper
+    bound.
 
-    Of text they are all that are too long, whatever lies before them.
+    Of free text it lists all tokens that are too long, whatever comes before them.
     """
-    cdef IdsC out
+    cdef TokenListC out
     cdef uint32_t fit
     if bounds.is_text:
         fit = vocabulary.of_chars(longest_fit(vocabulary, token_mask.node, bounds))
@@ -462,7 +467,7 @@ cdef IdsC too_long(Vocabulary vocabulary, TokenMaskC* token_mask, BoundsC bounds
 
 
 cdef void drop_long(Vocabulary vocabulary, uint32_t most, vector[uint32_t]* words) noexcept nogil:
-    """Takes out the tokens that begin more characters."""
+    """Clear the tokens that begin more characters."""
     cdef uint32_t k, fit = vocabulary.of_chars(most), n = <uint32_t>vocabulary.by_chars.size()
     cdef vector[uint32_t] kept
     if n - fit <= fit:
@@ -477,21 +482,21 @@ cdef void drop_long(Vocabulary vocabulary, uint32_t most, vector[uint32_t]* word
 
 
 cdef uint32_t characters(
-    Vocabulary vocabulary, uint32_t token, uint32_t start, uint32_t end, BoundsC bounds
+    Vocabulary vocabulary, uint32_t token, uint32_t start, uint32_t end, CountBoundsC bounds
 ) noexcept nogil:
-    """How many characters of text are over behind these bytes of a token, between two of them."""
+    """Return how many characters are complete after a part of a token."""
     return bounds.begun + lead_bytes(
         vocabulary.data.data() + vocabulary.offsets[token] + start, end - start)
 
 
 cdef uint32_t before_exit(
-    Vocabulary vocabulary, TokenMaskC* token_mask, uint32_t number, BoundsC bounds
+    Vocabulary vocabulary, TokenMaskC* token_mask, uint32_t number, CountBoundsC bounds
 ) noexcept nogil:
-    """How many iterations are over at an exit."""
+    """Return how many iterations are complete at an exit."""
     cdef TrieNode* nodes = vocabulary.nodes.data()
     cdef uint32_t x = token_mask.exits[2 * number]
     if not bounds.is_text:
-        # one from a store may lack them
+        # loaded token masks may lack counts
         return token_mask.exit_counts[number] if token_mask.exit_counts.size() else 0
     return characters(
         vocabulary, vocabulary.order[nodes[x].first], nodes[token_mask.node].depth, nodes[x].depth, bounds)

@@ -16,7 +16,7 @@ from collections.abc import Hashable
 MOST_WAIT_SECONDS = 10.0
 
 
-class Flight:
+class Call:
     """One making; ``is_given_up``: its maker ended with an error or was cancelled."""
 
     __slots__ = ("is_given_up", "lock")
@@ -31,10 +31,10 @@ class SingleFlight:
     """What is under way."""
 
     def __init__(self) -> None:
-        self._under_way: dict[Hashable, Flight] = {}
+        self._under_way: dict[Hashable, Call] = {}
         self._guard = threading.Lock()
 
-    def begin(self, key: Hashable) -> Flight | None:
+    def begin(self, key: Hashable) -> Call | None:
         """What the caller, who is to make it, gives to ``end``. None: somebody else was at it, and
         is done now or takes too long.
         """
@@ -42,7 +42,7 @@ class SingleFlight:
             with self._guard:
                 others = self._under_way.get(key)
                 if others is None:
-                    mine = self._under_way[key] = Flight()
+                    mine = self._under_way[key] = Call()
                     return mine
             if not others.lock.acquire(timeout=MOST_WAIT_SECONDS):
                 self._forget(key, others)
@@ -51,14 +51,14 @@ class SingleFlight:
             if not others.is_given_up:
                 return None
 
-    def end(self, key: Hashable, mine: Flight | None, *, is_made: bool = True) -> None:
+    def end(self, key: Hashable, mine: Call | None, *, is_made: bool = True) -> None:
         """To be called whatever came of it; None: nothing happens."""
         if mine is not None:
             mine.is_given_up = not is_made
             self._forget(key, mine)
             mine.lock.release()
 
-    def _forget(self, key: Hashable, flight: Flight) -> None:
+    def _forget(self, key: Hashable, call: Call) -> None:
         with self._guard:
-            if self._under_way.get(key) is flight:
+            if self._under_way.get(key) is call:
                 del self._under_way[key]

@@ -1,1 +1,1 @@
-"""What callers hold: compiled grammars, matchers, batches and parsers."""
+"""Compiled grammars, matchers, batches and event parsers: the objects that callers hold."""

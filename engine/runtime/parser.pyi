@@ -1,5 +1,5 @@
 from ..events import Event
-from .matcher import Compiled
+from .compiled import Compiled
 
 class Parser:
     compiled: Compiled

@@ -1,33 +1,82 @@
-"""The event parser: see the header file."""
+"""The event parser: reads a text back into the regions of its grammar.
+
+Representation   A parse is one way to read the text so far: (state, stack, count, boundary). Stacks
+                 are interned chains of frames, each with the state to return to. Boundaries are
+                 persistent chains: a region opens or closes at a byte position. `kernel` holds the
+                 parses behind the last byte; predictions are made when the next byte comes.
+                 `text` holds the bytes from position `base` on that are in no event yet.
+Invariants       I1 bytes enter events only when all parses agree on their regions, and only if they
+                    cannot become part of a pattern (`held` of the parses' states).
+                 I2 the concatenated bytes of all events are the bytes fed.
+                 I3 of two parses that differ in their boundaries only, the earlier one stays; edges
+                    are tried in order.
+Cost             O(parses) per byte; an unambiguous grammar has one parse.
+Threads          Automata are built lazily, so all access to them holds the arena's mutex. A parser
+                 belongs to one thread at a time.
+Not here         the meaning of regions in a format (adapters), masks (row_masks).
+"""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
 from ..automata.determinize cimport FINAL_STATE, LOOP_STATE, TRIGGER_STATE
-from ..automata.rule_automata cimport NO_ERROR, StateC
+from ..automata.rule_automata cimport NO_ERROR, Automata, StateC
 from ..grammar.ir cimport NO_MAXIMUM, ROLE_BEGIN, ROLE_END, ROLE_NONE, ROLE_TAG, ROLE_TEXT
 from ..grammar.lowered cimport RuleC, iterations, tokens, tokens_left
-from ..native.hashing cimport MISSING, map_get, map_put, mix
+from ..native.hashing cimport MISSING, U64MapC, map_get, map_put, mix
 from ..native.pool cimport vector
+from ..vocabulary.vocabulary cimport ORDINARY, STOP, Vocabulary
+from .compiled cimport Compiled, Generation
 
 from ..errors import LimitExceeded, ParseDivergence
 from ..events import Event
 
-cdef uint32_t ORDINARY = 0
-cdef uint32_t STOP = 2
 cdef uint32_t NO_FRAME = 0
-cdef uint32_t NO_MARK = 0
+cdef uint32_t NO_BOUNDARY = 0
+
+
+cdef struct ParseC:
+    uint32_t state, stack, count, boundary
+    uint32_t back             # bytes of a trigger that belong to the region about to open
+
+cdef struct StackFrameC:
+    uint32_t parent, rule, target, count      # count: the caller's register
+
+cdef struct BoundaryC:
+    uint32_t parent, depth
+    uint32_t rule
+    uint64_t position
+    uint8_t opens
 
 
 cdef class Parser:
-    """Reads a text back into regions. Made by ``Compiled.parser()``; one per text.
+    """Reads one text back into regions. Made by ``Compiled.parser()``.
 
     Raises (from ``feed`` and ``feed_bytes``):
-        ParseDivergence: the text does not fit the grammar. The parser is of no further use.
-        LimitExceeded: more readings at once than ``Limits.row_items``.
+        ParseDivergence: the text does not fit the grammar. The parser cannot continue.
+        LimitExceeded: there are more parses at once than ``Limits.row_items``.
     """
 
+    cdef readonly Compiled compiled
+    cdef Generation generation
+    cdef Automata automata
+    cdef Vocabulary vocabulary
+    cdef vector[ParseC] kernel, closed, following
+    cdef vector[StackFrameC] frames
+    cdef U64MapC frame_ids
+    cdef vector[BoundaryC] boundaries
+    cdef uint64_t position, base
+    cdef bytearray text
+    cdef list regions, events
+    cdef bytearray pending
+    cdef uint32_t committed
+    cdef uint32_t agreed              # the last boundary that all parses share (agree)
+    cdef uint64_t safe                # all parses agree on the bytes before this position (agree)
+    cdef uint32_t error               # the limit that the automata exceeded
+    cdef bint whole
+    cdef size_t most                  # the largest number of simultaneous parses
+
     def __init__(self, Compiled compiled not None):
-        cdef ThreadC thread
+        cdef ParseC parse
         self.compiled = compiled
         self.generation = compiled.current()
         self.automata = self.generation.arena.automata
@@ -35,29 +84,29 @@ cdef class Parser:
         self.text, self.pending = bytearray(), bytearray()
         self.regions, self.events = [], []
         self.position = self.base = 0
-        self.committed = NO_MARK
+        self.committed = NO_BOUNDARY
         self.whole = False
         self.most = 0
         self.frames.resize(1)
-        self.marks.resize(1)
-        self.marks[NO_MARK].depth = 0
-        self.marks[NO_MARK].position = 0
+        self.boundaries.resize(1)
+        self.boundaries[NO_BOUNDARY].depth = 0
+        self.boundaries[NO_BOUNDARY].position = 0
         self.frames[NO_FRAME].rule = self.automata.ir.root
         with nogil:
             self.generation.arena.guard.lock()
-            thread.state = self.automata.start(self.automata.ir.root)
+            parse.state = self.automata.start(self.automata.ir.root)
             self.generation.arena.guard.unlock()
-        thread.stack, thread.count, thread.mark, thread.back = NO_FRAME, 0, NO_MARK, 0
+        parse.stack, parse.count, parse.boundary, parse.back = NO_FRAME, 0, NO_BOUNDARY, 0
         if self.automata.ir.rules[self.automata.ir.root].role != ROLE_NONE:
-            thread.mark = self.push_mark(NO_MARK, self.automata.ir.root, 0, True)
-        self.kernel.push_back(thread)
+            parse.boundary = self.push_boundary(NO_BOUNDARY, self.automata.ir.root, 0, True)
+        self.kernel.push_back(parse)
 
     # -- feeding -----------------------------------------------------------------------------------
     def feed(self, Py_ssize_t token):
-        """Takes one token id and returns the events that have become certain, in order."""
+        """Take one token id and return the events that have become certain, in order."""
         cdef bint stopped
         if not 0 <= token < self.vocabulary.size:
-            raise ParseDivergence(f"token {token} is not in a vocabulary of {self.vocabulary.size}")
+            raise ParseDivergence(f"token ids must be in 0..{self.vocabulary.size - 1}, got {token}")
         with nogil:
             self.generation.arena.guard.lock()
             self.take_token(<uint32_t>token)
@@ -75,7 +124,7 @@ cdef class Parser:
         return self.take_events()
 
     def feed_bytes(self, const uint8_t[:] data):
-        """Takes bytes, whatever their tokens; see ``feed``."""
+        """Take bytes, without regard to tokens; see ``feed``."""
         cdef Py_ssize_t k
         cdef uint8_t byte
         with nogil:
@@ -94,11 +143,12 @@ cdef class Parser:
         return self.take_events()
 
     def finish(self):
-        """The end of the text: returns what was held back.
+        """End the text and return the events held back.
 
-        A text that was cut off loses nothing.
+        A truncated text loses nothing.
         """
-        cdef ThreadC chosen
+        cdef ParseC chosen
+        cdef uint32_t end
         cdef bint found = False
         if not self.kernel.size():
             return []
@@ -109,43 +159,43 @@ cdef class Parser:
             self.generation.arena.guard.unlock()
         self.check_limit()
         self.whole = found
-        self.emit(chosen.mark, self.position)
+        self.emit(chosen.boundary, self.position)
         if found and self.automata.ir.rules[self.automata.ir.root].role != ROLE_NONE:
-            self.emit_mark(self.marks[self.push_mark(chosen.mark, self.automata.ir.root, self.position, False)])
+            end = self.push_boundary(chosen.boundary, self.automata.ir.root, self.position, False)
+            self.emit_boundary(self.boundaries[end])
         if self.pending:
             self.events.append(Event("text", self.regions[-1][1] if self.regions else "", bytes(self.pending)))
             self.pending.clear()
         self.kernel.clear()
         return self.take_events()
 
-    cdef ThreadC reading(self, bint* found) noexcept nogil:
-        """The reading of the text so far; ``found`` tells whether it is whole."""
-        cdef ThreadC thread
-        for thread in self.closed:
-            if thread.stack == NO_FRAME and self.may_end(&thread):
+    cdef ParseC reading(self, bint* found) noexcept nogil:
+        """Return the parse of the text so far, and set ``found`` if it is complete."""
+        cdef ParseC parse
+        for parse in self.closed:
+            if parse.stack == NO_FRAME and self.may_end(&parse):
                 found[0] = True
-                return thread
+                return parse
         return self.begun()
 
-    cdef ThreadC begun(self) noexcept nogil:
-        """The reading of a text that was cut off.
+    cdef ParseC begun(self) noexcept nogil:
+        """Return the parse of a truncated text.
 
-        A pattern that is complete decides: what it opens or ends has begun, and is not text any
-        more.
+        A complete pattern decides: the region that it opens or closes counts as begun.
         """
-        cdef ThreadC thread
-        cdef MarkC* mark
+        cdef ParseC parse
+        cdef BoundaryC* boundary
         if self.automata.states[self.kernel[0].state].flags & TRIGGER_STATE:
-            for thread in self.closed:
-                mark = &self.marks[thread.mark]
-                if self.automata.states[thread.state].flags & TRIGGER_STATE or thread.back:
+            for parse in self.closed:
+                boundary = &self.boundaries[parse.boundary]
+                if self.automata.states[parse.state].flags & TRIGGER_STATE or parse.back:
                     continue
-                if not (mark.opens and self.automata.ir.rules[mark.rule].role == ROLE_END):
-                    return thread
+                if not (boundary.opens and self.automata.ir.rules[boundary.rule].role == ROLE_END):
+                    return parse
         return self.kernel[0]
 
     def is_whole(self):
-        """After ``finish``: whether the text was a whole word of the grammar."""
+        """Return whether the finished text was complete."""
         return bool(self.whole)
 
     cdef list take_events(self):
@@ -158,7 +208,7 @@ cdef class Parser:
         self.events = []
         return events
 
-    # -- threads -----------------------------------------------------------------------------------
+    # -- parses -----------------------------------------------------------------------------------
     cdef uint32_t push_frame(
         self, uint32_t parent, uint32_t rule, uint32_t target, uint32_t count
     ) noexcept nogil:
@@ -170,80 +220,80 @@ cdef class Parser:
                                  and self.frames[found].target == target and self.frames[found].count == count):
             return found
         found = <uint32_t>self.frames.size()
-        self.frames.push_back(FrameC(parent, rule, target, count))
+        self.frames.push_back(StackFrameC(parent, rule, target, count))
         map_put(&self.frame_ids, key, found)
         return found
 
-    cdef uint32_t push_mark(
+    cdef uint32_t push_boundary(
         self, uint32_t parent, uint32_t rule, uint64_t position, bint opens
     ) noexcept nogil:
-        self.marks.push_back(MarkC(parent, self.marks[parent].depth + 1, rule, position, opens))
-        return <uint32_t>self.marks.size() - 1
+        self.boundaries.push_back(BoundaryC(parent, self.boundaries[parent].depth + 1, rule, position, opens))
+        return <uint32_t>self.boundaries.size() - 1
 
-    cdef bint may_end(self, ThreadC* thread) noexcept nogil:
-        cdef StateC* s = &self.automata.states[thread.state]
+    cdef bint may_end(self, ParseC* parse) noexcept nogil:
+        cdef StateC* s = &self.automata.states[parse.state]
         cdef RuleC* rule = &self.automata.ir.rules[s.rule]
-        return s.flags & FINAL_STATE and iterations(rule, thread.count) >= rule.minimum
+        return s.flags & FINAL_STATE and iterations(rule, parse.count) >= rule.minimum
 
-    cdef bint may_go_on(self, ThreadC* thread) noexcept nogil:
-        cdef StateC* s = &self.automata.states[thread.state]
+    cdef bint may_go_on(self, ParseC* parse) noexcept nogil:
+        cdef StateC* s = &self.automata.states[parse.state]
         cdef RuleC* rule = &self.automata.ir.rules[s.rule]
-        if tokens(rule, thread.count) >= rule.most_tokens:
+        if tokens(rule, parse.count) >= rule.most_tokens:
             return False
-        return s.onward == 0 or <uint64_t>iterations(rule, thread.count) + s.onward <= rule.maximum
+        return s.onward == 0 or <uint64_t>iterations(rule, parse.count) + s.onward <= rule.maximum
 
-    cdef void add(self, vector[ThreadC]* out, ThreadC thread) noexcept nogil:
-        """Appends a thread unless one is in the same place already (I3)."""
+    cdef void add(self, vector[ParseC]* out, ParseC parse) noexcept nogil:
+        """Append a parse unless an equal one is present (I3)."""
         cdef uint32_t k
         for k in range(<uint32_t>out.size()):
-            if (out[0][k].state == thread.state and out[0][k].stack == thread.stack
-                    and out[0][k].count == thread.count and out[0][k].back == thread.back):
+            if (out[0][k].state == parse.state and out[0][k].stack == parse.stack
+                    and out[0][k].count == parse.count and out[0][k].back == parse.back):
                 return
-        self.automata.visit(thread.state)
-        out.push_back(thread)
+        self.automata.visit(parse.state)
+        out.push_back(parse)
 
-    cdef void move(self, vector[ThreadC]* out, ThreadC thread, uint32_t target) noexcept nogil:
-        """Follows an edge within the rule."""
+    cdef void move(self, vector[ParseC]* out, ParseC parse, uint32_t target) noexcept nogil:
+        """Follow an edge within the rule."""
         cdef StateC* s = &self.automata.states[target]
         cdef RuleC* rule = &self.automata.ir.rules[s.rule]
-        if s.flags & LOOP_STATE and iterations(rule, thread.count) == rule.maximum:
+        if s.flags & LOOP_STATE and iterations(rule, parse.count) == rule.maximum:
             return
-        if s.flags & LOOP_STATE and (rule.maximum != NO_MAXIMUM or thread.count < rule.minimum):
-            thread.count += 1
-        thread.state = target
-        self.add(out, thread)
+        if s.flags & LOOP_STATE and (rule.maximum != NO_MAXIMUM or parse.count < rule.minimum):
+            parse.count += 1
+        parse.state = target
+        self.add(out, parse)
 
     cdef void enter(
-        self, ThreadC thread, uint32_t rule, uint32_t target, uint32_t state
+        self, ParseC parse, uint32_t rule, uint32_t target, uint32_t state
     ) noexcept nogil:
-        """Into a referenced rule; a region opens if the rule is one."""
+        """Enter a referenced rule; a region opens if the rule is one."""
         cdef uint8_t role = self.automata.ir.rules[rule].role
         cdef uint32_t start = self.automata.start(rule)
         if start == 0:
             return
         if self.automata.states[state].flags & TRIGGER_STATE:
-            thread.back = self.automata.states[state].held
-        thread.stack = self.push_frame(thread.stack, rule, target, thread.count)
-        thread.state, thread.count = start, 0
+            parse.back = self.automata.states[state].held
+        parse.stack = self.push_frame(parse.stack, rule, target, parse.count)
+        parse.state, parse.count = start, 0
         if role != ROLE_NONE:
             if role == ROLE_TEXT:
-                thread.back = 0
-            thread.mark = self.push_mark(thread.mark, rule, self.position - thread.back, True)
+                parse.back = 0
+            parse.boundary = self.push_boundary(parse.boundary, rule, self.position - parse.back, True)
             if role != ROLE_TAG:
-                thread.back = 0
-        self.add(&self.closed, thread)
+                parse.back = 0
+        self.add(&self.closed, parse)
 
-    cdef void leave(self, vector[ThreadC]* out, ThreadC thread) noexcept nogil:
-        """Back to the caller; a region closes if the rule is one."""
-        cdef FrameC frame = self.frames[thread.stack]
+    cdef void leave(self, vector[ParseC]* out, ParseC parse) noexcept nogil:
+        """Return to the calling rule; a region closes if the rule is one."""
+        cdef StackFrameC frame = self.frames[parse.stack]
         if self.automata.ir.rules[frame.rule].role != ROLE_NONE:
-            thread.back = 0
-            thread.mark = self.push_mark(thread.mark, frame.rule, self.position, False)
-        thread.stack, thread.count = frame.parent, frame.count
-        self.move(out, thread, frame.target)
+            parse.back = 0
+            parse.boundary = self.push_boundary(parse.boundary, frame.rule, self.position, False)
+        parse.stack, parse.count = frame.parent, frame.count
+        self.move(out, parse, frame.target)
 
     cdef void close(self) noexcept nogil:
-        """Everything the kernel can become without another byte, into ``closed``."""
+        """Collect in ``closed`` the parses that the kernel reaches without another byte."""
         cdef uint32_t at = 0
         self.closed.clear()
         for at in range(<uint32_t>self.kernel.size()):
@@ -254,53 +304,55 @@ cdef class Parser:
             at += 1
         self.most = max(self.most, self.closed.size())
 
-    cdef void expand(self, ThreadC thread) noexcept nogil:
-        cdef StateC s = self.automata.states[thread.state]
+    cdef void expand(self, ParseC parse) noexcept nogil:
+        cdef StateC s = self.automata.states[parse.state]
         cdef uint32_t k
-        if self.may_end(&thread) and thread.stack != NO_FRAME:
-            self.leave(&self.closed, thread)
-        if not self.may_go_on(&thread):
+        if self.may_end(&parse) and parse.stack != NO_FRAME:
+            self.leave(&self.closed, parse)
+        if not self.may_go_on(&parse):
             return
         for k in range(s.empty_off, s.empty_off + s.n_empty):
-            self.move(&self.closed, thread, self.automata.empty_edges[k])
+            self.move(&self.closed, parse, self.automata.empty_edges[k])
         for k in range(s.n_refs):
-            self.enter(thread, self.automata.ref_edges[s.ref_off + k].symbol,
-                       self.automata.ref_edges[s.ref_off + k].target, thread.state)
+            self.enter(parse, self.automata.ref_edges[s.ref_off + k].symbol,
+                       self.automata.ref_edges[s.ref_off + k].target, parse.state)
 
     cdef void take_byte(self, uint8_t byte) noexcept nogil:
-        """``kernel`` over one byte, into ``following``."""
-        cdef ThreadC thread
+        """Move ``kernel`` over one byte into ``following``."""
+        cdef ParseC parse
         cdef StateC* s
         cdef uint32_t e
         self.close()
         self.following.clear()
-        for thread in self.closed:
-            if not self.may_go_on(&thread):
+        for parse in self.closed:
+            if not self.may_go_on(&parse):
                 continue
-            s = &self.automata.states[self.automata.edges_of(thread.state, byte)]
+            s = &self.automata.states[self.automata.edges_of(parse.state, byte)]
             for e in range(s.byte_off, s.byte_off + s.n_bytes):
                 if self.automata.byte_edges[e].low <= byte <= self.automata.byte_edges[e].high:
-                    thread.back = 0
-                    self.move(&self.following, thread, self.automata.byte_edges[e].target)
+                    parse.back = 0
+                    self.move(&self.following, parse, self.automata.byte_edges[e].target)
 
     cdef void take_token(self, uint32_t token) noexcept nogil:
-        """``kernel`` over one token, by token edges and, for ordinary tokens, by its bytes."""
-        cdef vector[ThreadC] before, by_edge
-        cdef ThreadC thread
+        """Move ``kernel`` over one token into ``following``: over token edges and, for an ordinary
+        token, its bytes.
+        """
+        cdef vector[ParseC] before, by_edge
+        cdef ParseC parse
         cdef StateC s
         cdef uint32_t e, k, n
         cdef uint64_t start = self.position
         before = self.kernel
         self.close()
         self.following.clear()
-        for thread in self.closed:
-            s = self.automata.states[thread.state]
-            if not self.may_go_on(&thread):
+        for parse in self.closed:
+            s = self.automata.states[parse.state]
+            if not self.may_go_on(&parse):
                 continue
             for e in range(s.token_off, s.token_off + s.n_tokens):
                 if self.automata.ir.has_token(self.automata.token_edges[e].symbol, token):
-                    thread.back = 0
-                    self.move(&self.following, thread, self.automata.token_edges[e].target)
+                    parse.back = 0
+                    self.move(&self.following, parse, self.automata.token_edges[e].target)
         if self.vocabulary.kind[token] != ORDINARY:
             return
         by_edge.swap(self.following)
@@ -312,51 +364,53 @@ cdef class Parser:
             if self.kernel.size() == 0:
                 break
         self.following.swap(self.kernel)
-        for thread in by_edge:
-            self.add(&self.following, thread)
+        for parse in by_edge:
+            self.add(&self.following, parse)
         self.kernel = before
         self.position = start
 
     cdef void end_token(self) noexcept nogil:
-        """Counts a token in the text that has a bound on them; a character that can't be finished is no reading."""
-        cdef vector[ThreadC] taken
-        cdef ThreadC thread
+        """Count a token in text with a limit on tokens, and drop parses within a character that
+        cannot be completed.
+        """
+        cdef vector[ParseC] taken
+        cdef ParseC parse
         cdef RuleC* rule
         taken.swap(self.following)
-        for thread in taken:
-            rule = &self.automata.ir.rules[self.automata.states[thread.state].rule]
-            thread.count += rule.unit
-            if tokens_left(rule, thread.count) >= self.automata.states[thread.state].missing:
-                self.add(&self.following, thread)
+        for parse in taken:
+            rule = &self.automata.ir.rules[self.automata.states[parse.state].rule]
+            parse.count += rule.unit
+            if tokens_left(rule, parse.count) >= self.automata.states[parse.state].missing:
+                self.add(&self.following, parse)
 
     cdef void settle(self) noexcept nogil:
-        """A lone thread that can only return does so at once, so that regions close early."""
-        cdef vector[ThreadC] out
-        cdef ThreadC thread
+        """Let a lone parse that can only return do so at once, so that regions close early."""
+        cdef vector[ParseC] out
+        cdef ParseC parse
         while self.kernel.size() == 1:
-            thread = self.kernel[0]
-            if thread.stack == NO_FRAME or not self.automata.is_tail(thread.state):
+            parse = self.kernel[0]
+            if parse.stack == NO_FRAME or not self.automata.is_tail(parse.state):
                 return
             out.clear()
-            self.leave(&out, thread)
+            self.leave(&out, parse)
             self.kernel.swap(out)
 
     # -- events ------------------------------------------------------------------------------------
     cdef uint32_t common(self, uint32_t a, uint32_t b) noexcept nogil:
-        """The last mark that two chains share."""
+        """Return the last boundary that two chains share."""
         while a != b:
-            if self.marks[a].depth >= self.marks[b].depth:
-                a = self.marks[a].parent
+            if self.boundaries[a].depth >= self.boundaries[b].depth:
+                a = self.boundaries[a].parent
             else:
-                b = self.marks[b].parent
+                b = self.boundaries[b].parent
         return a
 
     cdef void agree(self) noexcept nogil:
-        """What all threads agree on: marks up to ``agreed``, and the bytes before ``safe``.
+        """Find what all parses agree on: boundaries up to ``agreed``, and bytes before ``safe``.
 
-        Under the mutex, as everything that looks at automata.
+        The caller holds the mutex.
         """
-        cdef uint32_t k, mark
+        cdef uint32_t k, boundary
         cdef uint64_t own
         self.agreed, self.safe = self.committed, self.base
         if self.automata.error != NO_ERROR:
@@ -365,46 +419,48 @@ cdef class Parser:
         if self.kernel.size() == 0:
             return
         self.settle()
-        self.agreed, self.safe = self.kernel[0].mark, self.position
+        self.agreed, self.safe = self.kernel[0].boundary, self.position
         for k in range(1, <uint32_t>self.kernel.size()):
-            self.agreed = self.common(self.agreed, self.kernel[k].mark)
+            self.agreed = self.common(self.agreed, self.kernel[k].boundary)
         for k in range(<uint32_t>self.kernel.size()):
             own = self.position - self.automata.states[self.kernel[k].state].held
-            mark = self.kernel[k].mark
-            while mark != self.agreed:
-                own = min(own, self.marks[mark].position)
-                mark = self.marks[mark].parent
+            boundary = self.kernel[k].boundary
+            while boundary != self.agreed:
+                own = min(own, self.boundaries[boundary].position)
+                boundary = self.boundaries[boundary].parent
             self.safe = min(self.safe, own)
 
     cdef int check_limit(self) except -1:
-        """Readings that were left out since there were too many make all answers worthless."""
+        """Raise if parses were dropped because there were too many: all answers would be
+        unreliable.
+        """
         if self.most > self.generation.arena.item_limit:
             raise LimitExceeded("row_items", self.generation.arena.item_limit, self.most)
         return 0
 
     cdef int progress(self) except -1:
-        """Emits what all threads agree on."""
+        """Emit what all parses agree on."""
         self.compiled.raise_limit(self.error, self.generation.arena.error_got)
         self.check_limit()
         if self.kernel.size() == 0:
-            raise ParseDivergence(f"the text does not fit its grammar at byte {self.position}")
+            raise ParseDivergence(f"the text does not fit the grammar at byte {self.position}")
         return self.emit(self.agreed, self.safe)
 
-    cdef int emit(self, uint32_t mark, uint64_t safe) except -1:
-        """All marks up to ``mark`` that are new, then the bytes before ``safe``."""
+    cdef int emit(self, uint32_t boundary, uint64_t safe) except -1:
+        """Emit the new boundaries up to ``boundary``, then the bytes before ``safe``."""
         cdef vector[uint32_t] fresh
         cdef Py_ssize_t k
-        while mark != self.committed:
-            fresh.push_back(mark)
-            mark = self.marks[mark].parent
+        while boundary != self.committed:
+            fresh.push_back(boundary)
+            boundary = self.boundaries[boundary].parent
         for k in range(<Py_ssize_t>fresh.size() - 1, -1, -1):
-            self.emit_mark(self.marks[fresh[k]])
+            self.emit_boundary(self.boundaries[fresh[k]])
             self.committed = fresh[k]
         self.emit_bytes(max(safe, self.base))
         return 0
 
     cdef int emit_bytes(self, uint64_t end) except -1:
-        """The bytes before position ``end``, to the innermost region."""
+        """Emit the bytes before position ``end``, to the innermost region."""
         cdef Py_ssize_t n = <Py_ssize_t>(end - self.base)
         if n <= 0:
             return 0
@@ -418,10 +474,10 @@ cdef class Parser:
             self.events.append(Event("text", label, data))
         return 0
 
-    cdef int emit_mark(self, MarkC mark) except -1:
-        cdef RuleC* rule = &self.automata.ir.rules[mark.rule]
-        self.emit_bytes(mark.position)
-        if mark.opens:
+    cdef int emit_boundary(self, BoundaryC boundary) except -1:
+        cdef RuleC* rule = &self.automata.ir.rules[boundary.rule]
+        self.emit_bytes(boundary.position)
+        if boundary.opens:
             self.regions.append((rule.role, self.automata.ir.labels[rule.label]))
             return 0
         role, label = self.regions.pop()

@@ -1,23 +1,24 @@
-// Which items of an array, or keys of an object, were written, where they must differ from one another.
+// The items of an open array, or the keys of an open object, that must be unique.
 //
-// The rows (rows.pxd) take an item's end for granted; whether it may end is decided here, from the text:
-// JSON says by itself where an item begins and ends, and in which array it stands. Below, keys are
-// items of their object.
+// Rows (rows.pxd) do not know whether an item repeats an earlier one; this depends on the text.
+// JSON itself shows where an item begins and ends, and in which array. In this file, keys are items
+// of their object.
 //
 //     [ {"a": [1, 2]}, {"a": [2|       levels: the outer array, the object, the inner array
 //
-// Canonical   a text without white space, each character raw unless JSON must escape it (then \u00xx), numbers
-//             without exponent and without zeros that say nothing. Members stay in the order written.
-// Equal       strings by their decoded text; numbers by their decimal value; arrays by their items in order;
-//             objects by their members in any order, of repeated keys the last one. Items without objects
-//             are compared as canonical texts, others by 128 bits of BLAKE2b over these with sorted members.
-// Used        the items so far, as sorted runs of doubling sizes: immutable, shared by forks and by all places of
-//             a text. A Cursor is the part of them that begins with what was written of the next item.
-// Place       a value: matchers keep one for each token that was accepted, and copy it to try others. Its text is
-//             shared and only ever appended to; a place that diverges copies it.
-// Cost        a byte: a few nanoseconds. An item that ends: O(log n) amortised. A copy: O(levels).
+// Canonical   A text without white space. Characters are raw unless JSON requires an escape (then
+//             \u00xx). Numbers have no exponent and no insignificant zeros. Members keep their order.
+// Equal       strings with equal decoded texts; numbers with equal values; arrays with equal items in
+//             order; objects with equal members in any order, where the last of repeated keys counts.
+//             Items without objects are compared as canonical texts, others by 128 bits of BLAKE2b
+//             over the canonical text with sorted members.
+// Used        The items so far, in sorted runs of doubling sizes: immutable, shared by forks and by
+//             all states of a text. A Cursor is the part of them that begins like the current item.
+// State       UniquenessState is a value. Matchers keep one for each accepted token, and copy it to
+//             try others. Copies share the text, which only grows; a state that diverges copies it.
+// Cost        a byte: a few nanoseconds. The end of an item: O(log n) amortised. A copy: O(levels).
 // Threads     read and copied under the arena's mutex.
-// Not here    which arrays these are (frontends), how many values may follow (distinct.pyx).
+// Not here    which arrays are unique (front ends), counting continuations (unique_items.pyx).
 #pragma once
 
 #include <algorithm>
@@ -31,17 +32,18 @@
 
 #include "native/blake2b.h"
 
-namespace distinct {
+namespace unique_items {
 
 using Digest = std::pair<uint64_t, uint64_t>;
 using Shared = std::shared_ptr<const std::string>;
 
 constexpr size_t NONE = ~size_t(0);
-constexpr int MOST_LEVELS = 1000;    // of a value that is compared; its text is taken as it stands below
-constexpr long MOST_ZEROS = 400;     // a number with more of them keeps an exponent
+constexpr int MOST_LEVELS = 1000;    // nesting of a compared value; deeper text is compared as written
+constexpr long MOST_ZEROS = 400;     // a number with more zeros keeps its exponent
 constexpr long MOST_EXPONENT = 1000000000;
 
-// Where in a value a byte stands. PENDING: behind a point and zeros that may say nothing.
+// The position of a byte within a value. PENDING: after a point and zeros that may be
+// insignificant.
 enum Mode : uint8_t { OUTSIDE, STRING, NEGATIVE, WHOLE, FRACTION, PENDING, EXPONENT };
 
 inline bool is_number(Mode mode) { return mode >= NEGATIVE; }
@@ -50,7 +52,7 @@ inline bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
 
 inline bool is_space(uint8_t c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-// The mode behind a byte of a number.
+// The mode after a byte of a number.
 inline Mode after(Mode mode, uint8_t c) {
     if (c == 'e' || c == 'E' || mode == EXPONENT) return EXPONENT;
     if (c == '.') return PENDING;
@@ -80,7 +82,7 @@ inline void put_character(std::string& out, uint32_t c) {
     else put_utf8(out, c);
 }
 
-// Whether an escape is one; of two surrogates both.
+// Whether an escape is complete; a surrogate pair needs both halves.
 inline bool is_whole(std::string_view escape) {
     if (escape.size() < 2 || escape[1] != 'u') return escape.size() >= 2;
     if (escape.size() < 6) return false;
@@ -90,7 +92,7 @@ inline bool is_whole(std::string_view escape) {
 
 inline uint32_t hex(std::string_view digits) { return uint32_t(std::strtoul(std::string(digits).c_str(), nullptr, 16)); }
 
-// The canonical text of a whole escape.
+// The canonical text of a complete escape.
 inline std::string unescaped(std::string_view escape) {
     uint32_t found = 0;
     if (escape[1] == 'u') {
@@ -131,7 +133,7 @@ inline std::string number_text(std::string_view text) {
     return sign + "0." + std::string(size_t(-point), '0') + digits;
 }
 
-// The digits of a number that its exponent does not change, as a canonical text; zero has no other value.
+// The digits of a number without its exponent, as a canonical text. Zero has no other value.
 inline std::string significant(std::string_view text) {
     std::string found = number_text(text.substr(0, text.find_first_of("eE")));
     found.erase(std::remove(found.begin(), found.end(), '.'), found.end());
@@ -142,10 +144,10 @@ inline std::string significant(std::string_view text) {
     return found;
 }
 
-// A canonical text with the members of its objects sorted.
-class Sorted {
+// Sorts the members of the objects in a canonical text.
+class MemberSorter {
   public:
-    explicit Sorted(std::string_view text) : text(text) {}
+    explicit MemberSorter(std::string_view text) : text(text) {}
 
     Digest digest() {
         std::string out;
@@ -208,14 +210,14 @@ class Sorted {
     }
 };
 
-// Items sorted by their texts, and the digests of those with objects.
-struct Run {
+// Items sorted by their texts, and the sorted digests of those with objects.
+struct SortedRun {
     std::vector<Shared> texts;
     std::vector<Digest> digests;
 };
 
 struct Used {
-    std::vector<std::shared_ptr<const Run>> runs;  // the largest first
+    std::vector<std::shared_ptr<const SortedRun>> runs;  // the largest first
     uint32_t n = 0;
 
     bool has(std::string_view text) const {
@@ -235,11 +237,11 @@ struct Used {
 
     static std::shared_ptr<const Used> add(const Used* before, std::string_view text, bool has_object) {
         auto made = before ? std::make_shared<Used>(*before) : std::make_shared<Used>();
-        auto run = std::make_shared<Run>();
+        auto run = std::make_shared<SortedRun>();
         run->texts.push_back(std::make_shared<const std::string>(text));
-        if (has_object) run->digests.push_back(Sorted(text).digest());
+        if (has_object) run->digests.push_back(MemberSorter(text).digest());
         while (!made->runs.empty() && made->runs.back()->texts.size() <= run->texts.size()) {
-            auto both = std::make_shared<Run>();
+            auto both = std::make_shared<SortedRun>();
             auto& other = *made->runs.back();
             std::merge(
                 other.texts.begin(), other.texts.end(), run->texts.begin(), run->texts.end(),
@@ -256,14 +258,14 @@ struct Used {
     }
 };
 
-// The items that begin with what was written of the next one.
+// The used items that begin like the current item.
 class Cursor {
   public:
-    // Of a number behind PENDING, or zero with a minus sign so far: the items with its value here, which are
-    // written otherwise.
+    // Of a number in mode PENDING, or a negative zero so far: the items with the same value, which
+    // are written differently.
     uint32_t carried = 0;
-    // Of a number with an exponent so far: the items with its digits, whatever their exponent, and those with
-    // its value.
+    // Of a number with an exponent so far: the items with its digits and any exponent, and the
+    // items with its value.
     uint32_t raised = 0, equal = 0;
     bool is_minus_zero = false;
 
@@ -288,7 +290,7 @@ class Cursor {
         return found;
     }
 
-    // What is left of the k-th of them.
+    // The rest of the k-th item.
     std::string_view rest(uint32_t k) const {
         for (uint32_t i = 0; i < n; i++) {
             const uint32_t size = parts[i].hi - parts[i].lo;
@@ -298,12 +300,12 @@ class Cursor {
         return {};
     }
 
-    // Of a number: those with its value here.
+    // Of a number: the items with its value.
     uint32_t ended(Mode mode) const { return mode == PENDING || is_minus_zero ? carried : total() - count('.', 'E'); }
-    // Those that begin with it otherwise.
+    // Of a number: the other items that begin like it.
     uint32_t longer(Mode mode) const { return mode == PENDING || is_minus_zero ? total() : count('.', 'E'); }
 
-    // Items whose next byte lies in a range.
+    // The number of items whose next byte is in a range.
     uint32_t count(int low, int high) const {
         uint32_t found = 0;
         for (uint32_t k = 0; k < n; k++) found += bound(parts[k], high + 1) - bound(parts[k], low);
@@ -313,7 +315,7 @@ class Cursor {
     void narrow(uint8_t c) {
         uint32_t kept = 0;
         for (uint32_t k = 0; k < n; k++) {
-            const Part part{parts[k].run, bound(parts[k], c), bound(parts[k], c + 1)};
+            const Slice part{parts[k].run, bound(parts[k], c), bound(parts[k], c + 1)};
             if (part.lo < part.hi) parts[kept++] = part;
         }
         n = kept;
@@ -327,7 +329,7 @@ class Cursor {
         }
     }
 
-    // One more byte of a number, whose mode was this.
+    // Read one more byte of a number that was in this mode.
     void narrow_number(Mode mode, uint8_t c) {
         const Mode now = after(mode, c);
         if (c == '-') {
@@ -346,7 +348,7 @@ class Cursor {
         narrow(c);
     }
 
-    // A number with an exponent comes next, as far as it is written; the items stay.
+    // Read the part of a number with an exponent that is written so far; the items stay.
     void raise(std::string_view number) {
         const std::string digits = significant(number), value = number_text(number);
         is_minus_zero = digits == "0";
@@ -361,10 +363,10 @@ class Cursor {
 
     void narrow_escape(std::string_view escape) { narrow(unescaped(escape)); }
 
-    // Items whose next character is one that an unfinished escape may become.
+    // The number of items whose next character can complete an unfinished escape.
     uint32_t begun(std::string_view escape) const;
 
-    // The next bytes, as a set of bits.
+    // The possible next bytes, as a bitset.
     void next(uint64_t* bits) const {
         for (uint32_t k = 0; k < n; k++)
             for (uint32_t at = bound(parts[k], 0); at < parts[k].hi;) {
@@ -375,18 +377,19 @@ class Cursor {
     }
 
   private:
-    struct Part {
-        const Run* run;
+    struct Slice {
+        const SortedRun* run;
         uint32_t lo, hi;
     };
 
-    Part parts[33];  // runs double
+    Slice parts[33];  // runs double in size
     uint32_t n = 0, depth = 0;
 
-    uint8_t byte(const Part& part, uint32_t at) const { return uint8_t((*part.run->texts[at])[depth]); }
+    uint8_t byte(const Slice& part, uint32_t at) const { return uint8_t((*part.run->texts[at])[depth]); }
 
-    // The first item of a part whose next byte is not below this; those without come first.
-    uint32_t bound(const Part& part, int c) const {
+    // The first item of a slice whose next byte is at least c; items without a next byte come
+    // first.
+    uint32_t bound(const Slice& part, int c) const {
         uint32_t lo = part.lo, hi = part.hi;
         while (lo < hi) {
             const uint32_t middle = (lo + hi) / 2;
@@ -397,7 +400,7 @@ class Cursor {
         return lo;
     }
 
-    // Items whose next characters, raw, are in a range.
+    // The number of items whose next character, written raw, is in a range.
     uint32_t raw(uint32_t low, uint32_t high) const;
 };
 
@@ -419,7 +422,7 @@ inline uint32_t Cursor::raw(uint32_t low, uint32_t high) const {
 
 inline uint32_t Cursor::begun(std::string_view escape) const {
     if (escape.size() < 3) return total() - count('"', '"');
-    const bool is_pair = escape.size() > 8;  // with digits of the second one
+    const bool is_pair = escape.size() > 8;  // has digits of the second half
     std::string_view digits = escape.size() >= 6 && !is_pair ? escape.substr(2, 4) : escape.substr(is_pair ? 8 : 2);
     const uint32_t left = 4 * (4 - uint32_t(digits.size())), low = hex(digits) << left, high = low | ((1u << left) - 1);
     if (is_pair) {
@@ -446,8 +449,8 @@ inline uint32_t Cursor::begun(std::string_view escape) const {
     return found;
 }
 
-// Bytes that several places share, each up to its own length.
-class Text {
+// A text that several states share, each up to its own length.
+class SharedText {
   public:
     size_t size() const { return n; }
 
@@ -472,7 +475,7 @@ class Text {
         n = 0;
     }
 
-    // A copy that others may append to, one after the other, if they ``use`` it; nobody else sees it.
+    // A copy that others may extend, one after the other, after they ``use`` it.
     std::shared_ptr<std::string> copy() const { return std::make_shared<std::string>(from(0)); }
     void use(const std::shared_ptr<std::string>& copied) {
         bytes = copied;
@@ -489,39 +492,39 @@ class Text {
 };
 
 struct Level {
-    std::shared_ptr<const Used> used;     // the items so far that had to differ; null: none
-    size_t start = NONE;                  // in the text: where the item begins that is written now
+    std::shared_ptr<const Used> used;     // the items so far that must be unique; null: none
+    size_t start = NONE;                  // where the current item begins in the text
     bool is_array = false;
     bool is_due = true;                   // whether an item comes next
-    bool asked = false;                   // whether this item must differ
-    bool has_object = false;              // whether this item holds one
+    bool is_unique = false;                   // whether the current item must be unique
+    bool has_object = false;              // whether the current item contains an object
 };
 
-class Place {
+class UniquenessState {
   public:
     bool is_open() const { return !levels.empty(); }
 
-    // Whether an item was written that must differ from the next one.
+    // Whether an item was written that later ones must not repeat.
     bool has_used() const {
         for (auto& level : levels)
-            if (level.used || level.asked) return true;
+            if (level.used || level.is_unique) return true;
         return false;
     }
 
-    // Whether a comma would end an item that must differ.
-    bool may_end() const { return !levels.empty() && levels.back().asked; }
+    // Whether a comma would end an item that must be unique.
+    bool may_end() const { return !levels.empty() && levels.back().is_unique; }
 
     uint32_t depth() const { return uint32_t(levels.size()); }
     Mode mode() const { return now; }
     std::string_view escape() const { return begun; }
 
-    // Of a level: how many items there are that the one that stands or comes there must differ from.
+    // The number of items of a level that its current or next item must not repeat.
     uint32_t used(uint32_t level) const {
         const Level& own = levels[level];
         return own.used && (own.is_due || own.start != NONE) ? own.used->n : 0;
     }
 
-    // Those of them that begin as it does.
+    // Those of them that begin like the current item.
     Cursor cursor(uint32_t level) const {
         const Level& own = levels[level];
         Cursor found(own.used.get());
@@ -544,7 +547,7 @@ class Place {
         return found;
     }
 
-    // An array begins whose items must differ, or an object; its bracket was read.
+    // A bracket opened an array with unique items, or an object.
     void open(bool is_array) {
         levels.emplace_back();
         levels.back().is_array = is_array;
@@ -565,23 +568,24 @@ class Place {
         if (!is_space(c)) read_outside(c);
     }
 
-    // Whether the item that may end here was written before in its array; it must differ, it is said.
+    // Whether the item that may end here repeats an earlier one; marks it as one that must be
+    // unique.
     bool repeats() {
         Level& level = levels.back();
-        level.asked = true;
+        level.is_unique = true;
         if (!level.used || level.start == NONE) return false;
         std::string_view text = canon.from(level.start);
-        if (level.has_object) return level.used->has(Sorted(text).digest());
+        if (level.has_object) return level.used->has(MemberSorter(text).digest());
         return is_number(now) ? level.used->has(number_text(text)) : level.used->has(text);
     }
 
-    friend class Trials;
+    friend class UniquenessSnapshot;
 
   private:
     std::vector<Level> levels;
-    Text canon;            // the canonical text of the outermost array, from its last comma on
-    std::string begun;     // within a string: an escape that is not whole
-    size_t number = NONE;  // where the number begins that is written now
+    SharedText canon;            // the canonical text of the outermost array, from its last comma on
+    std::string begun;     // within a string: an incomplete escape
+    size_t number = NONE;  // where the current number begins
     Mode now = OUTSIDE;
 
     void read_inside(uint8_t c) {
@@ -600,7 +604,7 @@ class Place {
         if (c == ',' || c == ']' || c == '}' || (c == ':' && !levels.back().is_array)) end_item();
         if (c == ']' || c == '}') levels.pop_back();
         if (levels.empty()) {
-            *this = Place();
+            *this = UniquenessState();
             return;
         }
         if (c == ',') levels.back().is_due = true;
@@ -623,27 +627,27 @@ class Place {
 
     void end_item() {
         Level& level = levels.back();
-        if (level.asked && level.start != NONE)
+        if (level.is_unique && level.start != NONE)
             level.used = Used::add(level.used.get(), canon.from(level.start), level.has_object);
-        level.asked = level.has_object = false;
+        level.is_unique = level.has_object = false;
         level.start = NONE;
     }
 };
 
-// One try after the other from one place: none of them copies the text.
-class Trials {
+// Restores one state again and again without copying the text each time.
+class UniquenessSnapshot {
   public:
-    Trials() = default;
-    explicit Trials(const Place& before) : before(before), copied(before.canon.copy()) {}
+    UniquenessSnapshot() = default;
+    explicit UniquenessSnapshot(const UniquenessState& before) : before(before), copied(before.canon.copy()) {}
 
-    void begin(Place& at) const {
+    void begin(UniquenessState& at) const {
         at = before;
         at.canon.use(copied);
     }
 
   private:
-    Place before;
+    UniquenessState before;
     std::shared_ptr<std::string> copied;
 };
 
-}  // namespace distinct
+}  // namespace unique_items

@@ -1,9 +1,9 @@
-"""Items that must differ: see the header file."""
+"""Unique items: steps that know the text, counts of continuations, and candidates for repeats."""
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
 
-from ..earley.rows cimport DEAD, INSTANCE, MET, Arena
+from ..earley.rows cimport DEAD, CONFIGURATION, ENDS_UNIQUE, Arena
 from ..native.bitset cimport has_bit
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put
 from ..native.pool cimport held_bytes, vector
@@ -11,20 +11,21 @@ from ..vocabulary.vocabulary cimport Vocabulary
 
 #: bytes of the lists of one generation
 cdef size_t MOST_BYTES = 16 << 20
-#: counts of one generation that are kept, 24 MB
+#: counts that one generation caches, 24 MB
 cdef size_t MOST_COUNTS = 1 << 20
-#: no text holds as many items; taken for any number
+#: stands for infinity: no text has as many items
 cdef uint32_t MANY = 1 << 30
-#: calls of ``Ways.count`` within one another, 2 MB of the stack; every second one at least doubles the values,
-#: so that what lies deeper is taken for any number
+#: nested calls of ``ContinuationCounter.count``, 2 MB of the stack. At least every second level
+#: doubles the values, so deeper counts are taken as MANY
 cdef uint32_t MOST_NESTED = 4_000
-#: values counted beyond those asked for, so that not each further item counts anew
+#: values counted beyond the requested ones, so that not every further item starts a new count
 cdef uint32_t MARGIN = 64
-#: zeros that are tried behind a number
+#: zeros that are tried after a number
 cdef int MOST_ZEROS = 64
 
 cdef enum:
-    # of a bound in Ways: it is being made (who meets it again is in a circle), it is a lower one, or exact
+    # what is known of a count: being computed (meeting it again means a cycle), a lower bound, or
+    # exact
     BEGUN
     LOWER
     EXACT
@@ -49,16 +50,16 @@ cdef enum:
     SPACE = 0x20
 
 cdef enum:
-    # an entry of Suspects.listed that only matters once items were used
+    # flag of an entry of RepeatCandidates.listed that matters only once items were used
     CLOSES = 0x80000000
 
 cdef const char* ENDS = b",]}"
 cdef const char* SPACES = b" \n\t\r"
-#: the same as bits of the first 64 bytes
+#: the same characters as bits of the first 64 bytes
 cdef uint64_t BLANKS = <uint64_t>1 << 0x20 | 1 << 0x0A | 1 << 0x09 | 1 << 0x0D
-#: closing brackets, as bits of the second 64 bytes
+#: closing brackets as bits of the second 64 bytes
 cdef uint64_t CLOSINGS = <uint64_t>1 << 0x5D - 64 | <uint64_t>1 << 0x7D - 64
-#: characters of white space between two values that are looked at: a line of a layout has 2,561 at most
+#: white space characters skipped between two values: a line of a layout has at most 2,561
 cdef uint32_t MOST_BLANKS = 4_000
 cdef const char* HEX = b"0123456789abcdef"
 cdef const char* SHORT = b'"\\bfnrt/'
@@ -67,56 +68,58 @@ cdef const char* SHORT_OF = b'"\\\b\f\n\r\t'
 
 
 cdef uint32_t follow(
-    Arena arena, uint32_t instance, const uint8_t* data, size_t n, Place* place
+    Arena arena, uint32_t configuration, const uint8_t* data, size_t n, UniquenessState* state
 ) noexcept nogil:
-    """The instance behind some bytes, DEAD if they are not allowed; ``place`` goes along."""
+    """Return the configuration after these bytes, DEAD if they are not allowed; update ``state``.
+    """
     cdef size_t k
     cdef uint32_t found
     for k in range(n):
-        found = arena.step_met(instance, data[k])
+        found = arena.step_unique(configuration, data[k])
         if found == DEAD:
             return DEAD
-        place.read(data[k])
-        if found & MET and place.is_open() and place.repeats():
-            found = arena.step_blocked(instance, data[k])
+        state.read(data[k])
+        if found & ENDS_UNIQUE and state.is_open() and state.repeats():
+            found = arena.step_blocked(configuration, data[k])
             if found == DEAD:
                 return DEAD
-        instance = found & INSTANCE
-        if (data[k] == OPENING_BRACKET or data[k] == OPENING_BRACE) and not place.is_open():
-            if awaits_differing(arena, instance):
-                place.open(data[k] == OPENING_BRACKET)
-    return instance
+        configuration = found & CONFIGURATION
+        if (data[k] == OPENING_BRACKET or data[k] == OPENING_BRACE) and not state.is_open():
+            if awaits_unique(arena, configuration):
+                state.open(data[k] == OPENING_BRACKET)
+    return configuration
 
 
-cdef bint awaits_differing(Arena arena, uint32_t instance) noexcept nogil:
-    """Whether a word that must differ may come, at once or behind white space that must come before it. Where
-    it must, nothing but a closing bracket may come instead: a blank within a string is none.
+cdef bint awaits_unique(Arena arena, uint32_t configuration) noexcept nogil:
+    """Return whether a unique word may come next, at once or after white space that must come
+    first. Only a closing bracket may come instead of such white space: a blank within a string does
+    not count.
     """
     cdef uint64_t[4] live
     cdef uint32_t _n
     for _n in range(MOST_BLANKS):
-        if arena.rows[arena.instances[instance].row].has_differing:
+        if arena.rows[arena.configurations[configuration].row].has_unique:
             return True
-        live = arena.rows[arena.instances[instance].row].live
+        live = arena.rows[arena.configurations[configuration].row].live
         if live[0] & ~BLANKS | live[1] & ~CLOSINGS | live[2] | live[3]:
             return False
-        instance = behind_blank(arena, instance)
-        if instance == DEAD:
+        configuration = behind_blank(arena, configuration)
+        if configuration == DEAD:
             return False
     return False
 
 
-cdef uint32_t behind_blank(Arena arena, uint32_t instance) noexcept nogil:
-    """The instance behind the one character of white space that may stand here; DEAD: there is none. Where
-    there are several, white space is flexible, and need not be there.
+cdef uint32_t behind_blank(Arena arena, uint32_t configuration) noexcept nogil:
+    """Return the configuration after the only white space character allowed here, DEAD if there is
+    none. Where several are allowed, white space is flexible and may be absent.
     """
-    cdef uint64_t blanks = arena.rows[arena.instances[instance].row].live[0] & BLANKS
+    cdef uint64_t blanks = arena.rows[arena.configurations[configuration].row].live[0] & BLANKS
     cdef uint32_t found, k
     if blanks and not blanks & (blanks - 1):
         for k in range(4):
             if blanks == <uint64_t>1 << SPACES[k]:
-                found = arena.step_met(instance, SPACES[k])
-                return found if found == DEAD else found & INSTANCE
+                found = arena.step_unique(configuration, SPACES[k])
+                return found if found == DEAD else found & CONFIGURATION
     return DEAD
 
 
@@ -136,142 +139,144 @@ cdef inline bint is_digit(uint8_t byte) noexcept nogil:
     return ZERO <= byte <= NINE
 
 
-cdef class Ways:
+cdef class ContinuationCounter:
     cdef size_t bytes_held(self) noexcept nogil:
         return map_bytes(&self.numbers) + held_bytes(self.least) + held_bytes(self.known)
 
     # -- questions ---------------------------------------------------------------------------------
-    cdef bint is_stuck(self, uint32_t instance, const Place* place) noexcept nogil:
-        """Whether the text can't go on: in some array, or object, the next item can only be a used one."""
-        cdef uint32_t level, used, n = place.depth(), k
-        cdef SpotC spot
+    cdef bint is_stuck(self, uint32_t configuration, const UniquenessState* state) noexcept nogil:
+        """Return whether every continuation repeats an item of some open array, or a key of some
+        open object.
+        """
+        cdef uint32_t level, used, n = state.depth(), k
+        cdef ValuePositionC position
         cdef Cursor cursor
-        spot.instance, spot.mode = instance, place.mode()
-        spot.n_escape = <uint8_t>place.escape().size()
-        for k in range(spot.n_escape):
-            spot.escape[k] = place.escape().data()[k]
+        position.configuration, position.mode = configuration, state.mode()
+        position.n_escape = <uint8_t>state.escape().size()
+        for k in range(position.n_escape):
+            position.escape[k] = state.escape().data()[k]
         for level in range(n):
-            used = place.used(level)
-            spot.depth = n - 1 - level
+            used = state.used(level)
+            position.depth = n - 1 - level
             if used == 0:
                 continue
-            if not is_number(spot.mode) and not spot.n_escape:
-                if self.count(instance, spot.depth, spot.mode, MARGIN) > used:
+            if not is_number(position.mode) and not position.n_escape:
+                if self.count(configuration, position.depth, position.mode, MARGIN) > used:
                     continue
-            cursor = place.cursor(level)
-            if self.is_spent(&spot, &cursor):
+            cursor = state.cursor(level)
+            if self.is_spent(&position, &cursor):
                 return True
         return False
 
-    cdef bint is_spent(self, SpotC* spot, const Cursor* used) noexcept nogil:
-        """Whether no more values begin like this one than used items do."""
+    cdef bint is_spent(self, ValuePositionC* position, const Cursor* used) noexcept nogil:
+        """Return whether no more values begin like the current one than used items do."""
         cdef uint32_t n, same, own, more = used.total()
-        if spot.n_escape:
-            more = used.begun(string_view(spot.escape, spot.n_escape))
+        if position.n_escape:
+            more = used.begun(string_view(position.escape, position.n_escape))
             if more == 0:
                 return False
-            n = self.escaped(spot, NULL, more + 1)
-            return n <= more and n <= self.escaped(spot, used, MANY)
-        if not is_number(spot.mode):
+            n = self.escaped(position, NULL, more + 1)
+            return n <= more and n <= self.escaped(position, used, MANY)
+        if not is_number(position.mode):
             if more == 0:
                 return False
-            n = self.count(spot.instance, spot.depth, spot.mode, more + MARGIN)
-            return n <= more and self.has_used(spot, used, n)
-        if spot.depth == 0 and self.leaves(spot.instance):
+            n = self.count(position.configuration, position.depth, position.mode, more + MARGIN)
+            return n <= more and self.has_used(position, used, n)
+        if position.depth == 0 and self.leaves(position.configuration):
             return False
-        if spot.mode == EXPONENT:
-            # each further digit but zero makes another value
+        if position.mode == EXPONENT:
+            # each further digit except zero makes another value
             more = used.raised
-            own = self.ended(spot.instance, spot.depth, EXPONENT, more + 1)
-            n = sum_of(own, self.count(spot.instance, spot.depth, EXPONENT, more + 1))
+            own = self.ended(position.configuration, position.depth, EXPONENT, more + 1)
+            n = sum_of(own, self.count(position.configuration, position.depth, EXPONENT, more + 1))
             return more > 0 and (used.is_minus_zero or (n <= more and own <= used.equal))
-        same, more = used.ended(spot.mode), used.longer(spot.mode)
+        same, more = used.ended(position.mode), used.longer(position.mode)
         if more + same == 0:
             return False
-        n = self.count(spot.instance, spot.depth, spot.mode, more + same + MARGIN)
+        n = self.count(position.configuration, position.depth, position.mode, more + same + MARGIN)
         if n > more + same:
             return False
-        own = self.ended(spot.instance, spot.depth, spot.mode, more + same + 1)
+        own = self.ended(position.configuration, position.depth, position.mode, more + same + 1)
         n = sum_of(n, own)
         if n > more + (same if own else 0):
             return False
-        # of those that end here, or were carried, nothing is left to look at
-        same = same if own and (spot.depth == 0 or used.carried) else 0
-        return n <= same or self.has_used(spot, used, n - same)
+        # values that end here, or were carried, have no rest to check
+        same = same if own and (position.depth == 0 or used.carried) else 0
+        return n <= same or self.has_used(position, used, n - same)
 
-    cdef bint has_used(self, SpotC* spot, const Cursor* used, uint32_t n) noexcept nogil:
-        """Whether ``n`` of the used items that begin like this one may come here: where items differ in what
-        they may be, some may not.
+    cdef bint has_used(self, ValuePositionC* position, const Cursor* used, uint32_t n) noexcept nogil:
+        """Return whether at least ``n`` of the used items that begin like the current one may come
+        here. In arrays with several kinds of items some may not.
         """
         cdef uint32_t k, found = 0, total = used.total()
         for k in range(total):
             if found == n:
                 break
-            found += self.is_open_to(spot.instance, used.rest(k), spot.mode == STRING)
+            found += self.is_open_to(position.configuration, used.rest(k), position.mode == STRING)
         return found >= n
 
-    cdef bint is_open_to(self, uint32_t instance, string_view rest, bint is_inside) noexcept nogil:
-        """Whether an item may end behind the rest of a canonical text, with any white space that must stand in
-        it; ``is_inside``: it begins within a string.
+    cdef bint is_open_to(self, uint32_t configuration, string_view rest, bint is_inside) noexcept nogil:
+        """Return whether an item may end after the rest of a canonical text, with the white space
+        that a layout requires; ``is_inside``: the rest begins within a string.
         """
         cdef size_t k = 0
-        cdef uint32_t found = instance
+        cdef uint32_t found = configuration
         while k < rest.size():
             if rest.data()[k] == BACKSLASH:
-                # canonical texts spell it by its number
-                found = self.behind_escape(found & INSTANCE, byte_of(rest.data()[k + 4], rest.data()[k + 5]))
+                # canonical texts escape it as \u00xx
+                found = self.behind_escape(found & CONFIGURATION, byte_of(rest.data()[k + 4], rest.data()[k + 5]))
                 if found == DEAD:
                     return False
                 k += 6
                 continue
-            found = self.reach(found & INSTANCE, <uint8_t>rest.data()[k], is_inside)
+            found = self.reach(found & CONFIGURATION, <uint8_t>rest.data()[k], is_inside)
             is_inside = is_inside != (rest.data()[k] == QUOTE)
             if found == DEAD:
-                # only a number that may be written without its exponent might still come
+                # a number may still follow that can be written without its exponent
                 return rest.data()[k] == UPPER_E
             k += 1
-        return found & MET != 0 if rest.size() and not is_digit(<uint8_t>rest.data()[rest.size() - 1]) else (
-            self.leaves(found & INSTANCE))
+        return found & ENDS_UNIQUE != 0 if rest.size() and not is_digit(<uint8_t>rest.data()[rest.size() - 1]) else (
+            self.leaves(found & CONFIGURATION))
 
-    cdef bint leaves(self, uint32_t instance) noexcept nogil:
-        """Whether the item may end here: something follows that is no part of it."""
+    cdef bint leaves(self, uint32_t configuration) noexcept nogil:
+        """Return whether the item may end here: a byte may follow that is not part of it."""
         cdef int k
         for k in range(3):
-            if self.go(instance, ENDS[k]) != DEAD or self.go(instance, SPACES[k]) != DEAD:
+            if self.go(configuration, ENDS[k]) != DEAD or self.go(configuration, SPACES[k]) != DEAD:
                 return True
-        return self.go(instance, SPACES[3]) != DEAD
+        return self.go(configuration, SPACES[3]) != DEAD
 
     # -- steps ---------------------------------------------------------------------------------------
-    cdef uint32_t go(self, uint32_t instance, uint8_t byte) noexcept nogil:
+    cdef uint32_t go(self, uint32_t configuration, uint8_t byte) noexcept nogil:
         self.steps += 1
-        return self.arena.step_met(instance, byte)
+        return self.arena.step_unique(configuration, byte)
 
-    cdef uint32_t reach(self, uint32_t instance, uint8_t byte, bint is_inside) noexcept nogil:
-        """As ``go``, outside of strings behind white space, if need be."""
+    cdef uint32_t reach(self, uint32_t configuration, uint8_t byte, bint is_inside) noexcept nogil:
+        """Like ``go``; outside strings also after required white space."""
         cdef uint32_t found, _n
         for _n in range(MOST_BLANKS):
-            found = self.go(instance, byte)
+            found = self.go(configuration, byte)
             if found != DEAD or is_inside:
                 return found
-            instance = behind_blank(self.arena, instance)
-            if instance == DEAD:
+            configuration = behind_blank(self.arena, configuration)
+            if configuration == DEAD:
                 return DEAD
         return DEAD
 
-    cdef uint32_t past(self, uint32_t instance, uint32_t depth, uint8_t byte, bint* met) noexcept nogil:
-        """The instance behind a byte, ``depth`` brackets within the item, if the item does not end there;
-        ``met``: whether it may.
+    cdef uint32_t past(self, uint32_t configuration, uint32_t depth, uint8_t byte, bint* met) noexcept nogil:
+        """Return the configuration after a byte, ``depth`` brackets within the item, if the item
+        does not end there. ``met``: whether the item may end there.
         """
-        cdef uint32_t found = self.go(instance, byte)
-        met[0] = depth == 0 and found & MET != 0
-        return self.arena.step_blocked(instance, byte) if met[0] else found & INSTANCE
+        cdef uint32_t found = self.go(configuration, byte)
+        met[0] = depth == 0 and found & ENDS_UNIQUE != 0
+        return self.arena.step_blocked(configuration, byte) if met[0] else found & CONFIGURATION
 
     # -- counts --------------------------------------------------------------------------------------
-    cdef uint32_t count(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
-        """Values, of numbers those with further digits."""
-        cdef uint64_t key = <uint64_t>instance << 20 | depth << 4 | <uint32_t>mode
+    cdef uint32_t count(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
+        """Return the number of values; for a number, of those with further digits."""
+        cdef uint64_t key = <uint64_t>configuration << 20 | depth << 4 | <uint32_t>mode
         cdef uint32_t number, found
-        if instance == DEAD or want == 0:
+        if configuration == DEAD or want == 0:
             return 0
         if depth >> 16 or self.nested > MOST_NESTED:
             return MANY
@@ -291,7 +296,7 @@ cdef class Ways:
             return self.least[number]
         self.known[number] = BEGUN
         self.nested += 1
-        found = min(self.counted(instance, depth, mode, want), MANY)
+        found = min(self.counted(configuration, depth, mode, want), MANY)
         self.nested -= 1
         self.known[number] = LOWER
         if self.arena.error:
@@ -301,31 +306,33 @@ cdef class Ways:
             self.known[number] = EXACT
         return found
 
-    cdef uint32_t counted(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
+    cdef uint32_t counted(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
         if mode == OUTSIDE:
-            return self.outside(instance, depth, want)
+            return self.outside(configuration, depth, want)
         if mode == STRING:
-            return self.inside(instance, depth, want)
-        return self.longer(instance, depth, mode, want)
+            return self.inside(configuration, depth, want)
+        return self.longer(configuration, depth, mode, want)
 
-    cdef uint32_t outside(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil:
-        """Between strings and numbers. What opens brackets comes last: it may lead deeper for ever."""
-        cdef uint64_t[4] live = self.arena.rows[self.arena.instances[instance].row].live
+    cdef uint32_t outside(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil:
+        """Count outside strings and numbers. Opening brackets come last, because they may recurse
+        without end.
+        """
+        cdef uint64_t[4] live = self.arena.rows[self.arena.configurations[configuration].row].live
         cdef uint8_t[256] bytes_, last
         cdef uint32_t k, n = 0, n_last = 0, sure, found = 0
         cdef uint8_t byte
         for k in range(5):
             byte = b']},:"'[k]
-            if live[byte >> 6] >> (byte & 63) & 1 and self.go(instance, byte) != DEAD:
+            if live[byte >> 6] >> (byte & 63) & 1 and self.go(configuration, byte) != DEAD:
                 if depth == 0 and byte != QUOTE:
-                    # out of the array, or behind a key: the item was one that need not differ
+                    # it leaves the array, or follows a key: the item need not be unique
                     return MANY
                 bytes_[n] = byte
                 n += 1
         for k in range(SPACE + 1, 256):
             if not live[k >> 6] >> (k & 63) & 1 or is_end(<uint8_t>k) or k == COLON or k == QUOTE:
                 continue
-            if self.go(instance, <uint8_t>k) == DEAD:
+            if self.go(configuration, <uint8_t>k) == DEAD:
                 continue
             if k == OPENING_BRACKET or k == OPENING_BRACE:
                 last[n_last] = <uint8_t>k
@@ -343,40 +350,41 @@ cdef class Ways:
             if found + sure >= want:
                 return found + sure
             sure -= bytes_[k] != MINUS
-            found = sum_of(found, self.behind(instance, depth, bytes_[k], left_of(want, found + sure)))
-        return sum_of(found, self.spaced(instance, depth, bytes_[0] if n else 0, left_of(want, found)))
+            found = sum_of(found, self.behind(configuration, depth, bytes_[k], left_of(want, found + sure)))
+        return sum_of(found, self.spaced(configuration, depth, bytes_[0] if n else 0, left_of(want, found)))
 
-    cdef uint32_t spaced(self, uint32_t instance, uint32_t depth, uint8_t other, uint32_t want) noexcept nogil:
-        """Values behind white space. What ``other`` begins, a byte that may stand here, is not among them:
-        where it may stand behind the white space, too, that says nothing. 0: no other byte may stand here.
+    cdef uint32_t spaced(self, uint32_t configuration, uint32_t depth, uint8_t other, uint32_t want) noexcept nogil:
+        """Count the values after white space. ``other`` is a byte allowed here, 0 if there is none.
+        If it is also allowed after the white space, both begin the same values, which are counted
+        once.
         """
-        cdef uint32_t at = behind_blank(self.arena, instance) if want else DEAD, end = at, _n
+        cdef uint32_t at = behind_blank(self.arena, configuration) if want else DEAD, end = at, _n
         cdef bint is_only = True
         for _n in range(MOST_BLANKS):
             if at == DEAD:
                 break
             if other and self.go(at, other) != DEAD:
                 return 0
-            # a character that must follow is no place of its own
+            # a required character is not a state of its own
             is_only = is_only and self.is_blank(at)
             at = behind_blank(self.arena, at)
             end = at if is_only else end
         return self.count(end, depth, OUTSIDE, want)
 
-    cdef bint is_blank(self, uint32_t instance) noexcept nogil:
-        """Whether nothing but white space may come."""
-        cdef uint64_t[4] live = self.arena.rows[self.arena.instances[instance].row].live
+    cdef bint is_blank(self, uint32_t configuration) noexcept nogil:
+        """Return whether only white space may come."""
+        cdef uint64_t[4] live = self.arena.rows[self.arena.configurations[configuration].row].live
         return not (live[0] & ~BLANKS | live[1] | live[2] | live[3])
 
-    cdef uint32_t behind(self, uint32_t instance, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil:
-        """Values behind a byte that stands between strings and numbers."""
+    cdef uint32_t behind(self, uint32_t configuration, uint32_t depth, uint8_t byte, uint32_t want) noexcept nogil:
+        """Count the values after a byte between strings and numbers."""
         cdef bint met
         cdef uint32_t next_, found
         if byte == OPENING_BRACKET or byte == OPENING_BRACE:
             depth += 1
         elif byte == CLOSING_BRACKET or byte == CLOSING_BRACE:
             depth -= 1
-        next_ = self.past(instance, depth, byte, &met)
+        next_ = self.past(configuration, depth, byte, &met)
         if byte == QUOTE:
             return self.count(next_, depth, STRING, want)
         if byte == MINUS:
@@ -386,17 +394,17 @@ cdef class Ways:
             return sum_of(found, self.count(next_, depth, WHOLE, left_of(want, found)))
         return sum_of(met, self.count(next_, depth, OUTSIDE, left_of(want, met)))
 
-    cdef uint32_t inside(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil:
-        """Within a string."""
-        cdef uint64_t[4] live = self.arena.rows[self.arena.instances[instance].row].live
+    cdef uint32_t inside(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil:
+        """Count within a string."""
+        cdef uint64_t[4] live = self.arena.rows[self.arena.configurations[configuration].row].live
         cdef uint32_t[256] children
         cdef bint met
-        cdef uint32_t k, n = 0, found, next_ = self.past(instance, depth, QUOTE, &met)
+        cdef uint32_t k, n = 0, found, next_ = self.past(configuration, depth, QUOTE, &met)
         found = sum_of(met, self.count(next_, depth, OUTSIDE, left_of(want, met)))
         for k in range(SPACE, 256):
             if live[k >> 6] >> (k & 63) & 1 and k != QUOTE and k != BACKSLASH:
-                next_ = self.go(instance, <uint8_t>k) & INSTANCE
-                if next_ == instance:
+                next_ = self.go(configuration, <uint8_t>k) & CONFIGURATION
+                if next_ == configuration:
                     return MANY
                 if next_ != DEAD:
                     children[n] = next_
@@ -405,98 +413,100 @@ cdef class Ways:
             if found + n - k >= want:
                 return found + n - k
             found = sum_of(found, self.count(children[k], depth, STRING, left_of(want, found + n - k - 1)))
-        # characters that have no other spelling
-        if self.go(instance, BACKSLASH) == DEAD:
+        # characters that must be escaped
+        if self.go(configuration, BACKSLASH) == DEAD:
             return found
         for k in range(BACKSLASH + 1):
             if found < want and (k < SPACE or k == QUOTE or k == BACKSLASH):
-                next_ = self.behind_escape(instance, k)
+                next_ = self.behind_escape(configuration, k)
                 found = sum_of(found, self.count(next_, depth, STRING, left_of(want, found)))
         return found
 
-    cdef uint32_t behind_escape(self, uint32_t instance, uint32_t character) noexcept nogil:
-        """The instance behind a character that must be escaped, by its number or, where a text has one spelling
-        only, by its letter.
+    cdef uint32_t behind_escape(self, uint32_t configuration, uint32_t character) noexcept nogil:
+        """Return the configuration after a character that must be escaped: by its number or, where
+        a text has one spelling only, by its letter.
         """
-        cdef uint32_t found = instance, k
+        cdef uint32_t found = configuration, k
         cdef const char* number = b"\\u00"
-        instance = self.go(instance, BACKSLASH) & INSTANCE
+        configuration = self.go(configuration, BACKSLASH) & CONFIGURATION
         for k in range(4):
-            found = self.go(found, number[k]) & INSTANCE
-        found = self.go(self.go(found, HEX[character >> 4]) & INSTANCE, HEX[character & 15]) & INSTANCE
+            found = self.go(found, number[k]) & CONFIGURATION
+        found = self.go(self.go(found, HEX[character >> 4]) & CONFIGURATION, HEX[character & 15]) & CONFIGURATION
         if found != DEAD:
             return found
         for k in range(7):
             if SHORT_OF[k] == character:
-                return self.go(instance, SHORT[k]) & INSTANCE
+                return self.go(configuration, SHORT[k]) & CONFIGURATION
         return DEAD
 
-    cdef uint32_t escaped(self, SpotC* spot, const Cursor* used, uint32_t want) noexcept nogil:
-        """Within an escape that is not whole. Where it has one spelling only, few characters may come: with
-        ``used``, how many used items begin with one of these.
+    cdef uint32_t escaped(self, ValuePositionC* position, const Cursor* used, uint32_t want) noexcept nogil:
+        """Count within an incomplete escape. With ``used``: count the used items that begin with
+        one of the characters it can become. Where texts have one spelling only, these are few.
         """
-        cdef SpotC made
+        cdef ValuePositionC made
         cdef Cursor cursor
         cdef const char* choices = HEX
-        cdef uint32_t k, n = 16, found = 0, at = spot.n_escape
-        if at == 12 or (at == 6 and not is_first_surrogate(spot)) or (at == 2 and spot.escape[1] != LOWER_U):
+        cdef uint32_t k, n = 16, found = 0, at = position.n_escape
+        if at == 12 or (at == 6 and not is_first_surrogate(position)) or (at == 2 and position.escape[1] != LOWER_U):
             if used != NULL:
                 cursor = used[0]
-                cursor.narrow_escape(string_view(spot.escape, at))
+                cursor.narrow_escape(string_view(position.escape, at))
                 return cursor.total()
-            return self.count(spot.instance, spot.depth, STRING, want)
+            return self.count(position.configuration, position.depth, STRING, want)
         if at == 1 or at == 7:
             choices, n = b"u", 1
-            if self.go(spot.instance, LOWER_U) == DEAD:
+            if self.go(position.configuration, LOWER_U) == DEAD:
                 choices, n = SHORT, 8
         elif at == 6:
             choices, n = b"\\", 1
         for k in range(n):
-            made = spot[0]
-            made.instance = self.go(spot.instance, choices[k]) & INSTANCE
-            if made.instance != DEAD and found < want:
+            made = position[0]
+            made.configuration = self.go(position.configuration, choices[k]) & CONFIGURATION
+            if made.configuration != DEAD and found < want:
                 made.escape[at], made.n_escape = choices[k], <uint8_t>(at + 1)
                 found = sum_of(found, self.escaped(&made, used, left_of(want, found)))
         return found
 
     # -- numbers -------------------------------------------------------------------------------------
-    cdef uint32_t longer(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
-        """Numbers with further digits that say something."""
+    cdef uint32_t longer(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
+        """Count numbers with further significant digits."""
         cdef uint32_t found, next_
         cdef bint met
         if mode == PENDING:
-            return self.fraction(instance, depth, want)
-        found = self.digits(instance, depth, mode, want)
+            return self.fraction(configuration, depth, want)
+        found = self.digits(configuration, depth, mode, want)
         if mode == NEGATIVE or found >= want:
             return found
         if mode == EXPONENT:
-            next_ = self.go(instance, MINUS) & INSTANCE
+            next_ = self.go(configuration, MINUS) & CONFIGURATION
             return sum_of(found, self.count(next_, depth, EXPONENT, left_of(want, found)))
-        next_ = self.past(instance, depth, POINT if mode == WHOLE else ZERO, &met)
+        next_ = self.past(configuration, depth, POINT if mode == WHOLE else ZERO, &met)
         return sum_of(found, self.count(next_, depth, PENDING, left_of(want, found)))
 
-    cdef uint32_t fraction(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil:
-        """Behind a point and zeros: any number of zeros more, and another digit."""
+    cdef uint32_t fraction(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil:
+        """Count after a point and zeros: any number of further zeros, then another digit."""
         cdef vector[uint32_t] passed
         cdef uint32_t found = 0, some, k
-        cdef size_t last = 0        # one past the last place where another digit may follow
+        cdef size_t last = 0        # one past the last state that another digit may follow
         cdef bint met
-        while instance != DEAD:
+        while configuration != DEAD:
             for k in range(<uint32_t>passed.size()):
-                if passed[k] == instance:
+                if passed[k] == configuration:
                     return MANY if last > k else found
-            passed.push_back(instance)
-            some = self.digits(instance, depth, PENDING, left_of(want, found))
+            passed.push_back(configuration)
+            some = self.digits(configuration, depth, PENDING, left_of(want, found))
             if some:
                 last = passed.size()
             found = sum_of(found, some)
             if found >= want:
                 return found
-            instance = self.past(instance, depth, ZERO, &met)
+            configuration = self.past(configuration, depth, ZERO, &met)
         return found
 
-    cdef uint32_t digits(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
-        """Numbers whose next digit is not a zero behind a point, or in an exponent."""
+    cdef uint32_t digits(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
+        """Count numbers whose next digit is significant: not a zero after a point, or in an
+        exponent.
+        """
         cdef uint8_t[10] some
         cdef uint8_t byte, least = ZERO if mode == WHOLE or mode == NEGATIVE else ZERO + 1
         cdef uint32_t k, n = 0, sure = 0, found = 0, next_, same
@@ -504,7 +514,7 @@ cdef class Ways:
         cdef Mode now
         for k in range(least, NINE + 1):
             byte = <uint8_t>k
-            if self.go(instance, byte) != DEAD:
+            if self.go(configuration, byte) != DEAD:
                 some[n] = byte
                 n += 1
                 sure += mode != NEGATIVE or byte != ZERO
@@ -514,52 +524,52 @@ cdef class Ways:
             is_zero = mode == NEGATIVE and some[k] == ZERO
             sure -= not is_zero
             now = after(mode, some[k])
-            next_ = self.past(instance, depth, some[k], &met)
+            next_ = self.past(configuration, depth, some[k], &met)
             same = 0 if is_zero else self.ended_or(met, next_, depth, now, left_of(want, found + sure))
             found = sum_of(found, same)
             found = sum_of(found, self.count(next_, depth, now, left_of(want, found + sure)))
         return found
 
     cdef uint32_t ended_or(
-        self, bint met, uint32_t instance, uint32_t depth, Mode mode, uint32_t want
+        self, bint met, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want
     ) noexcept nogil:
-        """As ``ended``, behind a digit with which the item may end (``met``)."""
+        """Like ``ended``, after a digit that may end the item (``met``)."""
         if met:
-            return MANY if self.leaves(instance) else 1
-        return self.ended(instance, depth, mode, want)
+            return MANY if self.leaves(configuration) else 1
+        return self.ended(configuration, depth, mode, want)
 
-    cdef uint32_t ended(self, uint32_t instance, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
-        """Values with a number as it stands, at once or behind zeros that say nothing; behind a minus sign,
-        those with zero.
+    cdef uint32_t ended(self, uint32_t configuration, uint32_t depth, Mode mode, uint32_t want) noexcept nogil:
+        """Count the values that end with the number as it is, at once or after insignificant zeros;
+        after a minus sign, those with zero.
         """
         cdef uint32_t found, k
         cdef bint met = False
         if mode == NEGATIVE:
-            instance, mode = self.past(instance, depth, ZERO, &met), WHOLE
+            configuration, mode = self.past(configuration, depth, ZERO, &met), WHOLE
         for k in range(MOST_ZEROS):
-            found = self.ends(instance, depth, want) if depth else met
-            if depth == 0 and instance != DEAD and self.leaves(instance):
-                # it is one that need not differ
+            found = self.ends(configuration, depth, want) if depth else met
+            if depth == 0 and configuration != DEAD and self.leaves(configuration):
+                # the item need not be unique
                 return MANY
-            if found or instance == DEAD or mode == EXPONENT:
+            if found or configuration == DEAD or mode == EXPONENT:
                 return found
-            instance = self.past(instance, depth, POINT if mode == WHOLE and k == 0 else ZERO, &met)
+            configuration = self.past(configuration, depth, POINT if mode == WHOLE and k == 0 else ZERO, &met)
         return 0
 
-    cdef uint32_t ends(self, uint32_t instance, uint32_t depth, uint32_t want) noexcept nogil:
+    cdef uint32_t ends(self, uint32_t configuration, uint32_t depth, uint32_t want) noexcept nogil:
         cdef uint32_t found = 0, k
         cdef uint8_t end = 0
-        if instance == DEAD:
+        if configuration == DEAD:
             return 0
         for k in range(3):
-            if found < want and self.go(instance, ENDS[k]) != DEAD:
+            if found < want and self.go(configuration, ENDS[k]) != DEAD:
                 end = <uint8_t>ENDS[k]
-                found = sum_of(found, self.behind(instance, depth, end, left_of(want, found)))
-        return sum_of(found, self.spaced(instance, depth, end, left_of(want, found)))
+                found = sum_of(found, self.behind(configuration, depth, end, left_of(want, found)))
+        return sum_of(found, self.spaced(configuration, depth, end, left_of(want, found)))
 
 
 cdef uint32_t byte_of(char high, char low) noexcept nogil:
-    """The number of two hexadecimal digits, in small letters."""
+    """Return the value of two lower-case hexadecimal digits."""
     return nibble_of(high) << 4 | nibble_of(low)
 
 
@@ -567,26 +577,26 @@ cdef inline uint32_t nibble_of(char digit) noexcept nogil:
     return digit - ZERO if digit <= NINE else digit - LOWER_A + 10
 
 
-cdef bint is_first_surrogate(SpotC* spot) noexcept nogil:
-    return spot.escape[2] | 0x20 == 0x64 and spot.escape[3] in b"89abAB"
+cdef bint is_first_surrogate(ValuePositionC* position) noexcept nogil:
+    return position.escape[2] | 0x20 == 0x64 and position.escape[3] in b"89abAB"
 
 
-cdef Suspects new_suspects(Arena arena, Vocabulary vocabulary):
-    cdef Suspects made = Suspects.__new__(Suspects)
+cdef RepeatCandidates new_repeat_candidates(Arena arena, Vocabulary vocabulary):
+    cdef RepeatCandidates made = RepeatCandidates.__new__(RepeatCandidates)
     made.arena, made.vocabulary, made.held, made.is_sorted = arena, vocabulary, 0, False
-    made.ways = Ways.__new__(Ways)
-    made.ways.arena, made.ways.nested, made.ways.steps = arena, 0, 0
+    made.continuations = ContinuationCounter.__new__(ContinuationCounter)
+    made.continuations.arena, made.continuations.nested, made.continuations.steps = arena, 0, 0
     return made
 
 
-cdef class Suspects:
-    cdef void look(self, uint32_t instance, const Place* place, const uint32_t* mask) noexcept nogil:
-        """Finds the tokens of a mask that the text may rule out."""
-        cdef uint32_t number, level, t, n = place.depth(), k
-        cdef bint has_used = place.has_used()
-        cdef SpotC spot
+cdef class RepeatCandidates:
+    cdef void look(self, uint32_t configuration, const UniquenessState* state, const uint32_t* mask) noexcept nogil:
+        """Find the tokens of a mask that may repeat an item of the text."""
+        cdef uint32_t number, level, t, n = state.depth(), k
+        cdef bint has_used = state.has_used()
+        cdef ValuePositionC position
         self.found.clear()
-        number = self.number(instance, place, mask)
+        number = self.number(configuration, state, mask)
         for t in self.listed[number]:
             if has_used or not t & CLOSES:
                 self.found.push_back(t & ~<uint32_t>CLOSES)
@@ -595,24 +605,24 @@ cdef class Suspects:
         self.cursors.clear()
         self.depths.clear()
         for level in range(n):
-            if place.used(level):
-                self.cursors.push_back(place.cursor(level))
+            if state.used(level):
+                self.cursors.push_back(state.cursor(level))
                 self.depths.push_back(n - 1 - level)
                 if self.cursors.back().total() + self.cursors.back().carried == 0:
                     self.cursors.pop_back()
                     self.depths.pop_back()
-        spot.instance, spot.mode = instance, place.mode()
-        spot.n_escape = <uint8_t>place.escape().size()
-        for k in range(spot.n_escape):
-            spot.escape[k] = place.escape().data()[k]
-        if spot.mode == EXPONENT:
-            if place.may_end() or self.is_raised():
+        position.configuration, position.mode = configuration, state.mode()
+        position.n_escape = <uint8_t>state.escape().size()
+        for k in range(position.n_escape):
+            position.escape[k] = state.escape().data()[k]
+        if position.mode == EXPONENT:
+            if state.may_end() or self.is_raised():
                 self.collect(0, True, mask)
-        elif self.cursors.size() or place.may_end():
-            self.walk(0, spot, 0, mask)
+        elif self.cursors.size() or state.may_end():
+            self.walk(0, position, 0, mask)
 
     cdef bint is_raised(self) noexcept nogil:
-        """Whether a used item has the digits of the number that stands here."""
+        """Return whether a used item has the digits of the current number."""
         cdef size_t k
         for k in range(self.cursors.size()):
             if self.cursors[k].raised:
@@ -620,23 +630,23 @@ cdef class Suspects:
         return False
 
     # -- along the used items ------------------------------------------------------------------------
-    cdef void walk(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil:
-        """Follows the children of a node of the trie as long as used items begin like the text, which are
-        ``cursors`` from ``first`` on.
+    cdef void walk(self, uint32_t node, ValuePositionC position, size_t first, const uint32_t* mask) noexcept nogil:
+        """Follow the children of a trie node while used items begin like the text. Those are
+        ``cursors`` from index ``first`` on.
         """
         cdef uint32_t child = node + 1, end = self.vocabulary.nodes[node].end
-        if spot.mode == STRING:
-            self.walk_inside(node, spot, first, mask)
+        if position.mode == STRING:
+            self.walk_inside(node, position, first, mask)
             return
         while child < end:
-            if is_number(spot.mode):
-                self.walk_number(child, spot, first, mask)
+            if is_number(position.mode):
+                self.walk_number(child, position, first, mask)
             else:
-                self.walk_outside(child, spot, first, mask)
+                self.walk_outside(child, position, first, mask)
             child = self.vocabulary.nodes[child].end
 
-    cdef void enter(self, uint32_t child, SpotC* spot, size_t first, const uint32_t* mask) noexcept nogil:
-        """Walks on from a node, with ``cursors`` from ``first`` on; those of no item go."""
+    cdef void enter(self, uint32_t child, ValuePositionC* position, size_t first, const uint32_t* mask) noexcept nogil:
+        """Continue below a node with ``cursors`` from ``first`` on, without empty ones."""
         cdef size_t k, kept = first
         cdef bint is_spent = False
         for k in range(first, self.cursors.size()):
@@ -646,29 +656,31 @@ cdef class Suspects:
         self.cursors.resize(kept)
         self.depths.resize(kept)
         for k in range(first, kept):
-            spot.depth = self.depths[k]
-            is_spent = is_spent or self.ways.is_spent(spot, &self.cursors[k])
+            position.depth = self.depths[k]
+            is_spent = is_spent or self.continuations.is_spent(position, &self.cursors[k])
         if is_spent:
             self.collect(child, False, mask)
-        if kept > first or spot.mode == OUTSIDE:
-            self.walk(child, spot[0], first, mask)
+        if kept > first or position.mode == OUTSIDE:
+            self.walk(child, position[0], first, mask)
 
-    cdef void walk_inside(self, uint32_t node, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil:
+    cdef void walk_inside(
+        self, uint32_t node, ValuePositionC position, size_t first, const uint32_t* mask
+    ) noexcept nogil:
         cdef uint32_t child = node + 1, end = self.vocabulary.nodes[node].end
         cdef uint64_t[4] nexts = [0, 0, 0, 0]
         cdef size_t k, n = self.cursors.size()
         cdef uint8_t byte
-        cdef SpotC made
+        cdef ValuePositionC made
         for k in range(first, n):
             self.cursors[k].next(nexts)
         while child < end:
             byte = self.vocabulary.nodes[child].byte
-            made = spot
-            if spot.n_escape or byte == BACKSLASH or nexts[byte >> 6] >> (byte & 63) & 1:
-                made.instance = self.arena.step_met(spot.instance, byte) & INSTANCE
-                if made.instance == DEAD:
+            made = position
+            if position.n_escape or byte == BACKSLASH or nexts[byte >> 6] >> (byte & 63) & 1:
+                made.configuration = self.arena.step_unique(position.configuration, byte) & CONFIGURATION
+                if made.configuration == DEAD:
                     pass
-                elif byte == QUOTE and not spot.n_escape:
+                elif byte == QUOTE and not position.n_escape:
                     self.collect(child, True, mask)
                 else:
                     self.narrow_inside(&made, byte, first, n)
@@ -677,16 +689,16 @@ cdef class Suspects:
                 self.depths.resize(n)
             child = self.vocabulary.nodes[child].end
 
-    cdef void narrow_inside(self, SpotC* spot, uint8_t byte, size_t first, size_t end) noexcept nogil:
-        """Appends the cursors behind one more byte of a string."""
+    cdef void narrow_inside(self, ValuePositionC* position, uint8_t byte, size_t first, size_t end) noexcept nogil:
+        """Append the cursors after one more byte of a string."""
         cdef Cursor cursor
         cdef size_t k
         cdef string_view escape
-        cdef bint escapes = spot.n_escape or byte == BACKSLASH
+        cdef bint escapes = position.n_escape or byte == BACKSLASH
         if escapes:
-            spot.escape[spot.n_escape] = <char>byte
-            spot.n_escape += 1
-            escape = string_view(spot.escape, spot.n_escape)
+            position.escape[position.n_escape] = <char>byte
+            position.n_escape += 1
+            escape = string_view(position.escape, position.n_escape)
         for k in range(first, end):
             cursor = self.cursors[k]
             if not escapes:
@@ -698,18 +710,20 @@ cdef class Suspects:
             self.cursors.push_back(cursor)
             self.depths.push_back(self.depths[k])
         if escapes and is_whole(escape):
-            spot.n_escape = 0
+            position.n_escape = 0
 
-    cdef void walk_outside(self, uint32_t child, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil:
+    cdef void walk_outside(
+        self, uint32_t child, ValuePositionC position, size_t first, const uint32_t* mask
+    ) noexcept nogil:
         cdef uint8_t byte = self.vocabulary.nodes[child].byte
-        cdef uint32_t found = self.arena.step_met(spot.instance, byte)
+        cdef uint32_t found = self.arena.step_unique(position.configuration, byte)
         cdef size_t k, n = self.cursors.size()
         if found == DEAD:
             return
-        if found & MET or is_end(byte) or byte in b"[{:":
+        if found & ENDS_UNIQUE or is_end(byte) or byte in b"[{:":
             self.collect(child, True, mask)
             return
-        spot.instance = found & INSTANCE
+        position.configuration = found & CONFIGURATION
         for k in range(first, n):
             self.cursors.push_back(self.cursors[k])
             self.depths.push_back(self.depths[k])
@@ -718,60 +732,69 @@ cdef class Suspects:
             elif not is_space(byte):
                 self.cursors.back().narrow(byte)
         if byte == QUOTE:
-            spot.mode = STRING
+            position.mode = STRING
         elif byte == MINUS or is_digit(byte):
-            spot.mode = after(OUTSIDE, byte)
-        self.enter(child, &spot, n, mask)
+            position.mode = after(OUTSIDE, byte)
+        self.enter(child, &position, n, mask)
         self.cursors.resize(n)
         self.depths.resize(n)
 
-    cdef void walk_number(self, uint32_t child, SpotC spot, size_t first, const uint32_t* mask) noexcept nogil:
+    cdef void walk_number(
+        self, uint32_t child, ValuePositionC position, size_t first, const uint32_t* mask
+    ) noexcept nogil:
         cdef uint8_t byte = self.vocabulary.nodes[child].byte
-        cdef uint32_t found = self.arena.step_met(spot.instance, byte)
+        cdef uint32_t found = self.arena.step_unique(position.configuration, byte)
         cdef size_t k, n = self.cursors.size()
         cdef bint repeats = False
-        cdef Mode before = spot.mode
-        spot.mode = after(before, byte)
+        cdef Mode before = position.mode
+        position.mode = after(before, byte)
         for k in range(first, n):
             self.cursors.push_back(self.cursors[k])
             self.depths.push_back(self.depths[k])
             self.cursors.back().narrow_number(before, byte)
-            if found & MET and self.depths[k] == 0:
-                repeats = repeats or self.cursors.back().ended(spot.mode) > 0
-        spot.instance = self.arena.step_blocked(spot.instance, byte) if repeats else found & INSTANCE
-        if not is_digit(byte) and byte != POINT or spot.instance == DEAD:
+            if found & ENDS_UNIQUE and self.depths[k] == 0:
+                repeats = repeats or self.cursors.back().ended(position.mode) > 0
+        if repeats:
+            position.configuration = self.arena.step_blocked(position.configuration, byte)
+        else:
+            position.configuration = found & CONFIGURATION
+        if not is_digit(byte) and byte != POINT or position.configuration == DEAD:
             self.collect(child, True, mask)
         else:
-            self.enter(child, &spot, n, mask)
+            self.enter(child, &position, n, mask)
         self.cursors.resize(n)
         self.depths.resize(n)
 
     cdef void collect(self, uint32_t node, bint is_subtree, const uint32_t* mask) noexcept nogil:
-        """Suspects the tokens that end at a node, or all below it."""
+        """Add the tokens that end at a node, or all below it, to the candidates."""
         cdef uint32_t k, end = self.vocabulary.nodes[node].end if is_subtree else node + 1
         for k in range(self.vocabulary.nodes[node].first, self.vocabulary.nodes[end].first):
             if has_bit(mask, self.vocabulary.order[k]):
                 self.found.push_back(self.vocabulary.order[k])
 
     # -- by row --------------------------------------------------------------------------------------
-    cdef uint32_t number(self, uint32_t instance, const Place* place, const uint32_t* mask) noexcept nogil:
-        """Of the list of tokens that any text may rule out; good until the next call."""
-        cdef uint32_t kind = 0 if not place.is_open() else 1 if place.mode() == STRING else 2
+    cdef uint32_t number(
+        self, uint32_t configuration, const UniquenessState* state, const uint32_t* mask
+    ) noexcept nogil:
+        """Return the number of the list of tokens that may repeat an item of some text; valid until
+        the next call.
+        """
+        cdef uint32_t kind = 0 if not state.is_open() else 1 if state.mode() == STRING else 2
         cdef uint64_t key
         cdef uint32_t found, t
         cdef vector[uint32_t] ids
         cdef vector[uint32_t]* tokens
         if not self.is_sorted:
             self.sort_tokens()
-        instance = self.arena.instances[instance].rep
-        key = <uint64_t>instance << 2 | kind
+        configuration = self.arena.configurations[configuration].saturated
+        key = <uint64_t>configuration << 2 | kind
         found = map_get(&self.numbers, key)
         if found != MISSING:
             return found
         tokens = &self.opening if kind == 0 else &self.quoting if kind == 1 else &self.ending
         for t in tokens[0]:
             if has_bit(mask, t):
-                found = self.is_listed(instance, t)
+                found = self.is_listed(configuration, t)
                 if found:
                     ids.push_back(t | (found & CLOSES))
         if kind == 2:
@@ -790,16 +813,16 @@ cdef class Suspects:
         return (
             self.held + held_bytes(self.listed) + held_bytes(self.quoting) + held_bytes(self.ending)
             + held_bytes(self.opening) + held_bytes(self.raising) + map_bytes(&self.numbers) + held_bytes(self.found)
-            + held_bytes(self.depths) + sizeof(Cursor) * self.cursors.capacity() + self.ways.bytes_held())
+            + held_bytes(self.depths) + sizeof(Cursor) * self.cursors.capacity() + self.continuations.bytes_held())
 
     cdef void drop(self) noexcept nogil:
         map_clear(&self.numbers)
         self.listed.clear()
         self.held = 0
 
-    cdef uint32_t is_listed(self, uint32_t instance, uint32_t token) noexcept nogil:
-        """1: it ends an item and goes on behind a comma. CLOSES: it ends an item with a bracket, or goes on
-        to an item behind a comma.
+    cdef uint32_t is_listed(self, uint32_t configuration, uint32_t token) noexcept nogil:
+        """Return 1 if the token ends an item and continues after a comma, CLOSES if it ends an item
+        with a bracket or continues to an item after a comma, else 0.
         """
         cdef uint32_t k, found
         cdef uint8_t byte
@@ -809,14 +832,14 @@ cdef class Suspects:
             byte = self.vocabulary.data[k]
             if is_met and byte == COMMA:
                 return 1
-            found = self.arena.step_met(instance, byte)
+            found = self.arena.step_unique(configuration, byte)
             if found == DEAD:
                 break
-            instance = found & INSTANCE
-            is_met = is_met or found & MET
-            if found & MET and (byte == CLOSING_BRACKET or byte == CLOSING_BRACE):
+            configuration = found & CONFIGURATION
+            is_met = is_met or found & ENDS_UNIQUE
+            if found & ENDS_UNIQUE and (byte == CLOSING_BRACKET or byte == CLOSING_BRACE):
                 listed = CLOSES
-            if byte == COMMA and awaits_differing(self.arena, instance):
+            if byte == COMMA and awaits_unique(self.arena, configuration):
                 listed = CLOSES
         return listed
 
@@ -849,7 +872,9 @@ cdef class Suspects:
         self.sort_raising(UPPER_E)
 
     cdef void sort_raising(self, uint8_t byte) noexcept nogil:
-        """Tokens that begin with a letter of an exponent, or have one behind a digit or a point."""
+        """Collect tokens that begin with the letter of an exponent, or have one after a digit or a
+        point.
+        """
         cdef uint32_t k, node, parent
         cdef uint8_t before
         for k in range(self.vocabulary.byte_offs[byte], self.vocabulary.byte_offs[byte + 1]):
@@ -860,7 +885,7 @@ cdef class Suspects:
                 self.add_below(&self.raising, node)
 
     cdef void add_tokens(self, vector[uint32_t]* out, uint8_t byte) noexcept nogil:
-        """Tokens with a byte: those below the nodes of the trie that have it."""
+        """Add the tokens that contain a byte: those below the trie nodes with that byte."""
         cdef uint32_t k
         for k in range(self.vocabulary.byte_offs[byte], self.vocabulary.byte_offs[byte + 1]):
             self.add_below(out, self.vocabulary.byte_nodes[k])

@@ -24,7 +24,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from .artifact_kinds import Kind
+from .artifact_kinds import ArtifactKind
 from .artifact_log import ArtifactLog
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class ArtifactCache:
         kinds: what is shared; loaded at start in this order.
     """
 
-    def __init__(self, log: ArtifactLog, kinds: Sequence[Kind]) -> None:
+    def __init__(self, log: ArtifactLog, kinds: Sequence[ArtifactKind]) -> None:
         self._artifacts = log
         self._kinds = kinds
         self._load_seconds = 0.0
@@ -170,7 +170,7 @@ class ArtifactCache:
             if late:
                 self._count(kind, skipped=late)
 
-    def _load(self, kind: Kind, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+    def _load(self, kind: ArtifactKind, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """One reading. Returns the values that the table took."""
         with self._loading:
             start = time.perf_counter_ns()
@@ -216,7 +216,7 @@ class ArtifactCache:
                     kind, [(k, v) for k, v in fresh if k not in known or kind.adds(v, known[k])]
                 )
 
-    def _write(self, kind: Kind, entries: Sequence[tuple[bytes, bytes]]) -> None:
+    def _write(self, kind: ArtifactKind, entries: Sequence[tuple[bytes, bytes]]) -> None:
         taken = 0
         try:
             for start in range(0, len(entries), AT_ONCE):
@@ -231,7 +231,7 @@ class ArtifactCache:
                 self._artifacts.used(used[start : start + AT_ONCE])
 
     # -- counters ----------------------------------------------------------------------------------
-    def _count(self, kind: Kind, **amounts: int) -> None:
+    def _count(self, kind: ArtifactKind, **amounts: int) -> None:
         self._add(**{f"{kind.name}_{name}": amount for name, amount in amounts.items()})
 
     def _add(self, **amounts: int) -> None:

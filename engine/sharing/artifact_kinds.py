@@ -16,7 +16,7 @@ from . import mask_codec as artifact
 Entry = tuple[bytes, bytes]
 
 
-class Kind(Protocol):
+class ArtifactKind(Protocol):
     """One kind of artifact, between the log's keys and a table. Any thread."""
 
     name: str
@@ -45,7 +45,7 @@ class Kind(Protocol):
         """Keys in the log that grammars used since the last call."""
 
 
-class Masks:
+class TokenMaskArtifacts:
     """Of a rule, by state: they depend on the rule and the vocabulary."""
 
     name = "masks"

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..limits import Limits
 from ..native.resources import WorkBudget
-from ..runtime.matcher import Compiled
+from ..runtime.compiled import Compiled
 
 class SpecHash:
     def __init__(self, limits: Limits) -> None: ...

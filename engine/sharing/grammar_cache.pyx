@@ -7,7 +7,7 @@ from libc.stdint cimport uint64_t, uint8_t
 from libc.string cimport memcpy
 
 from ..native.resources cimport WorkBudget, spend, spent
-from ..runtime.matcher cimport Compiled
+from ..runtime.compiled cimport Compiled
 
 import json
 import marshal
@@ -49,11 +49,15 @@ cdef uint64_t MARK_BYTES = 4
 cdef int NESTED = 500
 
 
+cdef struct SipHashStateC:
+    uint64_t v0, v1, v2, v3
+
+
 cdef inline uint64_t rotate(uint64_t x, int bits) noexcept nogil:
     return x << bits | x >> (64 - bits)
 
 
-cdef inline void sip_round(SipC* s) noexcept nogil:
+cdef inline void sip_round(SipHashStateC* s) noexcept nogil:
     s.v0 += s.v1
     s.v1 = rotate(s.v1, 13) ^ s.v0
     s.v0 = rotate(s.v0, 32)
@@ -66,7 +70,7 @@ cdef inline void sip_round(SipC* s) noexcept nogil:
     s.v2 = rotate(s.v2, 32)
 
 
-cdef inline void absorb(SipC* s, uint64_t word) noexcept nogil:
+cdef inline void absorb(SipHashStateC* s, uint64_t word) noexcept nogil:
     s.v3 ^= word
     sip_round(s)
     s.v0 ^= word
@@ -74,6 +78,13 @@ cdef inline void absorb(SipC* s, uint64_t word) noexcept nogil:
 
 cdef class SpecHash:
     """Digests of specs under one random key."""
+
+    cdef object limits
+    cdef uint64_t most
+    cdef uint64_t key0, key1
+    cdef SipHashStateC state
+    cdef uint64_t words                   # written so far
+    cdef uint64_t size                    # about what was written as JSON text
 
     def __init__(self, limits):
         cdef const uint8_t[:] key = os.urandom(16)
@@ -127,7 +138,7 @@ cdef class SpecHash:
 
     cdef void write_data(self, const uint8_t* data, Py_ssize_t n) noexcept:
         """n bytes, filled up to a whole word with zeros; n itself must have been written."""
-        cdef SipC state = self.state
+        cdef SipHashStateC state = self.state
         cdef uint64_t word
         cdef Py_ssize_t k = 0
         while k + 8 <= n:
@@ -213,7 +224,7 @@ cdef class SpecHash:
 
     cdef bytes finish(self):
         cdef uint64_t out[2]
-        cdef SipC* s = &self.state
+        cdef SipHashStateC* s = &self.state
         cdef int _k
         self.check_size()
         # the number of words ends the text, as its length does in SipHash
@@ -249,14 +260,14 @@ cdef enum:
 
 cdef class GrammarCache:
     """One for a compiler."""
-    cdef object _limits, _grammars, _sizes, _refusals, _flights, _guard
+    cdef object _limits, _grammars, _sizes, _refusals, _calls, _guard
     cdef Py_ssize_t _most_grammars, _most_bytes, _held, _whole
     cdef Py_ssize_t _compiles, _hits, _evictions, _refused, _refusal_hits
 
     def __init__(self, limits):
         self._limits = limits
         self._grammars, self._sizes = OrderedDict(), OrderedDict()
-        self._refusals, self._flights, self._guard = Refusals(limits.kept_refusals), SingleFlight(), threading.Lock()
+        self._refusals, self._calls, self._guard = Refusals(limits.kept_refusals), SingleFlight(), threading.Lock()
         self._most_grammars, self._most_bytes = limits.kept_grammars, limits.kept_bytes
         self._whole = limits.compile_steps
         self._held = 0
@@ -281,14 +292,14 @@ cdef class GrammarCache:
         is_whole = spent(budget) == 0 and budget.limit == self._whole
         # before waiting for others: nobody does so without a step left
         spend(budget, 1)
-        mine = self._flights.begin(key)
+        mine = self._calls.begin(key)
         try:
             found = self.kept(key)
             if found is None:
                 found = self.build_anew(key, spec, build, budget, is_whole)
             is_made = True
         finally:
-            self._flights.end(key, mine, is_made=is_made)
+            self._calls.end(key, mine, is_made=is_made)
         return found
 
     cdef Compiled kept(self, bytes key):

@@ -1,16 +1,5 @@
-""""""
-
-from ..grammar.lowered import LoweredGrammar
 from ..masks.token_mask import TokenMaskCache
 from ..vocabulary.vocabulary import Vocabulary
-
-class Digests:
-    def __init__(self, ir: LoweredGrammar, *, count_registers: bool) -> None: ...
-    def of_rule(self, number: int) -> bytes: ...
-
-def blake2b(data: bytes) -> bytes: ...
-
-# -- mask codec ------------------------------------------------------------------------------------
 
 LEAST_GAIN: int
 

@@ -1,362 +1,20 @@
-"""Digests: see the header file."""
+"""Read and write the token masks of a rule as bytes; choose which are worth sharing."""
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t, uint8_t
 from libc.string cimport memcmp, memcpy
 from libcpp.memory cimport make_shared
 
-from ..grammar.ir cimport (
-    ALT, BOUNDED, CAPTURE, DISPATCH, GRAPH, OBJECT, OTHER_TEXT, OTHER_TOKENS, REF, REPEAT, SEQ,
-    TEXTS, TOKENS, NodeC, first_member,
-)
-from ..grammar.lowered cimport (
-    BOUNDED_RULE, COUNTED_RULE, DISPATCH_RULE, NO_RULE, ArmC, DispatchC, LoweredGrammar, RuleC,
-    TokenSetC, dispatch_of, list_below,
-)
+from ..grammar.rule_digest cimport DigestC, bytes_of, digest_from
 from ..masks.token_mask cimport (
-    EntryC, TokenMaskC, TokenMaskCache, TokenMaskKeyC, is_sound, token_mask_bytes,
+    TokenMaskEntryC, TokenMaskC, TokenMaskCache, TokenMaskKeyC, is_sound, token_mask_bytes,
 )
 from ..native.bitset cimport clear_bit, list_bits, set_bits
 from ..native.hashing cimport MISSING, U64MapC, hash_words, map_get, map_put, mix
-from ..native.pool cimport held_bytes, vector
+from ..native.pool cimport vector
 from ..native.varint cimport ReaderC, put, take
 from ..vocabulary.vocabulary cimport Vocabulary
 
 from ..versions import ARTIFACT_VERSION
-
-cdef extern from "native/blake2b.h" namespace "blake2b":
-    void blake2b_digest "blake2b::digest"(const void* data, size_t n, uint64_t* out) noexcept nogil
-
-cdef uint32_t VERSION = ARTIFACT_VERSION
-# Nodes of a unit that are hashed at once. Rules may have large parts in common: hashing these again for
-# each rule took seconds for a few thousand.
-cdef uint32_t MOST_AT_ONCE = 128
-# What one of these may take; most units are smaller.
-cdef size_t TEXT_BYTES = 2048
-cdef uint8_t NOT_BEGUN = 0
-cdef uint8_t BEGUN = 1
-cdef uint8_t DONE = 2
-
-# First words that no kind of node has.
-cdef uint32_t PATTERNS = 0x10000
-cdef uint32_t REPEATED = 0x10001
-cdef uint32_t COUNTED_CHARACTERS = 0x10002
-cdef uint32_t UNIT = 0x10003
-cdef uint32_t INNER = 0x10005
-# Within a unit.
-cdef uint32_t OTHER_RULE = 0x10004
-
-
-cdef class Digests:
-    """The digests of one grammar's rules."""
-
-    def __init__(self, LoweredGrammar ir, *, bint count_registers):
-        self.ir = ir
-        self.count_registers = count_registers
-
-    def of_rule(self, uint32_t number):
-        """The digest of a rule, 16 bytes; zeros: it has none."""
-        if number >= self.ir.rules.size():
-            raise IndexError(f"rule {number} of {self.ir.rules.size()}")
-        return bytes_of(self.rule(number))
-
-    cdef size_t bytes_held(self) noexcept nogil:
-        return (
-            held_bytes(self.digests) + held_bytes(self.progress) + held_bytes(self.inner)
-            + held_bytes(self.is_hashed) + held_bytes(self.nodes) + held_bytes(self.places)
-            + held_bytes(self.met) + held_bytes(self.text) + held_bytes(self.todo) + held_bytes(self.below))
-
-    cdef DigestC rule(self, uint32_t number) noexcept nogil:
-        cdef RuleC* rule = &self.ir.rules[number]
-        cdef DigestC body
-        if rule.kind == DISPATCH_RULE:
-            self.begin(PATTERNS)
-            self.write_patterns(rule.node)
-            return self.finish()
-        if rule.kind == COUNTED_RULE or rule.kind == BOUNDED_RULE:
-            body = self.unit(self.ir.nodes[rule.node].a)
-            if is_none(body):
-                return body
-            self.begin(REPEATED if rule.kind == COUNTED_RULE else COUNTED_CHARACTERS)
-            self.write_digest(body)
-            return self.finish()
-        return self.unit(rule.node)
-
-    cdef DigestC unit(self, uint32_t number) noexcept nogil:
-        """The digest of a node, those of other rules that it refers to first, without recursion."""
-        cdef vector[uint32_t] todo
-        cdef uint32_t at
-        cdef bint at_once
-        if self.progress.size() == 0:
-            self.open()
-        todo.push_back(number)
-        while todo.size():
-            at = todo.back()
-            if self.progress[at] == DONE:
-                todo.pop_back()
-                continue
-            at_once = self.order(at, MOST_AT_ONCE, False)
-            if not at_once:
-                self.order_large(at)
-            if self.progress[at] == BEGUN or not self.add_others(at, &todo):
-                # what is not done yet leads back here: its digest is still none
-                self.digests[at] = self.make(at) if at_once else self.make_large(at)
-                self.progress[at] = DONE
-            else:
-                self.progress[at] = BEGUN
-            self.forget_order()
-        return self.digests[number]
-
-    cdef void open(self) noexcept nogil:
-        """Makes room: growing bit by bit would take as long as hashing."""
-        self.digests.resize(self.ir.n_nodes)
-        self.progress.assign(self.ir.n_nodes, NOT_BEGUN)
-        self.places.assign(self.ir.n_nodes, 0)
-        self.text.reserve(TEXT_BYTES)
-        self.nodes.reserve(MOST_AT_ONCE)
-        self.met.reserve(MOST_AT_ONCE)
-        self.todo.reserve(2 * MOST_AT_ONCE)
-        self.below.reserve(MOST_AT_ONCE)
-
-    cdef bint is_other(self, uint32_t number, uint32_t unit) noexcept nogil:
-        """Whether a node below a unit is another rule: its automaton has an edge there, and not what it is
-        made of. Of a unit that is a reference itself this is all there is.
-        """
-        return self.ir.nodes[number].kind == REF or (
-            number != unit and self.ir.rule_of_node[number] != NO_RULE)
-
-    cdef uint32_t other(self, uint32_t number) noexcept nogil:
-        """The unit that another rule's node stands for."""
-        if self.ir.nodes[number].kind == REF:
-            return self.ir.rules[self.ir.nodes[number].a].node
-        return number
-
-    cdef void list_inner(self, uint32_t number, uint32_t unit, vector[uint32_t]* below) noexcept nogil:
-        """What a node of a unit is made of."""
-        cdef uint32_t kind = self.ir.nodes[number].kind
-        if kind == OTHER_TEXT or kind == DISPATCH or self.is_other(number, unit):
-            below.clear()
-        else:
-            list_below(self.ir, number, below)
-
-    cdef bint order(self, uint32_t unit, uint32_t most, bint only_new) noexcept nogil:
-        """Puts the nodes of a unit into ``nodes``, children first, and their places into ``places``,
-        from 2 on; both depend on what they say alone. ``only_new``: without those that are hashed.
-        False, and nothing is there, if they are more than ``most``.
-        """
-        cdef vector[uint32_t]* todo = &self.todo
-        cdef vector[uint32_t]* below = &self.below
-        cdef uint32_t at
-        cdef size_t k
-        self.nodes.clear()
-        self.met.clear()
-        todo.clear()
-        todo.push_back(unit)
-        while todo.size():
-            at = todo.back()
-            if self.places[at] == 0:
-                if self.met.size() == most:
-                    self.forget_order()
-                    return False
-                self.places[at] = 1
-                self.met.push_back(at)
-                self.list_inner(at, unit, below)
-                for k in range(below.size(), 0, -1):
-                    at = below[0][k - 1]
-                    if self.places[at] == 0 and not (only_new and self.is_hashed[at]):
-                        todo.push_back(at)
-                continue
-            todo.pop_back()
-            if self.places[at] == 1:
-                self.places[at] = <uint32_t>self.nodes.size() + 2
-                self.nodes.push_back(at)
-        return True
-
-    cdef void order_large(self, uint32_t unit) noexcept nogil:
-        if self.inner.size() == 0:
-            self.inner.resize(self.ir.n_nodes)
-            self.is_hashed.assign(self.ir.n_nodes, 0)
-        self.order(unit, <uint32_t>-1, True)
-
-    cdef void forget_order(self) noexcept nogil:
-        cdef uint32_t k
-        for k in self.met:
-            self.places[k] = 0
-        self.met.clear()
-
-    cdef bint add_others(self, uint32_t unit, vector[uint32_t]* todo) noexcept nogil:
-        """Adds the rules that an ordered unit refers to and that nobody has begun; whether there are any."""
-        cdef vector[uint32_t] below
-        cdef size_t before = todo.size()
-        cdef uint32_t k
-        for k in self.nodes:
-            if self.is_other(k, unit):
-                self.add_other(self.other(k), todo)
-        if self.ir.nodes[unit].kind == OTHER_TEXT or self.ir.nodes[unit].kind == DISPATCH:
-            list_below(self.ir, unit, &below)
-            for k in below:
-                self.add_other(k, todo)
-        return todo.size() > before
-
-    cdef void add_other(self, uint32_t number, vector[uint32_t]* todo) noexcept nogil:
-        if self.progress[number] == NOT_BEGUN:
-            self.digests[number].high = self.digests[number].low = 0
-            todo.push_back(number)
-
-    cdef DigestC make(self, uint32_t unit) noexcept nogil:
-        """The digest of an ordered unit whose others have theirs."""
-        cdef DigestC none
-        cdef uint32_t k
-        none.high = none.low = 0
-        self.begin(UNIT)
-        for k in self.nodes:
-            if not self.write_one(k, unit, True):
-                return none
-        return self.finish()
-
-    cdef DigestC make_large(self, uint32_t unit) noexcept nogil:
-        """The same node by node: what other units have in common with it is not hashed again."""
-        cdef DigestC none
-        cdef uint32_t k
-        none.high = none.low = 0
-        for k in self.nodes:
-            self.begin(INNER)
-            self.inner[k] = self.finish() if self.write_one(k, unit, False) else none
-            # as a unit it would say what it is, and here that it is another rule
-            self.is_hashed[k] = not self.is_other(k, unit) and k != unit
-        return self.inner[unit]
-
-    cdef bint write_one(self, uint32_t number, uint32_t unit, bint at_once) noexcept nogil:
-        """A node of a unit, with its children's places or their digests. False if something that it
-        refers to has no digest.
-        """
-        cdef uint32_t k
-        if self.is_other(number, unit):
-            self.write(OTHER_RULE)
-            return self.write_digest(self.digests[self.other(number)])
-        if not self.write_node(number):
-            return False
-        self.list_inner(number, unit, &self.below)
-        self.write(<uint32_t>self.below.size())
-        for k in self.below:
-            if at_once:
-                self.write(self.places[k])
-            elif not self.write_digest(self.inner[k]):
-                return False
-        return True
-
-    cdef bint write_node(self, uint32_t number) noexcept nogil:
-        """What a node says beside its children; False where a rule that it names has no digest."""
-        cdef NodeC* node = &self.ir.nodes[number]
-        cdef uint32_t k
-        cdef RuleC* rule
-        self.write(node.kind)
-        if node.kind == DISPATCH:
-            rule = &self.ir.rules[self.ir.rule_of_node[number]]
-            self.write_patterns(number)
-            self.write(rule.minimum)
-            self.write(rule.maximum)
-            self.write(rule.most_tokens)
-        elif node.kind == REPEAT or node.kind == BOUNDED:
-            self.write(node.b)
-            self.write(node.c)
-        elif node.kind == TOKENS or node.kind == OTHER_TOKENS:
-            self.write_tokens(node.a)
-        elif node.kind == GRAPH:
-            self.write(node.a)
-            self.write(node.n)
-            for k in range(node.n // 3):
-                self.write(self.ir.pool[node.off + 3 * k])
-                self.write(self.ir.pool[node.off + 3 * k + 2])
-            self.write_pool(node.b, node.c)
-        elif node.kind == OBJECT:
-            self.write_members(node)
-        elif node.kind != SEQ and node.kind != ALT and node.kind != CAPTURE:
-            if node.kind == TEXTS:
-                self.write(node.a)
-            self.write_pool(node.off, node.n)
-        if node.kind == OTHER_TEXT or node.kind == DISPATCH:
-            list_below(self.ir, number, &self.below)
-            for k in self.below:
-                if not self.write_digest(self.digests[k]):
-                    return False
-        return True
-
-    cdef void write_members(self, NodeC* node) noexcept nogil:
-        """What an OBJECT says besides its nodes."""
-        cdef uint32_t at = first_member(node), _k
-        self.write(node.a)
-        self.write(node.b)
-        for _k in range(node.a):
-            self.write(self.ir.pool[at + 1])
-            self.write_pool(at + 3, self.ir.pool[at + 2])
-            at += 3 + self.ir.pool[at + 2]
-
-    cdef void write_patterns(self, uint32_t number) noexcept nogil:
-        """What a DISPATCH says besides its arms' rules."""
-        cdef DispatchC* dispatch = dispatch_of(self.ir, number)
-        cdef ArmC* arm = self.ir.arms.data() + dispatch.first
-        cdef uint32_t _k
-        self.write(dispatch.open_end)
-        self.write(dispatch.n_arms)
-        for _k in range(dispatch.n_arms):
-            self.write_pool(arm.off, arm.n)
-            self.write(arm.returns)
-            self.write(self.ir.rules[arm.rule].productive)
-            arm += 1
-        self.write(dispatch.n_excludes)
-        for _k in range(dispatch.n_excludes):
-            self.write_pool(arm.off, arm.n)
-            arm += 1
-        if dispatch.specials != NO_RULE:
-            self.write_tokens(dispatch.specials)
-
-    cdef void write_tokens(self, uint32_t number) noexcept nogil:
-        cdef TokenSetC* tokens = &self.ir.token_sets[number]
-        self.write(tokens.n)
-        self.write_all(tokens.ids, tokens.n)
-
-    cdef void begin(self, uint32_t kind) noexcept nogil:
-        self.text.clear()
-        self.write(VERSION)
-        self.write(self.count_registers)
-        self.write(kind)
-
-    cdef void write(self, uint32_t value) noexcept nogil:
-        put(&self.text, value)
-
-    cdef void write_all(self, const uint32_t* values, uint32_t n) noexcept nogil:
-        cdef uint32_t k
-        for k in range(n):
-            put(&self.text, values[k])
-
-    cdef void write_pool(self, uint32_t off, uint32_t n) noexcept nogil:
-        """A length and that many words, so that nothing can run into what follows."""
-        self.write(n)
-        self.write_all(self.ir.pool + off, n)
-
-    cdef bint write_digest(self, DigestC digest) noexcept nogil:
-        """False if it is none."""
-        cdef const uint8_t* data = <const uint8_t*>&digest
-        self.text.insert(self.text.end(), data, data + sizeof(DigestC))
-        return not is_none(digest)
-
-    cdef DigestC finish(self) noexcept nogil:
-        cdef uint64_t out[2]
-        cdef DigestC digest
-        blake2b_digest(self.text.data(), self.text.size(), out)
-        digest.high, digest.low = out[0], out[1]
-        return digest
-
-
-def blake2b(const unsigned char[:] data):
-    """The hash itself, 16 bytes; for tests."""
-    cdef uint64_t out[2]
-    cdef const uint8_t* text = &data[0] if data.shape[0] else NULL
-    blake2b_digest(text, data.shape[0], out)
-    return int(out[0]).to_bytes(8, "little") + int(out[1]).to_bytes(8, "little")
-
-
-# -- mask bytes ------------------------------------------------------------------------------------
 
 cdef enum:
     LISTED = 0
@@ -369,7 +27,7 @@ cdef enum:
 
 
 # -- writing ---------------------------------------------------------------------------------------
-cdef void put_head(vector[uint8_t]* out, EntryC* entry) noexcept nogil:
+cdef void put_head(vector[uint8_t]* out, TokenMaskEntryC* entry) noexcept nogil:
     put(out, entry.key.state)
     put(out, entry.key.node)
     put(out, entry.took_ns)
@@ -463,7 +121,7 @@ cdef inline void put_distance(vector[uint8_t]* out, uint32_t last, uint32_t valu
 
 # -- reading: False where anything is off ----------------------------------------------------------
 cdef bint take_entry(
-    ReaderC* left, EntryC* out, vector[EntryC]* before, Vocabulary vocabulary
+    ReaderC* left, TokenMaskEntryC* out, vector[TokenMaskEntryC]* before, Vocabulary vocabulary
 ) noexcept nogil:
     """Its rule is not in these bytes."""
     cdef uint64_t state, node, took_ns, number
@@ -635,13 +293,13 @@ cdef uint32_t MAGIC = int.from_bytes(b"SYM1", "little")
 cdef enum:
     NONE = 0xFFFFFFFF
 
-cdef struct BodyC:
-    EntryC* entry               # first with it
+cdef struct DistinctBodyC:
+    TokenMaskEntryC* entry               # first with it
     uint64_t took_ns            # of all with it
     uint32_t uses
     uint32_t number             # of the first, among those that go in; NONE: there is none yet
 
-cdef struct HeadC:
+cdef struct ArtifactHeaderC:
     uint32_t magic, version, words, nodes, token_masks
 
 
@@ -668,7 +326,7 @@ def take_fresh(TokenMaskCache table, Vocabulary vocabulary):
     """What is worth it of the rules with token masks made here since the last call, with those that they
     had before: [(digest, value)].
     """
-    cdef vector[EntryC] taken
+    cdef vector[TokenMaskEntryC] taken
     cdef TokenMaskKeyC key
     cdef size_t at = 0, end
     out = []
@@ -689,7 +347,7 @@ def load(TokenMaskCache table, bytes digest, bytes value, Vocabulary vocabulary)
     """Add the token masks of a rule that came from the log. Returns the nanoseconds that making the new
     ones took, or -1, and adds nothing, if any is off.
     """
-    cdef vector[EntryC] made
+    cdef vector[TokenMaskEntryC] made
     cdef const uint8_t* data = value
     cdef size_t k, size = len(value)
     cdef DigestC rule = digest_from(digest)
@@ -708,21 +366,21 @@ def load(TokenMaskCache table, bytes digest, bytes value, Vocabulary vocabulary)
 def count_of(bytes value):
     """How many token masks a sound value has."""
     cdef const uint8_t* data = value
-    cdef HeadC head
+    cdef ArtifactHeaderC head
     memcpy(&head, data, sizeof(head))
     return head.token_masks
 
 
 # -- bytes -----------------------------------------------------------------------------------------
-cdef encode(TokenMaskCache table, EntryC* entries, size_t n, Vocabulary vocabulary, uint64_t least_gain):
+cdef encode(TokenMaskCache table, TokenMaskEntryC* entries, size_t n, Vocabulary vocabulary, uint64_t least_gain):
     """None if they are not worth it. Token masks with one body are worth it together."""
     cdef vector[uint8_t] out
-    cdef vector[BodyC] bodies
+    cdef vector[DistinctBodyC] bodies
     cdef U64MapC known
     cdef vector[uint32_t] body_of
-    cdef HeadC head = HeadC(
+    cdef ArtifactHeaderC head = ArtifactHeaderC(
         MAGIC, VERSION_C, vocabulary.used_words, <uint32_t>vocabulary.nodes.size() - 1, 0)
-    cdef BodyC* body
+    cdef DistinctBodyC* body
     cdef size_t k
     cdef uint64_t took_ns = 0
     known.used = 0
@@ -735,7 +393,7 @@ cdef encode(TokenMaskCache table, EntryC* entries, size_t n, Vocabulary vocabula
                     continue
                 table.keep_body(&entries[k])
             body_of[k] = find_body(&bodies, &known, &entries[k])
-        out.resize(sizeof(HeadC))
+        out.resize(sizeof(ArtifactHeaderC))
         for k in range(n):
             if body_of[k] == NONE:
                 continue
@@ -752,13 +410,13 @@ cdef encode(TokenMaskCache table, EntryC* entries, size_t n, Vocabulary vocabula
                 put_same(&out, body.number)
             took_ns += entries[k].took_ns
             head.token_masks += 1
-        memcpy(out.data(), &head, sizeof(HeadC))
+        memcpy(out.data(), &head, sizeof(ArtifactHeaderC))
     if head.token_masks == 0 or took_ns < least_gain * KEY_NS:
         return None
     return (<const char*>out.data())[:out.size()]
 
 
-cdef uint32_t find_body(vector[BodyC]* bodies, U64MapC* known, EntryC* entry) noexcept nogil:
+cdef uint32_t find_body(vector[DistinctBodyC]* bodies, U64MapC* known, TokenMaskEntryC* entry) noexcept nogil:
     """The place of the entry's body among those met. Two of one hash are not told to be the same."""
     cdef const uint8_t* body = entry.body.data()
     cdef uint64_t key = hash_words(<const uint32_t*>body, entry.body.size() // 4)
@@ -767,33 +425,33 @@ cdef uint32_t find_body(vector[BodyC]* bodies, U64MapC* known, EntryC* entry) no
     found = map_get(known, key)
     if found == MISSING or not same_body(bodies[0][found].entry, entry):
         found = <uint32_t>bodies.size()
-        bodies.push_back(BodyC(entry, 0, 0, NONE))
+        bodies.push_back(DistinctBodyC(entry, 0, 0, NONE))
         map_put(known, key, found)
     bodies[0][found].took_ns += entry.took_ns
     bodies[0][found].uses += 1
     return found
 
 
-cdef bint same_body(EntryC* a, EntryC* b) noexcept nogil:
+cdef bint same_body(TokenMaskEntryC* a, TokenMaskEntryC* b) noexcept nogil:
     return a.key.node == b.key.node and a.body.size() == b.body.size() and not memcmp(
         a.body.data(), b.body.data(), a.body.size())
 
 
-cdef bint decode(const uint8_t* data, size_t size, Vocabulary vocabulary, vector[EntryC]* out) noexcept nogil:
+cdef bint decode(const uint8_t* data, size_t size, Vocabulary vocabulary, vector[TokenMaskEntryC]* out) noexcept nogil:
     """False where anything is off."""
-    cdef HeadC head
+    cdef ArtifactHeaderC head
     cdef ReaderC left
-    cdef EntryC entry
+    cdef TokenMaskEntryC entry
     cdef size_t held = 0
     cdef uint32_t _k
-    if size < sizeof(HeadC):
+    if size < sizeof(ArtifactHeaderC):
         return False
-    memcpy(&head, data, sizeof(HeadC))
+    memcpy(&head, data, sizeof(ArtifactHeaderC))
     if head.magic != MAGIC or head.version != VERSION_C:
         return False
     if head.words != vocabulary.used_words or head.nodes != vocabulary.nodes.size() - 1:
         return False
-    left.at, left.end = data + sizeof(HeadC), data + size
+    left.at, left.end = data + sizeof(ArtifactHeaderC), data + size
     for _k in range(head.token_masks):
         if not take_entry(&left, &entry, out, vocabulary):
             return False

@@ -29,6 +29,13 @@ cdef class TokenSet:
 # Cost             0.09 s for 128,000 tokens, half of it sorting: once in a process.
 # Not here         masks (row_masks), text (the gateway's tokenizer).
 
+cdef enum:
+    # kinds of tokens; only ordinary ones match bytes
+    ORDINARY = 0
+    SPECIAL = 1
+    STOP = 2
+    EMPTY = 3
+
 cdef struct TrieNode:
     uint32_t end          # index past the subtree
     uint32_t first        # index into order[]

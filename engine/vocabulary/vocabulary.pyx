@@ -38,13 +38,6 @@ cdef class TokenSet:
 
 # -- vocabulary ------------------------------------------------------------------------------------
 
-cdef enum:
-    ORDINARY = 0
-    SPECIAL = 1
-    STOP = 2
-    EMPTY = 3
-
-
 cdef class Vocabulary:
     """Token bytes by id, with the ids that stop a text and those that match by id only.
 

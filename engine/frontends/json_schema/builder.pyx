@@ -266,7 +266,7 @@ cdef class Text:
             others = intersection([], [words(texts)], bound)
             return self.rule_by("key", self.without_excludes(others, ""))
         self.any_body()
-        return self.rule_by("key", self.grammar.add_other_text(self.body_rule, texts))
+        return self.rule_by("key", self.grammar.add_text_except(self.body_rule, texts))
 
     cdef uint32_t any_string(self) except? NO_NODE:
         cdef uint32_t rule

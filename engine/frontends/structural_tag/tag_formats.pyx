@@ -602,7 +602,7 @@ cdef class TagVocabulary:
         banned = self.stops.union(excludes)
         for number, text in enumerate(self.tokens):
             if text and number not in banned:
-                return grammar.other_tokens(banned)
+                return grammar.tokens_except(banned)
         return grammar.fail()
 
     def surroundings(self, tuple excludes, tuple ends, tuple triggers, arm_tokens, str pointer, str end_pointer):

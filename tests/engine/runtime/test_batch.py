@@ -115,11 +115,11 @@ def test_a_mask_that_meets_a_limit_takes_no_other_with_it() -> None:
 @pytest.mark.parametrize(
     ("rows", "threads", "error", "says"),
     [
-        ([0], None, ValueError, "2 matchers for 1 rows"),
-        ([1, 1], None, ValueError, "two matchers for one row"),
-        ([0, 2], None, IndexError, "row 2 of a bitmask with 2 rows"),
-        ([0, -1], None, IndexError, "row -1"),
-        ([0, 1], 0, ValueError, "a batch needs a thread, not 0"),
+        ([0], None, ValueError, "got 1 rows for 2 matchers"),
+        ([1, 1], None, ValueError, "rows must not repeat"),
+        ([0, 2], None, IndexError, r"rows\[1\] must be in 0..1, got 2"),
+        ([0, -1], None, IndexError, "got -1"),
+        ([0, 1], 0, ValueError, "threads must be >= 1, got 0"),
     ],
 )
 def test_what_a_batch_refuses(
@@ -136,5 +136,5 @@ def test_what_a_batch_refuses(
 def test_a_bitmask_that_is_too_narrow_is_refused() -> None:
     compiled = engine.Compiler(small_vocabulary()).compile_regex("a+")
     mask = np.zeros((1, small_vocabulary().words - 1), dtype=np.int32)
-    with pytest.raises(ValueError, match="the vocabulary needs"):
+    with pytest.raises(ValueError, match="a bitmask needs"):
         engine.fill_bitmask_batch([engine.Matcher(compiled)], mask, [0])

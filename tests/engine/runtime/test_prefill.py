@@ -108,7 +108,7 @@ def test_masks_of_a_draft_tree() -> None:
 )
 def test_ill_formed_trees(tokens: list[int], parents: list[int]) -> None:
     matcher = engine.Matcher(compiler().compile_json_schema(True))
-    with pytest.raises(ValueError, match=r"tokens|follows"):
+    with pytest.raises(ValueError, match=r"tokens|must come before"):
         engine.fill_bitmask_tree(
             matcher, tokens, parents, new_mask(small_vocabulary()).repeat(2, 0)
         )

@@ -72,7 +72,7 @@ def colour(node: tuple, colours: list[int], rules: list[int]) -> tuple:
         return kind, *sorted(below)
     if kind == ir.SEQ:
         return kind, *below
-    if kind == ir.OTHER_TEXT:
+    if kind == ir.TEXT_EXCEPT:
         return kind, colours[rules[fields[0]]], fields[1]
     if kind in (ir.REPEAT, ir.BOUNDED):
         return kind, *below, *fields[1:]

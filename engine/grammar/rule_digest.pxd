@@ -11,7 +11,7 @@ ids, which depend on what a grammar made before, are not in it. In the place of 
 digest: a reference and what is written out in its place are not the same, for their automata differ. A
 unit of many nodes is hashed node by node, so that what many rules have in common is hashed once.
 
-Digests are made when they are asked for: only rules whose masks are made by tables need one
+RuleDigests are made when they are asked for: only rules whose masks are made by tables need one
 (automata, masks), and those of a grammar's objects never do. What leads into a circle of rules has
 none: rules built by tables are not among them, and a circle has no bottom to begin at.
 
@@ -23,17 +23,14 @@ Threads      an instance belongs to one generation and is used under its mutex.
 
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 
-from ..grammar.ir cimport NodeC
-from ..grammar.lowered cimport LoweredGrammar
-from ..masks.token_mask cimport EntryC, TokenMaskC
 from ..native.pool cimport vector
-from ..native.varint cimport ReaderC
-from ..vocabulary.vocabulary cimport Vocabulary
+from .ir cimport NodeC
+from .lowered cimport LoweredGrammar
 
 cdef struct DigestC:
     uint64_t high, low
 
-cdef class Digests:
+cdef class RuleDigests:
     cdef LoweredGrammar ir
     cdef bint count_registers
     # by the node that a unit begins with: its digest, and 0 not begun, 1 begun, 2 done
@@ -83,31 +80,3 @@ cdef inline DigestC digest_from(bytes digest):
 
 cdef inline bint is_none(DigestC digest) noexcept nogil:
     return digest.high == 0 and digest.low == 0
-
-
-# -- mask bytes ------------------------------------------------------------------------------------
-# A token mask's bytes within an artifact.
-#
-#     token mask   state | node | nanoseconds that making it took | body
-#     body     SAME and the number of a token mask before it of that body and node, or
-#              what it accepts: LISTED and the ids; ALL_BUT, for a bitset, and the ordinary tokens that
-#              it lacks; WORDS and the bitset, 4 bytes a word
-#              | how many needs there are; if any, each accepted id's, by id
-#              | exits | exit_counts | triggers
-#     list     length | each number's distance from the one before
-#              exits: half the length | for each pair x's distance from the x before, and k's from x
-#     number   as in varint; a distance is folded: d as 2d, -d as 2d - 1
-#
-# A bitset's words lie as the processor has them, and end with the last that a token can be in, so that
-# vocabularies with and without padding share them.
-#
-# Cost       3 to 4 ns a byte to read; a list takes 1 to 2 bytes a number.
-# Threads    none of these holds anything.
-# Not here   which token masks go together (artifact), what makes sense (token masks.is_sound).
-
-cdef void put_head(vector[uint8_t]* out, EntryC* entry) noexcept nogil
-cdef bint put_body(vector[uint8_t]* out, TokenMaskC* token_mask, Vocabulary vocabulary) noexcept nogil
-cdef void put_same(vector[uint8_t]* out, uint32_t number) noexcept nogil
-cdef bint take_entry(
-    ReaderC* left, EntryC* out, vector[EntryC]* before, Vocabulary vocabulary
-) noexcept nogil

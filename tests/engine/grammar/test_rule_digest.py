@@ -7,7 +7,7 @@ import pytest
 import engine
 from engine.grammar.ir import ANY_CHAR, Grammar
 from engine.grammar.lowered import LoweredGrammar
-from engine.sharing.mask_codec import Digests, blake2b
+from engine.grammar.rule_digest import RuleDigests, blake2b
 from tests.vocabularies import small_vocabulary
 
 NONE = bytes(16)
@@ -23,7 +23,7 @@ def digest_of(build, *, count_registers: bool = True) -> bytes:  # type: ignore[
     grammar = Grammar()
     grammar.root = grammar.rule("root", build(grammar))
     ir = LoweredGrammar(grammar, small_vocabulary(), count_registers=count_registers)
-    return Digests(ir, count_registers=count_registers).of_rule(grammar.root)
+    return RuleDigests(ir, count_registers=count_registers).of_rule(grammar.root)
 
 
 def ref(g: Grammar, node: int, name: str = "x") -> int:
@@ -150,7 +150,7 @@ def test_large_parts_are_alike_wherever_they_stand() -> None:
     one = grammar.rule("one", grammar.seq(grammar.bytes(b"1"), many(grammar, 200)))
     two = grammar.rule("two", grammar.seq(grammar.bytes(b"2"), many(grammar, 200)))
     grammar.root = grammar.rule("root", grammar.seq(grammar.ref(one), grammar.ref(two)))
-    digests = Digests(LoweredGrammar(grammar, small_vocabulary()), count_registers=True)
+    digests = RuleDigests(LoweredGrammar(grammar, small_vocabulary()), count_registers=True)
     found = [digests.of_rule(rule) for rule in (one, two)]
     assert found[1] == digest_of(lambda g: g.seq(g.bytes(b"2"), many(g, 200))) != found[0]
 
@@ -169,7 +169,7 @@ def test_circles_and_what_leads_into_them_have_none() -> None:
     outside = grammar.rule("outside", grammar.seq(grammar.bytes(b"b"), grammar.ref(rule)))
     beside = grammar.rule("beside", grammar.bytes(b"b"))
     grammar.root = outside
-    digests = Digests(LoweredGrammar(grammar, small_vocabulary()), count_registers=True)
+    digests = RuleDigests(LoweredGrammar(grammar, small_vocabulary()), count_registers=True)
     assert digests.of_rule(rule) == digests.of_rule(outside) == NONE
     assert digests.of_rule(beside) != NONE
     with pytest.raises(IndexError):
@@ -183,7 +183,7 @@ def test_a_long_chain_of_rules_needs_no_stack() -> None:
         node = grammar.ref(grammar.rule("x", grammar.seq(grammar.bytes(b"%d" % (n % 7)), node)))
     grammar.root = grammar.rule("root", node)
     assert (
-        Digests(LoweredGrammar(grammar, small_vocabulary()), count_registers=True).of_rule(
+        RuleDigests(LoweredGrammar(grammar, small_vocabulary()), count_registers=True).of_rule(
             grammar.root
         )
         != NONE
@@ -194,7 +194,7 @@ def test_any_text_but_some() -> None:
     def build(*texts: str):  # type: ignore[no-untyped-def]
         def made(g: Grammar) -> int:
             rule = g.rule("body", g.repeat(g.json_chars(ANY_CHAR), 0, None))
-            return g.other_text(rule, texts)
+            return g.text_except(rule, texts)
 
         return made
 
@@ -210,7 +210,7 @@ def test_free_text_is_the_same_whatever_follows_its_triggers() -> None:
         grammar.root = grammar.rule("root", node)
         ir = LoweredGrammar(grammar, small_vocabulary())
         behind_the_arms = ir.own_rules + 1
-        found.append(Digests(ir, count_registers=True).of_rule(behind_the_arms))
+        found.append(RuleDigests(ir, count_registers=True).of_rule(behind_the_arms))
     assert found[0] == found[1] != found[2]
 
 
