@@ -52,8 +52,7 @@ first field is the kind:
     (CAPTURE, label, role, node)      the same language as node; marks a region for the event
                                       parser. Role "differs" marks none: the words of such captures are
                                       JSON values, which must differ from all others of the array that
-                                      they stand in, or keys of an object. The label lists the
-                                      characters that may decide about a word's end ("": any may)
+                                      they stand in, or keys of an object. Its label is empty
 
 DISPATCH is UTF-8 text (of any length, also none) in which the first pattern to be completed
 decides:

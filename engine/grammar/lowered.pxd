@@ -38,7 +38,7 @@ from libc.stdint cimport uint32_t, uint8_t
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..vocabulary.vocabulary cimport Vocabulary
-from .ir cimport NO_MAXIMUM, NodeC
+from .ir cimport NO_MAXIMUM, Grammar, NodeC
 
 cdef enum:
     NO_RULE = 0xFFFFFFFF
@@ -86,8 +86,9 @@ cdef struct TokenSetC:
     uint32_t n
     uint8_t others            # these are the tokens that are not in the set, beside those without a text
 
-cdef void list_members(NodeC* node, const uint32_t* pool, vector[uint32_t]* out) noexcept nogil
-cdef bint members_suffice(NodeC* node, const uint32_t* pool, const uint8_t* good) noexcept nogil
+# Whether a node has any word: false for recursion without an end. Passes over the nodes below count on the
+# grammar's budget. The nodes below must not contain a DISPATCH.
+cdef bint is_productive(Grammar grammar, uint32_t node)
 
 # A register is iterations + unit * tokens.
 cdef inline uint32_t iterations(RuleC* rule, uint32_t value) noexcept nogil:
@@ -113,6 +114,7 @@ cdef class LoweredGrammar:
     cdef Vocabulary vocabulary
     cdef NodeC* nodes
     cdef uint32_t* pool
+    cdef uint32_t* rule_nodes             # by rule of the grammar: its body
     cdef uint32_t n_nodes
     cdef vector[RuleC] rules
     cdef vector[DispatchC] dispatches
@@ -123,7 +125,6 @@ cdef class LoweredGrammar:
     cdef U64MapC arm_rules                # node + 1 -> the rule of arms that are that node
     cdef vector[uint8_t] productive
     cdef bint has_unique               # some rule's words must differ
-    cdef uint8_t[256] decides             # by byte: whether one may decide about the end of such a word
     # while loading: edges a node takes when written out, about; and whether it has the empty word
     cdef vector[uint32_t] weights
     cdef vector[uint32_t] widths          # by node: characters of the largest class written out in it
@@ -131,7 +132,6 @@ cdef class LoweredGrammar:
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1
     cdef void name_objects(self) noexcept nogil
     cdef int load_node(self, uint32_t number) except -1
-    cdef int load_unique(self, str label) except -1
     cdef int load_dispatch(self, uint32_t number) except -1
     cdef uint32_t load_letters(self, uint32_t at) except? 0
     cdef int check_tokens(self, const uint32_t* ids, uint32_t n, uint32_t first) except -1
@@ -149,7 +149,4 @@ cdef class LoweredGrammar:
     cdef void solve(self) noexcept nogil
     cdef bint solve_once(self, uint32_t i) noexcept nogil
     cdef bint node_productive(self, uint32_t i) noexcept nogil
-    cdef bint object_productive(self, NodeC* node) noexcept nogil
     cdef bint node_nullable(self, uint32_t i) noexcept nogil
-    cdef bint graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil
-    cdef bint large_graph_reaches(self, NodeC* node, uint8_t* flags) noexcept nogil

@@ -89,8 +89,8 @@ cdef class _Copy:
             self.shared.push_back(<uint32_t>masks.shared[k].size())
         self.measure(masks)
 
-        """Return an item. Its origin is this row, a row if it has registers, or a configuration."""
-        cdef uint32_t row = item.origin if item.flags & ITEM_PARENT else self.configurations[item.origin].row
+    cdef void measure(self, RowMasks masks) noexcept nogil:
+        """Count what must not change meanwhile."""
         cdef vector[uint32_t] words
         cdef uint32_t k
         words.resize(self.vocabulary.words)
