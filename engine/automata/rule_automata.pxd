@@ -84,7 +84,8 @@ cdef struct StateC:
     uint32_t rule
     uint32_t held
     uint32_t onward         # 0: nothing more must be counted
-    uint32_t lazy, position # of an UNBUILT state: an index into `lazy_dfas`, `objects` or `texts`, and a number there
+    # of an UNBUILT state: an index into `lazy_dfas`, `objects` or `texts`, and a number there
+    uint32_t lazy, position
     uint32_t like           # 0, or the state that takes the bytes without an edge here
     uint64_t live[4]
     uint8_t flags

@@ -151,7 +151,8 @@ cdef class Cardinality:
             if n == arrays.maximum or least >= UNLIMITED or many == 0:
                 return between(least, most)
             each = self.of_place(arrays.prefix[n] if n < len(arrays.prefix) else arrays.rest, levels + 1)
-            if n >= len(arrays.prefix) and arrays.maximum is None and (arrays.unique is None or each.least == UNLIMITED):
+            is_free = arrays.maximum is None and (arrays.unique is None or each.least == UNLIMITED)
+            if n >= len(arrays.prefix) and is_free:
                 # any number of them
                 return between(UNLIMITED if each.least and some else least, UNLIMITED if each.most and many else most)
             left = each.least if arrays.unique is None or each.least == UNLIMITED else max(each.least - n, 0)

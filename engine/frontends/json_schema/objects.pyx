@@ -308,7 +308,8 @@ cdef list other_members(Builder builder, Objects objects, list names):
         if key == text.fail:
             continue
         if differ:
-            if objects.some and keys_of(new_cardinality(builder.reader, builder.any_order), each, names).most < UNLIMITED:
+            cardinality = new_cardinality(builder.reader, builder.any_order)
+            if objects.some and keys_of(cardinality, each, names).most < UNLIMITED:
                 message = "a member that must be somewhere, under one of few keys, can't be guaranteed"
                 raise UnsupportedSchema(objects.where.pointer(), "not", message)
             key = differing_key(text, key)
