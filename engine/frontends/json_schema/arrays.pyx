@@ -20,9 +20,9 @@ from .builder cimport Builder
 from .cardinality cimport UNLIMITED, Cardinality, RangeC, new_cardinality
 from .evaluator cimport identity, is_within
 from .json_text cimport GraphBuilder, JsonText, add_values, new_graph
-from .reader cimport Reader
+from .reader cimport SchemaReader
 from .schema_types cimport (
-    ARRAY, BOOLEAN, INTEGER, NULL_TYPE, OBJECT, Arrays, Count, Located, Numbers, Objects, Shape, both,
+    ARRAY, BOOLEAN, INTEGER, NULL_TYPE, OBJECT, Arrays, Count, Location, Numbers, Objects, SchemaType, both,
 )
 
 from ...errors import UnsupportedSchema
@@ -129,34 +129,35 @@ cdef uint32_t build_counted_array(Builder builder, Arrays arrays) except? 0xFFFF
     return builder.text.bracketed(b"[", inside, b"]")
 
 
-cdef bint differ_anyway(Reader reader, Arrays arrays) except -1:
+cdef bint differ_anyway(SchemaReader reader, Arrays arrays) except -1:
     """Whether there is at most one item, or items have places that have no value in common."""
     cdef Py_ssize_t i, j, n = len(arrays.prefix)
     most = arrays.maximum
     if most is not None and most <= 1:
         return True
-    if (most is None or most > n) and reader.shapes_at(arrays.rest):
+    if (most is None or most > n) and reader.alternatives_at(arrays.rest):
         return False
     for i in range(n):
         for j in range(i):
-            if not reader.places_apart(<tuple>arrays.prefix[i], <tuple>arrays.prefix[j], DISTANCE):
+            if not reader.disjoint_places(<tuple>arrays.prefix[i], <tuple>arrays.prefix[j], DISTANCE):
                 return False
     return True
 
 
-cdef list values_of(Reader reader, tuple place):
+cdef list values_of(SchemaReader reader, tuple place):
     """The values of a place; None where they are not listed."""
-    cdef Shape shape
+    cdef SchemaType schema_type
     cdef list found = []
-    for shape in reader.shapes_at(place):
-        shape.check(shape.types)
-        if shape.values is not None:
-            found += shape.values
-        elif shape.types & ~(BOOLEAN | NULL_TYPE | INTEGER):
+    for schema_type in reader.alternatives_at(place):
+        schema_type.check(schema_type.types)
+        if schema_type.values is not None:
+            found += schema_type.values
+        elif schema_type.types & ~(BOOLEAN | NULL_TYPE | INTEGER):
             return None
         else:
-            found += ([True, False] if shape.types & BOOLEAN else []) + ([None] if shape.types & NULL_TYPE else [])
-            numbers = few_integers(shape.numbers) if shape.types & INTEGER else []
+            found += [True, False] if schema_type.types & BOOLEAN else []
+            found += [None] if schema_type.types & NULL_TYPE else []
+            numbers = few_integers(schema_type.numbers) if schema_type.types & INTEGER else []
             if numbers is None:
                 return None
             found += numbers
@@ -172,7 +173,7 @@ cdef list few_integers(Numbers numbers):
     return [value for value in range(int(numbers.low) - 1, int(numbers.high) + 2) if is_within(numbers, value)]
 
 
-cdef bint has_short_list(Reader reader, Arrays arrays) except -1:
+cdef bint has_short_list(SchemaReader reader, Arrays arrays) except -1:
     """Whether the values of all items are listed, and few."""
     cdef tuple place
     cdef set found = set()
@@ -216,7 +217,7 @@ cdef bint is_told_by_text(Cardinality cardinality, tuple place, int levels) exce
     """Whether values are counted as they are written: members of few objects in one order, no arrays of few
     values that must differ in turn, but listed ones.
     """
-    cdef dict known = cardinality.reader._told
+    cdef dict known = cardinality.reader._distinct
     key = cardinality.key_of(place), levels
     if key not in known:
         known[key] = place, is_written_once(cardinality, place, levels)
@@ -225,16 +226,16 @@ cdef bint is_told_by_text(Cardinality cardinality, tuple place, int levels) exce
 
 cdef bint is_written_once(Cardinality cardinality, tuple place, int levels) except -1:
     """As ``is_told_by_text``, for the first time."""
-    cdef Reader reader = cardinality.reader
-    cdef Shape shape
+    cdef SchemaReader reader = cardinality.reader
+    cdef SchemaType schema_type
     cdef Arrays arrays
     cdef Objects objects
     cdef RangeC found
-    for shape in reader.shapes_at(place) if levels <= DISTANCE else ():
-        arrays, objects = shape.arrays, shape.objects
-        if shape.values is not None:
+    for schema_type in reader.alternatives_at(place) if levels <= DISTANCE else ():
+        arrays, objects = schema_type.arrays, schema_type.objects
+        if schema_type.values is not None:
             continue
-        if shape.types & ARRAY and arrays is not None:
+        if schema_type.types & ARRAY and arrays is not None:
             is_free = arrays.unique is None or differ_anyway(reader, arrays) or has_short_list(reader, arrays)
             for inner in (*arrays.prefix, arrays.rest):
                 found = cardinality.of_place(inner, levels + 1)
@@ -242,7 +243,7 @@ cdef bint is_written_once(Cardinality cardinality, tuple place, int levels) exce
                     return False
                 if not is_told_by_text(cardinality, inner, levels + 1):
                     return False
-        if shape.types & OBJECT and objects is not None:
+        if schema_type.types & OBJECT and objects is not None:
             if cardinality.any_order and len(objects.properties) > 1 and (
                     cardinality.of_object(objects, levels).least < UNLIMITED):
                 return False
@@ -289,7 +290,7 @@ cdef uint32_t differing(Builder builder, tuple place) except? 0xFFFFFFFF:
 
 cdef class CountedItems:
     cdef Builder builder
-    cdef Reader reader
+    cdef SchemaReader reader
     cdef Arrays arrays
     cdef bint must_differ, is_listed
     cdef Py_ssize_t steady      # from this item on, all have the same place
@@ -326,7 +327,7 @@ cdef class CountedItems:
 
     cdef error(self):
         cdef str keyword = "uniqueItems" if self.must_differ else "contains"
-        cdef Located where = self.arrays.unique if self.must_differ else (<Count>self.arrays.counts[0]).where
+        cdef Location where = self.arrays.unique if self.must_differ else (<Count>self.arrays.counts[0]).where
         return UnsupportedSchema(where.at(keyword), keyword, "too many numbers of items to be told apart")
 
     cdef bint is_enough(self, tuple state) except -1:

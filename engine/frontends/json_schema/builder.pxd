@@ -20,11 +20,11 @@ from ...native.hashing cimport U64MapC
 from ...native.pool cimport vector
 from .document cimport KeywordsC
 from .json_text cimport JsonText
-from .reader cimport Reader
-from .schema_types cimport Arrays, Located, Objects, Shape
+from .reader cimport SchemaReader
+from .schema_types cimport Arrays, Location, Objects, SchemaType
 
 cdef class Builder:
-    cdef Reader reader
+    cdef SchemaReader reader
     cdef JsonText text
     cdef bint any_order     # listed keys may stand in any order
     cdef bint extra_last    # additional keys follow the listed ones
@@ -33,27 +33,27 @@ cdef class Builder:
     cdef dict several       # node of another place, by addresses and depth
     cdef dict shallowest    # indented: the least depth of a place
     cdef vector[uint32_t] free      # indented: shared rules of unconstrained values by depth
-    cdef list queue         # (rule, shapes, location, depth) of declared rules, by depth
-    cdef list named         # locations that rules are named after; they release their schemas at the end
+    cdef list queue         # (rule, alternatives, location, depth) of declared rules, by depth
+    cdef list names         # locations that rules are named after; they release their schemas at the end
     cdef size_t defined
 
     # The node of a place inside the current value. Its rule may be undefined until ``finish``
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF
     # the same for one schema under a keyword of another one
-    cdef uint32_t schema(self, schema, Located above, str keyword, key) except? 0xFFFFFFFF
-    cdef uint32_t one_place(self, Located where, int depth) except? 0xFFFFFFFF
+    cdef uint32_t schema(self, schema, Location above, str keyword, key) except? 0xFFFFFFFF
+    cdef uint32_t one_place(self, Location where, int depth) except? 0xFFFFFFFF
     cdef int exact_depth(self, key, int depth) except -1
     cdef uint32_t plain(self, KeywordsC* found) except? 0xFFFFFFFF
     cdef uint32_t strings(self, values, bint is_checked) except? 0xFFFFFFFF
-    cdef uint32_t new_rule(self, Located where, uint32_t body) except? 0xFFFFFFFF
-    cdef uint32_t node(self, tuple shapes, Located where, int depth) except? 0xFFFFFFFF
+    cdef uint32_t new_rule(self, Location where, uint32_t body) except? 0xFFFFFFFF
+    cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF
     cdef int finish(self) except -1
     cdef uint32_t any_value(self, int depth) except? 0xFFFFFFFF
     cdef uint32_t free_rule(self, int which) noexcept
     cdef uint32_t declare_free(self, int which) except? 0xFFFFFFFF
-    cdef uint32_t alternatives(self, tuple shapes, Located where) except? 0xFFFFFFFF
-    cdef uint32_t one(self, Shape shape) except? 0xFFFFFFFF
-    cdef uint32_t object(self, Objects facet) except? 0xFFFFFFFF
-    cdef uint32_t array(self, Arrays facet) except? 0xFFFFFFFF
-    cdef int name_part(self, uint32_t* node, Located where, n) except -1
-    cdef int add_numbers(self, list shapes, vector[uint32_t]* nodes) except -1
+    cdef uint32_t alternatives(self, tuple alternatives, Location where) except? 0xFFFFFFFF
+    cdef uint32_t one(self, SchemaType schema_type) except? 0xFFFFFFFF
+    cdef uint32_t object(self, Objects constraint) except? 0xFFFFFFFF
+    cdef uint32_t array(self, Arrays constraint) except? 0xFFFFFFFF
+    cdef int name_part(self, uint32_t* node, Location where, n) except -1
+    cdef int add_numbers(self, list alternatives, vector[uint32_t]* nodes) except -1

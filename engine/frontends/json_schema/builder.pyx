@@ -20,8 +20,8 @@ from .numbers cimport any_integer, any_number, build_integer, build_number
 from .objects cimport build_object
 from .reader cimport new_reader
 from .schema_types cimport (
-    ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Located,
-    Numbers, Objects, Shape, located, meet_numbers, named, new_numbers, root_place,
+    ANYTHING, ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Arrays, Location,
+    Numbers, Objects, SchemaType, location_at, intersect_numbers, constraint_text, new_numbers, root_place,
 )
 from .strings cimport build_string
 
@@ -91,25 +91,25 @@ def build_json_schema(
 
 cdef class Builder:
     def __cinit__(self):
-        self.failed, self.queue, self.named, self.defined = False, [], [], 0
+        self.failed, self.queue, self.names, self.defined = False, [], [], 0
 
     cdef uint32_t place(self, tuple place) except? 0xFFFFFFFF:
         cdef int depth = self.text.below()
         if not place:
             return self.any_value(depth)
         if len(place) == 1:
-            return self.one_place(<Located>place[0], depth)
+            return self.one_place(<Location>place[0], depth)
         spend(self.text.grammar.budget, <Py_ssize_t>len(place))
-        place = tuple([self.reader.target(<Located>each) for each in place])
-        key = tuple([<size_t><void*>(<Located>each).schema for each in place])
+        place = tuple([self.reader.target(<Location>each) for each in place])
+        key = tuple([<size_t><void*>(<Location>each).schema for each in place])
         if self.several is None:
             self.several = {}
         depth = self.exact_depth(key, depth)
         if (key, depth) not in self.several:
-            self.several[key, depth] = self.node(self.reader.shapes_at(place), <Located>place[0], depth)
+            self.several[key, depth] = self.node(self.reader.alternatives_at(place), <Location>place[0], depth)
         return self.several[key, depth]
 
-    cdef uint32_t schema(self, schema, Located above, str keyword, key) except? 0xFFFFFFFF:
+    cdef uint32_t schema(self, schema, Location above, str keyword, key) except? 0xFFFFFFFF:
         cdef KeywordsC found
         cdef uint32_t body, made
         if schema is True:
@@ -119,10 +119,10 @@ cdef class Builder:
             body = self.plain(&found)
             if body != NO_NODE:
                 made = self.text.rule_of(body)
-                return made if made != NO_NODE else self.new_rule(located(schema, above, keyword, key), body)
-        return self.one_place(located(schema, above, keyword, key), self.text.below())
+                return made if made != NO_NODE else self.new_rule(location_at(schema, above, keyword, key), body)
+        return self.one_place(location_at(schema, above, keyword, key), self.text.below())
 
-    cdef uint32_t one_place(self, Located where, int depth) except? 0xFFFFFFFF:
+    cdef uint32_t one_place(self, Location where, int depth) except? 0xFFFFFFFF:
         """As ``place``, for one schema."""
         cdef uint32_t made
         cdef uint64_t key
@@ -182,42 +182,42 @@ cdef class Builder:
             self.reader.checks += n
         return self.text.quoted(self.text.texts(once(values)))
 
-    cdef uint32_t node(self, tuple shapes, Located where, int depth) except? 0xFFFFFFFF:
-        cdef Shape shape
+    cdef uint32_t node(self, tuple alternatives, Location where, int depth) except? 0xFFFFFFFF:
+        cdef SchemaType schema_type
         cdef uint32_t rule, body
         cdef int outer = self.text.depth
-        if len(shapes) == 1 and shapes[0] is ANYTHING:
+        if len(alternatives) == 1 and alternatives[0] is ANYTHING:
             return self.any_value(depth)
-        for shape in shapes:
-            if shape.types & (ARRAY | OBJECT) and shape.values is None:
-                self.named.append(where)
+        for schema_type in alternatives:
+            if schema_type.types & (ARRAY | OBJECT) and schema_type.values is None:
+                self.names.append(where)
                 spend(self.text.grammar.budget, 2)
                 rule = self.text.grammar.new_rule(where, NO_NODE)
-                self.queue.append((rule, shapes, where, depth))
+                self.queue.append((rule, alternatives, where, depth))
                 return self.text.grammar.add_ref(rule)
         self.text.depth = depth
-        body = self.alternatives(shapes, where)
+        body = self.alternatives(alternatives, where)
         self.text.depth = outer
         rule = self.text.rule_of(body)
         return rule if rule != NO_NODE else self.new_rule(where, body)
 
-    cdef uint32_t new_rule(self, Located where, uint32_t body) except? 0xFFFFFFFF:
-        """Named for a place; the name is made when somebody asks for it."""
-        self.named.append(where)
+    cdef uint32_t new_rule(self, Location where, uint32_t body) except? 0xFFFFFFFF:
+        """ConstraintText for a place; the name is made when somebody asks for it."""
+        self.names.append(where)
         return self.text.new_rule(where, body)
 
     cdef int finish(self) except -1:
         """Defines all rules that wait."""
         cdef uint32_t node
-        cdef Located where
+        cdef Location where
         while self.defined < <size_t>len(self.queue):
-            rule, shapes, where, self.text.depth = self.queue[self.defined]
+            rule, alternatives, where, self.text.depth = self.queue[self.defined]
             self.queue[self.defined] = None
             self.defined += 1
-            node = self.alternatives(shapes, where)
+            node = self.alternatives(alternatives, where)
             self.failed = self.failed or node == self.text.fail
             self.text.define(rule, node)
-        for where in self.named:
+        for where in self.names:
             where.release()
         return 0
 
@@ -254,38 +254,38 @@ cdef class Builder:
         return rule
 
     # -- alternatives -----------------------------------------------------------------------------
-    cdef uint32_t alternatives(self, tuple shapes, Located where) except? 0xFFFFFFFF:
+    cdef uint32_t alternatives(self, tuple alternatives, Location where) except? 0xFFFFFFFF:
         """All alternatives of a place, type by type; an unconstrained type makes its constrained
         twins superfluous.
         """
-        cdef Shape shape
+        cdef SchemaType schema_type
         cdef vector[uint32_t] nodes
         cdef list free = [], values = [], objects, strings
         cdef int types = 0
-        if len(shapes) == 1:
-            shape = <Shape>shapes[0]
-            if shape.values is None and is_single(shape.types):
-                shape.check(shape.types)
-                return self.one(shape)
-        for shape in shapes:
-            shape.check(shape.types)
-            if shape.values is None:
-                free.append(shape)
-                types |= shape.types
+        if len(alternatives) == 1:
+            schema_type = <SchemaType>alternatives[0]
+            if schema_type.values is None and is_single(schema_type.types):
+                schema_type.check(schema_type.types)
+                return self.one(schema_type)
+        for schema_type in alternatives:
+            schema_type.check(schema_type.types)
+            if schema_type.values is None:
+                free.append(schema_type)
+                types |= schema_type.types
             else:
-                values.extend(shape.values)
+                values.extend(schema_type.values)
         if len(free) == 1 and not values and is_single(types):
-            return self.one(<Shape>free[0])
-        objects = facets_of(free, OBJECT)
-        for n, facet in enumerate(objects):
-            nodes.push_back(self.object(facet))
+            return self.one(<SchemaType>free[0])
+        objects = constraints_of(free, OBJECT)
+        for n, constraint in enumerate(objects):
+            nodes.push_back(self.object(constraint))
             if len(objects) > 1:
                 self.name_part(&nodes.back(), where, n)
-        for facet in facets_of(free, ARRAY):
-            nodes.push_back(self.array(facet))
-        strings = facets_of(free, STRING)
-        for facet in strings:
-            nodes.push_back(build_string(self.text, facet, self.reader, len(strings) > STRINGS_TOGETHER))
+        for constraint in constraints_of(free, ARRAY):
+            nodes.push_back(self.array(constraint))
+        strings = constraints_of(free, STRING)
+        for constraint in strings:
+            nodes.push_back(build_string(self.text, constraint, self.reader, len(strings) > STRINGS_TOGETHER))
         self.add_numbers(free, &nodes)
         if types & BOOLEAN:
             nodes.push_back(self.text.any_boolean())
@@ -294,37 +294,37 @@ cdef class Builder:
         add_values(self.text, values, &nodes)
         return self.text.alt(nodes.data(), nodes.size())
 
-    cdef uint32_t one(self, Shape shape) except? 0xFFFFFFFF:
-        """The values of a shape of one type."""
-        if shape.types == STRING:
-            return build_string(self.text, shape.strings, self.reader)
-        if shape.types == OBJECT:
-            return self.object(shape.objects)
-        if shape.types == ARRAY:
-            return self.array(shape.arrays)
-        if shape.types == INTEGER:
-            return build_integer(self.text, shape.numbers)
-        return build_number(self.text, shape.numbers)
+    cdef uint32_t one(self, SchemaType schema_type) except? 0xFFFFFFFF:
+        """Return the values of an alternative of one type."""
+        if schema_type.types == STRING:
+            return build_string(self.text, schema_type.strings, self.reader)
+        if schema_type.types == OBJECT:
+            return self.object(schema_type.objects)
+        if schema_type.types == ARRAY:
+            return self.array(schema_type.arrays)
+        if schema_type.types == INTEGER:
+            return build_integer(self.text, schema_type.numbers)
+        return build_number(self.text, schema_type.numbers)
 
-    cdef uint32_t object(self, Objects facet) except? 0xFFFFFFFF:
+    cdef uint32_t object(self, Objects constraint) except? 0xFFFFFFFF:
         cdef uint32_t rule
-        if facet is not None:
-            return build_object(self, facet)
+        if constraint is not None:
+            return build_object(self, constraint)
         if self.free_rule(ANY_OBJECT) == NO_NODE:
             rule = self.declare_free(ANY_OBJECT)
             self.text.define(rule, build_object(self, None))
         return self.free_rule(ANY_OBJECT)
 
-    cdef uint32_t array(self, Arrays facet) except? 0xFFFFFFFF:
+    cdef uint32_t array(self, Arrays constraint) except? 0xFFFFFFFF:
         cdef uint32_t rule
-        if facet is not None:
-            return build_array(self, facet)
+        if constraint is not None:
+            return build_array(self, constraint)
         if self.free_rule(ANY_ARRAY) == NO_NODE:
             rule = self.declare_free(ANY_ARRAY)
             self.text.define(rule, build_array(self, None))
         return self.free_rule(ANY_ARRAY)
 
-    cdef int name_part(self, uint32_t* node, Located where, n) except -1:
+    cdef int name_part(self, uint32_t* node, Location where, n) except -1:
         """One of several alternatives becomes a rule of its own."""
         cdef uint32_t rule = self.text.rule_of(node[0])
         if rule == NO_NODE:
@@ -332,39 +332,38 @@ cdef class Builder:
         node[0] = rule
         return 0
 
-    cdef int add_numbers(self, list shapes, vector[uint32_t]* nodes) except -1:
+    cdef int add_numbers(self, list alternatives, vector[uint32_t]* nodes) except -1:
         cdef list numbers, fractions, integers
-        cdef Shape shape
-        cdef bint apart
-        numbers = facets_of([shape for shape in shapes if (<Shape>shape).types & NUMBER == NUMBER], NUMBER)
-        fractions = facets_of([shape for shape in shapes if (<Shape>shape).types & NUMBER == FRACTION], NUMBER)
-        integers = facets_of([shape for shape in shapes if (<Shape>shape).types & NUMBER == INTEGER], NUMBER)
+        cdef bint separate
+        numbers = number_constraints_of(alternatives, NUMBER)
+        fractions = number_constraints_of(alternatives, FRACTION)
+        integers = number_constraints_of(alternatives, INTEGER)
         if None in numbers:
             nodes.push_back(any_number(self.text))
             return 0
-        apart = len(numbers) + len(fractions) + len(integers) > 1
-        for facet in numbers:
-            nodes.push_back(beside(self.text, facet, build_number(self.text, facet), apart))
-        for facet in fractions:
-            facet = meet_numbers(facet, NO_INTEGER)
-            nodes.push_back(beside(self.text, facet, build_number(self.text, facet), apart))
+        separate = len(numbers) + len(fractions) + len(integers) > 1
+        for constraint in numbers:
+            nodes.push_back(beside(self.text, constraint, build_number(self.text, constraint), separate))
+        for constraint in fractions:
+            constraint = intersect_numbers(constraint, NO_INTEGER)
+            nodes.push_back(beside(self.text, constraint, build_number(self.text, constraint), separate))
         if None in integers:
             nodes.push_back(any_integer(self.text))
             return 0
-        for facet in integers:
-            nodes.push_back(beside(self.text, facet, build_integer(self.text, facet), apart))
+        for constraint in integers:
+            nodes.push_back(beside(self.text, constraint, build_integer(self.text, constraint), separate))
         return 0
 
 
-cdef uint32_t beside(JsonText text, Numbers facet, uint32_t node, bint apart) except? 0xFFFFFFFF:
-    """``apart``: multiples get a rule of their own, so that they are not determinised together."""
-    if apart and node != text.fail and (facet.multiples or facet.foreign):
+cdef uint32_t beside(JsonText text, Numbers constraint, uint32_t node, bint separate) except? 0xFFFFFFFF:
+    """``separate``: multiples get a rule of their own, so that they are not determinised together."""
+    if separate and node != text.fail and (constraint.multiples or constraint.foreign):
         return text.rule_by("multiple", node)
     return node
 
 
 cdef Numbers NO_INTEGER = new_numbers(
-    None, False, None, False, (), (named("1", root_place(None, ""), "type"),), ())
+    None, False, None, False, (), (constraint_text("1", root_place(None, ""), "type"),), ())
 
 
 cdef inline bint is_single(int types):
@@ -372,17 +371,27 @@ cdef inline bint is_single(int types):
     return types in (STRING, OBJECT, ARRAY, INTEGER, NUMBER)
 
 
-cdef list facets_of(list shapes, int kind):
-    """What the shapes say of one type; just None where one of them allows all of it."""
-    cdef Shape shape
+cdef list number_constraints_of(list alternatives, int types):
+    """Return the constraints of numbers in alternatives that allow exactly these types of numbers."""
+    cdef SchemaType each
     cdef list found = []
-    for shape in shapes:
-        if shape.types & kind:
-            facet = (
-                shape.strings if kind == STRING else shape.objects if kind == OBJECT
-                else shape.arrays if kind == ARRAY else shape.numbers
+    for each in alternatives:
+        if each.types & NUMBER == types:
+            found.append(each)
+    return constraints_of(found, NUMBER)
+
+
+cdef list constraints_of(list alternatives, int kind):
+    """Return the constraints of one type in all alternatives; only None if one of them has none."""
+    cdef SchemaType schema_type
+    cdef list found = []
+    for schema_type in alternatives:
+        if schema_type.types & kind:
+            constraint = (
+                schema_type.strings if kind == STRING else schema_type.objects if kind == OBJECT
+                else schema_type.arrays if kind == ARRAY else schema_type.numbers
             )
-            if facet is None:
+            if constraint is None:
                 return [None]
-            found.append(facet)
+            found.append(constraint)
     return found

@@ -10,7 +10,7 @@ Cost     each place is counted once: linear in the schema; steps count on the bu
 
 from libc.stdint cimport uint32_t, uint8_t
 
-from .reader cimport Reader
+from .reader cimport SchemaReader
 from .schema_types cimport Arrays, Objects, Strings
 
 cdef enum:
@@ -20,7 +20,7 @@ cdef struct RangeC:
     long long least, most
 
 cdef class Cardinality:
-    cdef Reader reader
+    cdef SchemaReader reader
     cdef bint any_order
 
     cdef RangeC of_place(self, tuple place, int levels) except *
@@ -28,10 +28,10 @@ cdef class Cardinality:
     cdef tuple key_of(self, tuple place)
     cdef RangeC of_strings(self, Strings strings) except *
     cdef automaton_of(self, Strings strings)
-    cdef RangeC of_type(self, shape, int kind, int levels) except *
+    cdef RangeC of_type(self, schema_type, int kind, int levels) except *
     cdef RangeC of_numbers(self, numbers, bint whole) except *
     cdef RangeC of_array(self, Arrays arrays, int levels) except *
     cdef RangeC of_object(self, Objects objects, int levels) except *
 
 
-cdef Cardinality new_cardinality(Reader reader, bint any_order)
+cdef Cardinality new_cardinality(SchemaReader reader, bint any_order)

@@ -3,10 +3,10 @@
 from ...native.resources cimport WorkBudget, spend
 from .evaluator cimport identity
 from .intersection cimport place_key
-from .reader cimport Reader
+from .reader cimport SchemaReader
 from .schema_types cimport (
-    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, Located, Named, Numbers,
-    Objects, Shape, Strings,
+    ARRAY, BOOLEAN, FRACTION, INTEGER, NULL_TYPE, OBJECT, STRING, Arrays, Location, ConstraintText, Numbers,
+    Objects, SchemaType, Strings,
 )
 
 from fractions import Fraction
@@ -23,11 +23,11 @@ cdef int MOST_ITEMS = 1_000
 cdef RangeC ANY_NUMBER_OF_VALUES = RangeC(UNLIMITED, UNLIMITED)
 
 
-cdef Cardinality new_cardinality(Reader reader, bint any_order):
+cdef Cardinality new_cardinality(SchemaReader reader, bint any_order):
     cdef Cardinality made = Cardinality.__new__(Cardinality)
     made.reader, made.any_order = reader, any_order
     if reader._ranges is None:
-        reader._ranges, reader._told = {}, {}
+        reader._ranges, reader._distinct = {}, {}
     return made
 
 
@@ -37,7 +37,7 @@ cdef RangeC between(least, most):
 
 cdef class Cardinality:
     cdef tuple key_of(self, tuple place):
-        cdef Located each
+        cdef Location each
         return place_key(tuple([self.reader.target(each) for each in place]))
 
     cdef RangeC of_place(self, tuple place, int levels) except *:
@@ -56,41 +56,41 @@ cdef class Cardinality:
         return found
 
     cdef RangeC counted(self, tuple place, int levels) except *:
-        """Of values listed and of each type: types have no value in common, shapes may."""
-        cdef Shape shape
+        """Of values listed and of each type: types have no value in common, alternatives may."""
+        cdef SchemaType schema_type
         cdef RangeC each
         cdef int kind
         cdef set listed = set()
-        cdef tuple shapes
-        shapes = self.reader.shapes_at(place)
-        spend(self.reader.budget, len(shapes))
-        for shape in shapes:
-            if shape.values is not None:
-                listed.update([identity(value) for value in shape.values])
+        cdef tuple alternatives
+        alternatives = self.reader.alternatives_at(place)
+        spend(self.reader.budget, len(alternatives))
+        for schema_type in alternatives:
+            if schema_type.values is not None:
+                listed.update([identity(value) for value in schema_type.values])
         least, most = 0, len(listed)
         for kind in (NULL_TYPE, BOOLEAN, INTEGER, FRACTION, STRING, ARRAY, OBJECT):
             best = 0
-            for shape in shapes:
-                if shape.values is None and shape.types & kind:
-                    each = self.of_type(shape, kind, levels)
+            for schema_type in alternatives:
+                if schema_type.values is None and schema_type.types & kind:
+                    each = self.of_type(schema_type, kind, levels)
                     best = max(best, each.least)
                     most += each.most
             least += best
         return between(max(least, <long long>len(listed)), most)
 
     cdef RangeC of_type(self, shape_, int kind, int levels) except *:
-        cdef Shape shape = shape_
+        cdef SchemaType schema_type = shape_
         if kind == NULL_TYPE:
             return RangeC(1, 1)
         if kind == BOOLEAN:
             return RangeC(2, 2)
         if kind == STRING:
-            return self.of_strings(shape.strings)
+            return self.of_strings(schema_type.strings)
         if kind == ARRAY:
-            return self.of_array(shape.arrays, levels)
+            return self.of_array(schema_type.arrays, levels)
         if kind == OBJECT:
-            return self.of_object(shape.objects, levels)
-        return self.of_numbers(shape.numbers, kind == INTEGER)
+            return self.of_object(schema_type.objects, levels)
+        return self.of_numbers(schema_type.numbers, kind == INTEGER)
 
     cdef RangeC of_strings(self, Strings strings) except *:
         if strings is None:
@@ -106,7 +106,7 @@ cdef class Cardinality:
 
     cdef automaton_of(self, Strings strings):
         """Of patterns and formats together; None: it has too many states."""
-        cdef Named each
+        cdef ConstraintText each
         cdef list accepting = [self.reader.pattern(each) for each in strings.patterns]
         accepting += [self.reader.format(each, strings.minimum > 0) for each in strings.formats]
         rejecting = [self.reader.pattern(each) for each in strings.without]
@@ -123,7 +123,7 @@ cdef class Cardinality:
         cdef Numbers numbers = numbers_
         if numbers is None:
             return ANY_NUMBER_OF_VALUES
-        steps = [Fraction((<Named>each).text) for each in numbers.multiples]
+        steps = [Fraction((<ConstraintText>each).text) for each in numbers.multiples]
         if numbers.foreign:
             return RangeC(0, UNLIMITED)
         if not steps and not whole:

@@ -1,17 +1,26 @@
-"""The keywords of JSON Schema: what each constrains, and the forms their values must have.
+"""The document: keywords, dialects, validity as JSON, and references.
 
-Unknown keywords are annotations, as the standard says. A keyword that constrains types which a
-place does not allow constrains nothing there and is passed over, but its value must be well-formed
-all the same.
-
-A schema is read in one pass: ``scan`` sorts its keywords into the slots of a ``KeywordsC``, which
-borrows the values from the schema and is good for as long as that is not changed.
+Keywords     ``scan`` sorts the keywords of a schema into the slots of a ``KeywordsC`` in one pass; it borrows the
+             values from the schema. Unknown keywords are annotations, as in the standard. A keyword for types that
+             are not allowed has no effect, but its value must be well-formed.
+Dialects     keywords outside of a document's dialect are annotations too. ``$schema`` at the root selects draft 4
+             (also for 3), 6, 7, 2019-09 or 2020-12 (the default). Some older spellings work in all dialects:
+             ``definitions``, ``dependencies``, ``items`` as an array with ``additionalItems``, boolean
+             ``exclusiveMinimum``, and OpenAPI's ``nullable`` with ``type``. ``ref_alone``: up to draft 7, keywords
+             next to ``$ref`` are ignored.
+Validity     ``check_document`` rejects values that are not JSON, too deep nesting and too long pointers before any
+             other code reads the document.
+References   ``$ref`` and similar keywords within one document; nothing is ever fetched. A document is one resource,
+             or several: a schema with its own URI (``$id``) begins another one. A reference is resolved against the
+             URI of its resource, and names a resource, an anchor in it, or a location by JSON pointer. The common
+             form (``#/$defs/name`` in one resource) is followed at once; others search the document first.
+Sources      JSON Schema core 2020-12, sections 8.2 and 9.2; RFC 3986 section 5 (urllib's urljoin); RFC 6901.
 """
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint64_t
 
-from .schema_types cimport Located
+from .schema_types cimport Location
 
 cdef enum:
     TYPE
@@ -58,12 +67,12 @@ cdef enum:
     MIN_CONTAINS
     MAX_CONTAINS
     NULLABLE
-    # no value is kept of these: $id with id
+    # $id and id; their values are not stored
     BASE
     SLOTS
 
 cdef struct KeywordsC:
-    # bit k of seen: keyword k is there, and value[k] is its value
+    # bit k of seen: the schema has keyword k, with the value value[k]
     uint64_t seen
     PyObject* value[SLOTS]
 
@@ -73,7 +82,7 @@ cdef inline uint64_t bit(int keyword) noexcept nogil:
 
 
 cdef inline uint64_t from_to(int first, int last) noexcept nogil:
-    """The bits of keywords that stand together."""
+    """Return the bits of consecutive keywords."""
     return (bit(last + 1) - 1) & ~(bit(first) - 1)
 
 
@@ -98,7 +107,7 @@ cdef inline uint64_t of_objects() noexcept nogil:
 
 
 cdef inline uint64_t composed() noexcept nogil:
-    """Those that may lead back to the schema itself."""
+    """Return the keywords that may lead back to the schema itself."""
     return from_to(REFERENCE, RECURSIVE_REFERENCE)
 
 
@@ -116,23 +125,14 @@ cdef bint is_reference(schema) except -1
 cdef bint is_true(value) except -1
 cdef str escape(str key)
 cdef str kind_of(value)
-cdef int types_of(value, Located where) except -1
-cdef count(KeywordsC* found, int keyword, Located where)
-cdef decimal(value, Located where, str keyword, tightest)
+cdef int types_of(value, Location where) except -1
+cdef count(KeywordsC* found, int keyword, Location where)
+cdef decimal(value, Location where, str keyword, tightest)
 cdef decimal_at(value, str pointer, tightest)
-cdef set names_of(value, str keyword, Located where)
+cdef set names_of(value, str keyword, Location where)
 
 
-# -- dialects --------------------------------------------------------------------------------------
-# Which keywords a document's dialect knows; the others are annotations in it, as the standard says.
-#
-# The dialect is that of ``$schema`` at the root: drafts 4 (draft 3 is read as 4), 6, 7, 2019-09,
-# 2020-12, and 2020-12 where none is named or nobody knows it. What later drafts spell otherwise is
-# understood everywhere: ``definitions``, ``dependencies``, ``items`` as an array with ``additionalItems``, and
-# ``exclusiveMinimum`` as a boolean; and so is ``nullable``, which is OpenAPI's, beside ``type``.
-#
-# ``ref_alone``: up to draft 7, whatever stands beside ``$ref`` is ignored.
-
+# -- dialects ---------------------------------------------------------------------------------------
 cdef class Dialect:
     cdef int draft          # 4, 6, 7, 2019 or 2020
     cdef bint ref_alone
@@ -142,50 +142,34 @@ cdef class Dialect:
 cdef Dialect dialect_of(root)
 
 
-# -- document --------------------------------------------------------------------------------------
-# Whether something is JSON at all, and neither too deep nor too long in its pointers: looked at before
-# anything else reads it.
-
+# -- document ---------------------------------------------------------------------------------------
 cdef check_document(root, limits, str pointer)
 cdef bint has_key(item, str key) except -1
 
 
-# -- references ------------------------------------------------------------------------------------
-# ``$ref`` and its like inside one document. Nothing is ever fetched.
-#
-# A document is one resource, or several: a schema with a URI of its own (``$id``) begins another one.
-# A reference is resolved against the URI of the resource that it stands in, and names a resource, an
-# anchor in it, or a place by its JSON pointer. References of the usual form (``#/$defs/name``, one
-# resource) are followed at once; the document is searched for URIs and anchors when something asks.
-#
-# Sources   JSON Schema core 2020-12, sections 8.2 and 9.2; RFC 3986 section 5 (urllib's urljoin);
-#           RFC 6901.
-# Not here  which keywords a dialect knows (dialects).
-
+# -- references -------------------------------------------------------------------------------------
 cdef References new_references(root, str pointer)
 
 
 cdef class References:
-    """The document that references point into. ``pointer`` is where its root stands in what the
-    caller sent.
-    """
+    """The references of one document. ``pointer``: the location of its root in the caller's spec."""
     cdef object root
     cdef str pointer
     cdef Dialect dialect
-    cdef dict resolved      # reference, if need be with the URI it is resolved against -> what it names
-    cdef bint has_inner     # whether a resource inside the document was met
-    # by URI, and by (URI, anchor); None until somebody asks
+    cdef dict resolved      # reference (with its base URI, if there are several) -> target
+    cdef bint has_inner     # whether an inner resource was found
+    # by URI, and by (URI, anchor); None before the search
     cdef dict resources, anchors
-    cdef dict dynamic       # anchor -> how many places have it as a dynamic one
+    cdef dict dynamic       # anchor -> number of locations with it as a dynamic anchor
 
-    cdef Located resolve(self, reference, Located where, str keyword)
-    cdef Located resolve_dynamic(self, reference, Located where, str keyword)
-    cdef Located follow(self, str reference, Located where, str keyword)
-    cdef Located step(self, Located place, str pointer, str reference, Located at, str keyword)
-    cdef Located named(self, str uri, str anchor, str reference, Located at, str keyword)
+    cdef Location resolve(self, reference, Location where, str keyword)
+    cdef Location resolve_dynamic(self, reference, Location where, str keyword)
+    cdef Location follow(self, str reference, Location where, str keyword)
+    cdef Location step(self, Location place, str pointer, str reference, Location at, str keyword)
+    cdef Location constraint_text(self, str uri, str anchor, str reference, Location at, str keyword)
     cdef int search(self) except -1
-    cdef int enter(self, Located place, str base, list todo) except -1
+    cdef int enter(self, Location place, str base, list todo) except -1
     cdef str own_uri(self, schema)
-    cdef str base_of(self, Located where)
+    cdef str base_of(self, Location where)
     cdef bint is_plain(self, str reference) except -1
-    cdef int meet_base(self, schema) except -1
+    cdef int note_base(self, schema) except -1

@@ -1,11 +1,11 @@
-"""Keywords and the forms of their values: see the header file."""
+"""Keywords, dialects, validity and references of documents."""
 
 from cpython.dict cimport PyDict_GetItemWithError, PyDict_Next
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint64_t
 
 from .schema_types cimport (
-    ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Located, located, root_place,
+    ARRAY, BOOLEAN, INTEGER, NULL_TYPE, NUMBER, OBJECT, STRING, Location, location_at, root_place,
 )
 
 from decimal import Decimal
@@ -35,9 +35,9 @@ cdef dict SLOT_OF = {
     "id": BASE,
 }
 
-#: upper bounds from here on bound nothing; lower ones can't be reached
+#: larger upper bounds are no bounds; larger lower bounds cannot be reached
 cdef long long COUNTLESS = 1LL << 31
-#: digits of a bound or of a listed number, before and behind the point
+#: maximum digits of a bound or a listed number, before and after the decimal point
 cdef int DIGITS = 400
 
 
@@ -58,7 +58,7 @@ cdef int scan(dict schema, KeywordsC* found) except -1:
 
 
 cdef bint is_reference(schema) except -1:
-    """Whether a schema is nothing but a reference to another one."""
+    """Whether a schema is only a reference."""
     cdef KeywordsC found
     if not isinstance(schema, dict) or PyDict_GetItemWithError(schema, "$ref") == NULL:
         return False
@@ -67,12 +67,12 @@ cdef bint is_reference(schema) except -1:
 
 
 cdef bint is_true(value) except -1:
-    """Whether a schema accepts everything at first sight."""
+    """Whether a schema obviously accepts everything."""
     return value is True or (isinstance(value, dict) and not value)
 
 
 cdef str escape(str key):
-    """One reference token of a JSON pointer (RFC 6901)."""
+    """Return a reference token of a JSON pointer (RFC 6901)."""
     if "~" not in key and "/" not in key:
         return key
     return key.replace("~", "~0").replace("/", "~1")
@@ -90,7 +90,7 @@ cdef str kind_of(value):
 
 
 cdef int one_type(value) except -1:
-    """The bits of the keyword ``type`` where it names one type; 0 otherwise."""
+    """Return the bits of the keyword ``type`` if it names one type, otherwise 0."""
     cdef PyObject* bits
     if not isinstance(value, str):
         return 0
@@ -98,8 +98,8 @@ cdef int one_type(value) except -1:
     return 0 if bits == NULL else <int><object>bits
 
 
-cdef int types_of(value, Located where) except -1:
-    """The bits of the keyword ``type``."""
+cdef int types_of(value, Location where) except -1:
+    """Return the bits of the keyword ``type``."""
     cdef int types = one_type(value)
     if types:
         return types
@@ -111,13 +111,13 @@ cdef int types_of(value, Located where) except -1:
             raise SpecError(f"unknown type {name!r}", where.at("type"))
         types |= <int>TYPES[name]
     if len(set(names)) < len(names):
-        raise SpecError("a type is named twice", where.at("type"))
+        raise SpecError("a type is listed twice", where.at("type"))
     return types
 
 
-cdef count(KeywordsC* found, int keyword, Located where):
-    """A keyword whose value is a whole number >= 0 (also written 3.0); None where there is none, or
-    none that bounds.
+cdef count(KeywordsC* found, int keyword, Location where):
+    """Return the value of a keyword that is a whole number >= 0 (also written 3.0); None if it is absent or
+    unlimited.
     """
     cdef str name
     if not has(found, keyword):
@@ -129,19 +129,19 @@ cdef count(KeywordsC* found, int keyword, Located where):
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise SpecError(f"{name} must be a whole number of at least 0", where.at(name))
+        raise SpecError(f"{name} must be a whole number >= 0", where.at(name))
     if value < COUNTLESS:
         return value
     if name.startswith("min"):
-        raise SpecError(f"no text reaches this {name}", where.at(name))
+        raise SpecError(f"no value can reach this {name}", where.at(name))
     return None
 
 
-cdef decimal(value, Located where, str keyword, tightest):
-    """A number of the schema as it is written: an int if it is small, or a Decimal.
+cdef decimal(value, Location where, str keyword, tightest):
+    """Return a number of the schema as it is written: an int if it is small, otherwise a Decimal.
 
-    ``tightest`` (min, max or None) decides where readers may take it for the number as written or for
-    the double next to it, which for whole numbers beyond 2**53 are not the same.
+    ``tightest`` (min, max or None) selects the stricter reading, if clients may read the number as written or as
+    the nearest double; these differ for whole numbers beyond 2**53.
     """
     if type(value) is int and -(1 << 60) < value < (1 << 60):
         return value
@@ -150,31 +150,31 @@ cdef decimal(value, Located where, str keyword, tightest):
 
 cdef decimal_at(value, str pointer, tightest):
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise SpecError(f"a number is needed, not {kind_of(value)}", pointer)
+        raise SpecError(f"expected a number, got {kind_of(value)}", pointer)
     if isinstance(value, int) and value.bit_length() > 4 * DIGITS:
-        raise SpecError(f"a number of more than {DIGITS} digits", pointer)
+        raise SpecError(f"a number may have at most {DIGITS} digits", pointer)
     number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     if not number.is_finite():
         raise SpecError("a number must be finite", pointer)
     if number and abs(number.adjusted()) >= DIGITS:
-        raise SpecError(f"a number of more than {DIGITS} digits", pointer)
+        raise SpecError(f"a number may have at most {DIGITS} digits", pointer)
     if tightest is not None and isinstance(value, float) and abs(value) >= 2**53:
         number = tightest(number, Decimal(value))
     return number
 
 
-cdef set names_of(value, str keyword, Located where):
-    """The value of ``required``, or of a member of ``dependentRequired`` (no keyword)."""
+cdef set names_of(value, str keyword, Location where):
+    """Return the value of ``required``, or of a member of ``dependentRequired`` (no keyword)."""
     cdef set names
     if not isinstance(value, list) or not all([isinstance(name, str) for name in <list>value]):
         raise SpecError(f"{keyword or 'dependentRequired'} must be an array of strings", at(where, keyword))
     names = set(<list>value)
     if len(names) < len(<list>value):
-        raise SpecError("a name is required twice", at(where, keyword))
+        raise SpecError("a name is listed twice", at(where, keyword))
     return names
 
 
-cdef str at(Located where, str keyword):
+cdef str at(Location where, str keyword):
     return where.at(keyword) if keyword else where.pointer()
 
 
@@ -222,7 +222,7 @@ cdef uint64_t known_to(int draft) noexcept nogil:
 # -- document --------------------------------------------------------------------------------------
 
 cdef extern from "Python.h":
-    # without counting references
+    # without reference counting
     bint is_str "PyUnicode_CheckExact"(PyObject*) noexcept
     bint is_bool "PyBool_Check"(PyObject*) noexcept
     bint is_int "PyLong_CheckExact"(PyObject*) noexcept
@@ -234,18 +234,18 @@ cdef extern from "Python.h":
     Py_ssize_t list_size "PyList_GET_SIZE"(PyObject*) noexcept
     PyObject* list_item "PyList_GET_ITEM"(PyObject*, Py_ssize_t) noexcept
 
-# levels that the quick look takes C's stack down to
+# maximum recursion of the fast check on the C stack
 cdef Py_ssize_t QUICK_LEVELS = 500
-# of a place in a list, as many as those of most lists take
+# characters of a list index in pointers, as in most lists
 cdef Py_ssize_t INDEX_CHARACTERS = 3
 
 
 cdef check_document(root, limits, str pointer):
-    """The document, made of plain dicts, lists, strings and numbers.
+    """Return the document made of plain dicts, lists, strings and numbers.
 
     Raises:
-        LimitExceeded: nested deeper than ``spec_depth``, or ``pointer_characters``.
-        SpecError: a value that JSON does not have, or a key that is no string.
+        LimitExceeded: nested deeper than ``spec_depth``, or beyond ``pointer_characters``.
+        SpecError: a value that is not JSON, or a key that is not a string.
     """
     cdef Py_ssize_t maximum = limits.spec_depth, n
     if not is_plain(<PyObject*>root, min(maximum, QUICK_LEVELS)):
@@ -265,7 +265,7 @@ cdef bint has_key(item, str key) except -1:
 
 
 cdef Py_ssize_t pointer_characters(PyObject* item, Py_ssize_t above, Py_ssize_t most) noexcept:
-    """Characters of the pointers of a value and all that lies below it, or a number above ``most``."""
+    """Return the characters of the pointers of a value and its descendants, or a number above ``most``."""
     cdef PyObject *key
     cdef PyObject *value
     cdef Py_ssize_t at = 0, found = above
@@ -280,7 +280,7 @@ cdef Py_ssize_t pointer_characters(PyObject* item, Py_ssize_t above, Py_ssize_t 
 
 
 cdef bint is_plain(PyObject* item, Py_ssize_t levels) noexcept:
-    """Whether the document is certainly fine. Looks at everything once and makes nothing."""
+    """Whether the document is certainly valid. Visits everything once and allocates nothing."""
     cdef PyObject *key
     cdef PyObject *value
     cdef Py_ssize_t at = 0
@@ -308,7 +308,7 @@ cdef inline bint is_scalar(PyObject* item) noexcept:
 
 
 cdef plain(item):
-    """A copy without subclasses (an enumeration's member, an ordered dict)."""
+    """Return a copy without subclasses (members of enumerations, ordered dicts)."""
     if isinstance(item, dict):
         return {plain(key): plain(value) for key, value in item.items()}
     if isinstance(item, list):
@@ -321,8 +321,8 @@ cdef plain(item):
 
 
 cdef int check_by_levels(root, Py_ssize_t maximum, str pointer) except -1:
-    """The same with the place of the first flaw. An entry is a container, the entry of the container
-    that holds it, and under which key.
+    """Check the document and locate the first error. An entry is a container, the entry of its parent, and its key.
+
     """
     cdef list level = [(root, None, "")] if isinstance(root, (dict, list)) else []
     cdef list below
@@ -339,7 +339,7 @@ cdef int check_by_levels(root, Py_ssize_t maximum, str pointer) except -1:
 
 
 cdef int check_container(tuple entry, list below, str pointer) except -1:
-    """Looks at what the container holds, and adds the containers among it to ``below``."""
+    """Check the values of a container, and append the containers among them to ``below``."""
     value = entry[0]
     for key, child in value.items() if isinstance(value, dict) else enumerate(value):
         if isinstance(child, (dict, list)):
@@ -362,12 +362,12 @@ cdef str path(tuple entry):
 
 # -- references ------------------------------------------------------------------------------------
 
-#: keywords whose value is a schema, or a list of them
+#: keywords whose value is a schema or a list of schemas
 cdef tuple OF_SCHEMAS = (
     "items", "additionalItems", "prefixItems", "contains", "additionalProperties", "propertyNames",
     "unevaluatedItems", "unevaluatedProperties", "not", "if", "then", "else", "allOf", "anyOf", "oneOf",
 )
-#: those with schemas under names
+#: keywords whose value maps names to schemas
 cdef tuple OF_NAMES = (
     "$defs", "definitions", "properties", "patternProperties", "dependentSchemas", "dependencies",
 )
@@ -381,11 +381,11 @@ cdef References new_references(root, str pointer):
 
 
 cdef class References:
-    cdef Located resolve(self, reference, Located where, str keyword):
-        """The schema that the $ref of another one names.
+    cdef Location resolve(self, reference, Location where, str keyword):
+        """Return the target of a schema's $ref.
 
         Raises:
-            SpecError: it names nothing. UnsupportedSchema: it leaves the document.
+            SpecError: there is no target. UnsupportedSchema: it is outside of the document.
         """
         if not isinstance(reference, str):
             raise SpecError(f"{keyword} must be a string", where.at(keyword))
@@ -396,14 +396,13 @@ cdef class References:
             self.resolved[key] = self.follow(<str>reference, where, keyword)
         return self.resolved[key]
 
-    cdef Located resolve_dynamic(self, reference, Located where, str keyword):
-        """As ``resolve``, where the way that led here could choose between several places: as long as
-        there is but one.
+    cdef Location resolve_dynamic(self, reference, Location where, str keyword):
+        """Return the target of a dynamic reference, as long as it is the same on every path.
 
         Raises:
-            UnsupportedSchema: there are several.
+            UnsupportedSchema: there are several targets.
         """
-        cdef Located found = self.resolve(reference, where, keyword)
+        cdef Location found = self.resolve(reference, where, keyword)
         if self.resources is None:
             self.search()
         anchor = (<str>reference).partition("#")[2]
@@ -411,12 +410,13 @@ cdef class References:
             found.schema.get("$dynamicAnchor") == anchor
             or found.schema.get("$recursiveAnchor") is True)
         if is_dynamic and (self.dynamic.get(anchor, 1) > 1 or (not anchor and len(self.resources) > 1)):
-            raise UnsupportedSchema(where.at(keyword), keyword, "a reference that depends on the way can't be enforced")
+            message = "a reference with several possible targets can't be enforced"
+            raise UnsupportedSchema(where.at(keyword), keyword, message)
         return found
 
-    cdef Located follow(self, str reference, Located where, str keyword):
+    cdef Location follow(self, str reference, Location where, str keyword):
         cdef str uri, fragment
-        cdef Located place
+        cdef Location place
         if not self.has_inner and self.is_plain(reference):
             return self.step(
                 root_place(self.root, self.pointer), reference.partition("#")[2], reference, where, keyword)
@@ -428,19 +428,19 @@ cdef class References:
             message = f"the reference {reference!r} leaves the document"
             raise UnsupportedSchema(where.at(keyword), keyword, message)
         if fragment and not fragment.startswith("/"):
-            return self.named(uri, unquote(fragment), reference, where, keyword)
+            return self.constraint_text(uri, unquote(fragment), reference, where, keyword)
         place = self.resources[uri]
         return self.step(place, fragment, reference, where, keyword)
 
     cdef bint is_plain(self, str reference) except -1:
-        """Whether this is a pointer into the one resource."""
+        """Whether this is a pointer into the only resource."""
         cdef str base = self.own_uri(self.root)
         if base and reference.startswith(base):
             reference = reference[len(base) :] or "#"
         return reference == "#" or reference.startswith("#/")
 
-    cdef Located step(self, Located place, str pointer, str reference, Located at, str keyword):
-        """What a JSON pointer names below a place."""
+    cdef Location step(self, Location place, str pointer, str reference, Location at, str keyword):
+        """Return the target of a JSON pointer below a location."""
         cdef str key, part
         if "%" in pointer:
             pointer = unquote(pointer)
@@ -449,29 +449,29 @@ cdef class References:
             found = member(place.schema, key)
             if found is None:
                 raise SpecError(f"the reference {reference!r} names nothing", at.at(keyword))
-            place = located(found, place, escape(key), None)
-            self.meet_base(found)
+            place = location_at(found, place, escape(key), None)
+            self.note_base(found)
         if not isinstance(place.schema, (dict, bool)):
             raise SpecError(f"the reference {reference!r} names no schema", at.at(keyword))
         return place
 
-    cdef Located named(self, str uri, str anchor, str reference, Located at, str keyword):
+    cdef Location constraint_text(self, str uri, str anchor, str reference, Location at, str keyword):
         if (uri, anchor) not in self.anchors:
             raise SpecError(f"the reference {reference!r} names nothing", at.at(keyword))
         return self.anchors[uri, anchor]
 
     # -- URIs and anchors -------------------------------------------------------------------------
     cdef int search(self) except -1:
-        """Finds all resources and anchors."""
+        """Find all resources and anchors."""
         cdef list todo = [(root_place(self.root, self.pointer), "")]
         self.resources, self.anchors, self.dynamic = {"": todo[0][0]}, {}, {}
         while todo:
             place, base = todo.pop()
-            self.enter(<Located>place, base, todo)
+            self.enter(<Location>place, base, todo)
         return 0
 
-    cdef int enter(self, Located place, str base, list todo) except -1:
-        """Notes a schema, and adds those inside it."""
+    cdef int enter(self, Location place, str base, list todo) except -1:
+        """Record a schema, and append its subschemas."""
         cdef dict schema
         if not isinstance(place.schema, dict):
             return 0
@@ -494,18 +494,18 @@ cdef class References:
             value = schema.get(keyword)
             if isinstance(value, list):
                 for number, each in enumerate(value):
-                    todo.append((located(each, place, keyword, number), base))
+                    todo.append((location_at(each, place, keyword, number), base))
             elif value is not None:
-                todo.append((located(value, place, keyword, None), base))
+                todo.append((location_at(value, place, keyword, None), base))
         for keyword in OF_NAMES:
             value = schema.get(keyword)
             if isinstance(value, dict):
                 for name, each in value.items():
-                    todo.append((located(each, place, keyword, name), base))
+                    todo.append((location_at(each, place, keyword, name), base))
         return 0
 
     cdef str own_uri(self, schema):
-        """The URI that a schema gives itself, without a fragment; "" if it gives none."""
+        """Return the URI that a schema gives itself, without a fragment; "" if none."""
         if not isinstance(schema, dict):
             return ""
         own = (<dict>schema).get("id" if self.dialect.draft <= 4 else "$id")
@@ -513,8 +513,8 @@ cdef class References:
             return ""
         return (<str>own).partition("#")[0]
 
-    cdef str base_of(self, Located where):
-        """The URI against which references at a place are resolved."""
+    cdef str base_of(self, Location where):
+        """Return the base URI of references at a location."""
         cdef list uris = []
         cdef str base = ""
         while where is not None:
@@ -524,15 +524,15 @@ cdef class References:
             base = urljoin(base, own) if own else base
         return base
 
-    cdef int meet_base(self, schema) except -1:
-        """Notes that a schema on the way begins a resource of its own."""
+    cdef int note_base(self, schema) except -1:
+        """Record that a schema on the path begins another resource."""
         if schema is not self.root and self.own_uri(schema):
             self.has_inner = True
         return 0
 
 
 cdef member(value, str key):
-    """The member of an object or an array, None if there is none."""
+    """Return the member of an object or an array; None if there is none."""
     if isinstance(value, dict):
         return (<dict>value).get(key)
     if isinstance(value, list) and key.isdecimal() and key.isascii() and len(key) < 10:

@@ -1,4 +1,4 @@
-"""Schemas and values at first sight: see the header file."""
+"""The evaluator, and cheap facts about schemas."""
 
 from cpython.dict cimport PyDict_GetItemWithError
 from cpython.ref cimport PyObject
@@ -16,8 +16,8 @@ from .document cimport (
 )
 from .schema_types cimport (
     ALL, ARRAY, BOOLEAN, FRACTION, INTEGER, NOT_THIS, NULL_TYPE, NUMBER, OBJECT, STRING, THIS_VALUE,
-    Arrays, Count, Derived, Judge, Keyed, Located, Named, Numbers, Objects, Shape, Strings,
-    is_crossed, meet_numbers, new_numbers, new_objects,
+    Arrays, Count, Derived, SchemaContext, Keyed, Location, ConstraintText, Numbers, Objects, SchemaType, Strings,
+    is_crossed, intersect_numbers, new_numbers, new_objects,
 )
 
 from decimal import Decimal
@@ -30,12 +30,12 @@ from ..regex.regex_syntax import parse
 from . import formats
 
 cdef frozenset NONE_BARRED = frozenset()
-# integers of fewer digits than any bound on their length
+# smaller integers never exceed a bound on digits
 cdef long SAFE = 1 << 53
 
 
 cdef int type_of(value) except -1:
-    """The bit of a value's type; 1.0 is a whole number."""
+    """Return the bit of a value's type; 1.0 is a whole number."""
     if isinstance(value, str):
         return STRING
     if isinstance(value, bool):
@@ -48,8 +48,8 @@ cdef int type_of(value) except -1:
 
 
 cdef identity(value):
-    """Equal for equal JSON values: 1 and 1.0 are, 1 and true are not; the order of keys does not
-    count.
+    """Return a key that is equal for equal JSON values: 1 and 1.0 are equal, 1 and true are not; the order of keys does
+    not count.
     """
     if isinstance(value, list):
         return ARRAY, tuple([identity(item) for item in value])
@@ -58,17 +58,17 @@ cdef identity(value):
     return type_of(value), value
 
 
-cdef Contents new_contents(References references, Grammar grammar):
-    cdef Contents made = Contents.__new__(Contents)
+cdef SchemaFacts new_facts(References references, Grammar grammar):
+    cdef SchemaFacts made = SchemaFacts.__new__(SchemaFacts)
     made.references, made.budget = references, grammar.budget
     made.most_values = grammar.limits.enum_values
     return made
 
 
-cdef class Contents:
+cdef class SchemaFacts:
     cdef bint holds(self, tuple place, schema) except -1:
-        """Whether a schema, or one of the same content, is among those of a place."""
-        cdef Located each
+        """Whether a place contains the schema, or one of the same number."""
+        cdef Location each
         for each in place:
             if each.schema is schema:
                 return True
@@ -78,11 +78,11 @@ cdef class Contents:
                 return True
         return False
 
-    cdef bint are_apart(self, tuple a, tuple b) except -1:
-        """Whether places are seen to have no value in common."""
-        return self.hulls_apart(self.hull_of_place(a), self.hull_of_place(b))
+    cdef bint are_disjoint(self, tuple a, tuple b) except -1:
+        """Whether the hulls of two places are disjoint."""
+        return self.disjoint_hulls(self.hull_of_place(a), self.hull_of_place(b))
 
-    cdef bint hulls_apart(self, Hull a, Hull b) except -1:
+    cdef bint disjoint_hulls(self, Hull a, Hull b) except -1:
         if not a.types & b.types:
             return True
         if a.values is None and b.values is None:
@@ -92,16 +92,16 @@ cdef class Contents:
             return a.values.isdisjoint(b.values)
         return not intersection(a, b).types
 
-    cdef bint are_all_of(self, tuple place, tuple other) except -1:
-        """Whether all values of a place are seen to fit another one: one that excludes other values."""
+    cdef bint is_implied(self, tuple place, tuple other) except -1:
+        """Whether all values of a place are seen to fit ``other``, which must be a negation."""
         cdef Derived derived
-        if len(other) != 1 or not isinstance((<Located>other[0]).schema, Derived):
+        if len(other) != 1 or not isinstance((<Location>other[0]).schema, Derived):
             return False
-        derived = (<Located>other[0]).schema
-        return derived.kind == NOT_THIS and self.are_apart(place, <tuple>derived.places[0])
+        derived = (<Location>other[0]).schema
+        return derived.kind == NOT_THIS and self.are_disjoint(place, <tuple>derived.places[0])
 
-    cdef bint members_apart(self, Objects a, Objects b) except -1:
-        """Whether objects are told apart by a member that one of them requires."""
+    cdef bint disjoint_members(self, Objects a, Objects b) except -1:
+        """Whether a member that one object requires makes the objects disjoint."""
         cdef Py_ssize_t n = <Py_ssize_t>len(a.required) + <Py_ssize_t>len(b.required)
         if n == 0:
             return False
@@ -118,15 +118,15 @@ cdef class Contents:
 
     cdef bint differ_at(self, name, Objects a, Objects b) except -1:
         return (
-            self.hulls_apart(self.hull_of_member(a, name), self.hull_of_member(b, name))
+            self.disjoint_hulls(self.hull_of_member(a, name), self.hull_of_member(b, name))
             or self.is_opposed(name, a, b) or self.is_opposed(name, b, a)
         )
 
     cdef bint is_opposed(self, name, Objects a, Objects b) except -1:
-        """Whether the value under a key must not be in ``a`` what it must be in ``b``."""
-        cdef Located each
+        """Whether ``a`` excludes the values under a key that ``b`` requires."""
+        cdef Location each
         cdef Derived derived
-        cdef PyObject* property = PyDict_GetItemWithError(a.properties, name) if a.has_met else NULL
+        cdef PyObject* property = PyDict_GetItemWithError(a.properties, name) if a.is_intersection else NULL
         if property == NULL:
             return False
         for each in <tuple><object>property:
@@ -138,7 +138,7 @@ cdef class Contents:
 
     cdef bint asks_for(self, name, Objects objects, tuple place) except -1:
         """Whether the value under a key must fit all schemas of a place."""
-        cdef Located each
+        cdef Location each
         cdef PyObject* property = PyDict_GetItemWithError(objects.properties, name)
         cdef tuple own = objects.rest
         if property != NULL:
@@ -149,12 +149,12 @@ cdef class Contents:
         return True
 
     cdef tuple narrower(self, tuple a, tuple b):
-        """The one of two places that lies within the other one. None: it is not seen that one does."""
+        """Return the place whose values are a subset of the other's; None if neither is seen to be one."""
         cdef Hull of_a = self.hull_of_place(a), of_b = self.hull_of_place(b)
         spend(self.budget, (len(of_a.values or ()) + len(of_b.values or ())) >> 4)
         if of_b.is_exact and is_within_hull(of_a, of_b):
             return a
-        # numbers are written as ``a`` lists them
+        # numbers keep the spelling of ``a``
         if of_a.is_exact and is_within_hull(of_b, of_a) and (of_b.values is None or not of_b.types & NUMBER):
             return b
         return None
@@ -183,7 +183,7 @@ cdef class Contents:
         return made
 
     cdef tuple content(self, dict schema):
-        """Equal for schemas of the same meaning; None: nothing is equal to it."""
+        """Return a key that is equal for schemas of the same meaning; None: no other schema is equal."""
         cdef KeywordsC found
         cdef list parts = []
         cdef int slot
@@ -209,11 +209,11 @@ cdef class Contents:
         return tuple(parts)
 
     cdef part(self, value):
-        """A schema inside another one, or what stands in its place."""
+        """Return the key of a subschema, or of another value in its position."""
         return self.number(value) if isinstance(value, (dict, bool)) else self.spelled(value)
 
     cdef spelled(self, value):
-        """Equal for values that are written alike."""
+        """Return a key that is equal for values with the same spelling."""
         if isinstance(value, str):
             return value
         spend(self.budget, 1)
@@ -225,7 +225,7 @@ cdef class Contents:
 
     cdef tuple content_of_derived(self, Derived derived):
         cdef tuple place
-        cdef Located each
+        cdef Location each
         if derived.kind == THIS_VALUE:
             return derived.kind, self.spelled(derived.value)
         if derived.places is None:
@@ -303,11 +303,11 @@ cdef class Contents:
         return new_hull(ALL, None, inner.values, True)
 
     cdef Hull hull_of_place(self, tuple place):
-        cdef Located each
+        cdef Location each
         cdef PyObject* known
         cdef Hull made = ANY
         if len(place) < 2:
-            return self.hull((<Located>place[0]).schema) if place else ANY
+            return self.hull((<Location>place[0]).schema) if place else ANY
         if self._places is None:
             self._places = {}
         key = <size_t><void*>place
@@ -320,7 +320,7 @@ cdef class Contents:
         return made
 
     cdef Hull hull_of_member(self, Objects objects, name):
-        """Of the value under a key, whether that is listed or not."""
+        """Return the hull of the value under a key, listed or not."""
         cdef PyObject* property
         cdef PyObject* known
         if objects.hulls is not None:
@@ -329,9 +329,9 @@ cdef class Contents:
                 return <Hull><object>known
         property = PyDict_GetItemWithError(objects.properties, name)
         if property == NULL:
-            # patterns of keys may ask for more
+            # patterns of keys may constrain it further
             return self.hull_of_place(objects.rest)
-        if not objects.has_met:
+        if not objects.is_intersection:
             return self.hull(<object>property)
         made = self.hull_of_place(<tuple><object>property)
         if objects.hulls is None:
@@ -351,13 +351,13 @@ cdef Hull new_hull(int types, frozenset values, frozenset barred, bint is_exact)
 
 
 cdef Hull ANY = new_hull(ALL, None, NONE_BARRED, True)
-# of a schema that is not understood at first sight
+# the hull of a schema that is too complex for one
 cdef Hull EVERYTHING = new_hull(ALL, None, NONE_BARRED, False)
 cdef Hull NOTHING = new_hull(0, None, NONE_BARRED, True)
 
 
 cdef Hull intersection(Hull a, Hull b):
-    """The hull of what lies in both; nothing does if it has no types."""
+    """Return the intersection of two hulls; without types it is empty."""
     cdef int types = a.types & b.types
     cdef Hull some, other
     cdef frozenset values
@@ -386,7 +386,7 @@ cdef bint is_within_hull(Hull a, Hull b) except -1:
 
 
 cdef int types_at_most(value) except -1:
-    """The bits of the keyword ``type``; 0 where it is malformed."""
+    """Return the bits of the keyword ``type``; 0 if it is malformed."""
     cdef int types = one_type(value), each
     if types or not isinstance(value, list):
         return types
@@ -399,9 +399,7 @@ cdef int types_at_most(value) except -1:
 
 
 cdef bint is_well_formed(value) except -1:
-    """Whether nobody has to look at a listed value more closely: at its inner values, its digits or its
-    characters.
-    """
+    """Whether a listed value needs no closer check of its inner values, digits or characters."""
     if type(value) is str:
         return not has_surrogate(value)
     if type(value) is int or type(value) is float:
@@ -420,27 +418,27 @@ cdef bint has_surrogate(str text):
 
 
 cdef bint is_one_of_names(int slot) noexcept:
-    """Keywords with schemas under names."""
+    """Whether a keyword's value maps names to schemas."""
     return slot in (PROPERTIES, PATTERN_PROPERTIES, DEPENDENT_SCHEMAS, DEPENDENCIES)
 
 
 cdef bint is_of_schemas(int slot) noexcept:
-    """Keywords whose value is a schema, or a list of them."""
+    """Whether a keyword's value is a schema or a list of schemas."""
     return slot in (
         ITEMS, PREFIX_ITEMS, ADDITIONAL, ALL_OF, ANY_OF, ONE_OF, NOT, IF_, THEN_, ELSE_, UNEVALUATED_PROPERTIES,
         UNEVALUATED_ITEMS, PROPERTY_NAMES, ADDITIONAL_ITEMS, CONTAINS)
 
 
-# -- evaluate --------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
-# levels of properties that are looked into for a difference between two branches of oneOf
+# levels of properties that are compared for two branches of oneOf
 cdef int DISTANCE = 3
-# comparisons of two branches of one oneOf; a few hundred branches, some tenths of a second
+# maximum comparisons for one oneOf: a few hundred branches, some tenths of a second
 cdef Py_ssize_t PAIRS = 200_000
 
 
 cdef Py_ssize_t size_of(value) except -1:
-    """The number of values in a value."""
+    """Return the number of values in a value."""
     cdef Py_ssize_t n = 1
     if isinstance(value, dict):
         value = (<dict>value).values()
@@ -452,42 +450,37 @@ cdef Py_ssize_t size_of(value) except -1:
 
 
 class CircularReference(SpecError):
-    """A schema whose meaning at one place depends on itself."""
+    """A schema whose meaning at one location depends on itself."""
 
 
-cdef class Evaluator(Judge):
+cdef class Evaluator(SchemaContext):
     def __cinit__(self):
         self.checks = self.depth = 0
 
     cdef bint holds(self, tuple place, schema) except -1:
-        return self.contents.holds(place, schema)
+        return self.facts.holds(place, schema)
 
-    cdef bint are_apart(self, tuple a, tuple b) except -1:
-        return self.contents.are_apart(a, b)
+    cdef bint are_disjoint(self, tuple a, tuple b) except -1:
+        return self.facts.are_disjoint(a, b)
 
-    cdef bint are_all_of(self, tuple place, tuple other) except -1:
-        return self.contents.are_all_of(place, other)
+    cdef bint is_implied(self, tuple place, tuple other) except -1:
+        return self.facts.is_implied(place, other)
 
     cdef tuple narrower(self, tuple a, tuple b):
-        return self.contents.narrower(a, b)
+        return self.facts.narrower(a, b)
 
-    cdef bint members_apart(self, Objects a, Objects b) except -1:
-        return self.contents.members_apart(a, b)
+    cdef bint disjoint_members(self, Objects a, Objects b) except -1:
+        return self.facts.disjoint_members(a, b)
 
-    cdef tuple shapes_at(self, tuple place):
-        """The alternatives of a place."""
-        raise NotImplementedError
-
-    cdef void place(self, Located where, str keyword):
+    cdef void place(self, Location where, str keyword):
         self.where, self.keyword = where, keyword
 
     # -- values -----------------------------------------------------------------------------------
-    cdef int check_value(self, value, Located where, str keyword, Py_ssize_t number) except -1:
-        """``number`` -1: the keyword's whole value.
+    cdef int check_value(self, value, Location where, str keyword, Py_ssize_t number) except -1:
+        """Check that a value is JSON. ``number`` -1: the keyword's whole value.
 
         Raises:
-            SpecError: no JSON value, or one that no JSON text can spell (a lone surrogate, an
-            infinite number).
+            SpecError: not a JSON value, or one without a spelling (a lone surrogate, an infinite number).
         """
         cdef list todo
         if isinstance(value, str) and not has_surrogate(value):
@@ -512,47 +505,47 @@ cdef class Evaluator(Judge):
         return 0
 
     cdef bint fits(self, tuple place, value) except -1:
-        """Whether the value fits some shape of the place.
+        """Whether the value fits an alternative of the place.
 
         Raises:
-            UnsupportedSchema: a keyword decides that can't be enforced.
+            UnsupportedSchema: the result depends on an unenforceable keyword.
         """
-        cdef Shape shape
+        cdef SchemaType schema_type
         try:
-            shapes = self.shapes_at(place)
+            alternatives = self.alternatives_at(place)
         except CircularReference as error:
-            message = "values that are judged by the schema they are listed in can't be enforced"
+            message = "values that depend on the schema that lists them can't be enforced"
             raise UnsupportedSchema(error.pointer, "enum", message) from None
         self.depth += 1
         try:
-            for shape in shapes:
-                if self.fits_shape(shape, value):
+            for schema_type in alternatives:
+                if self.fits_type(schema_type, value):
                     return True
             return False
         finally:
             self.depth -= 1
 
-    cdef bint fits_shape(self, Shape shape, value) except -1:
+    cdef bint fits_type(self, SchemaType schema_type, value) except -1:
         cdef int kind = type_of(value)
         spend(self.budget, 1)
         self.checks += 1
         if self.checks > self.checks_limit:
             pointer = self.where.pointer() if self.keyword is None else self.where.at(self.keyword)
             raise LimitExceeded("value_checks", self.checks_limit, self.checks, pointer)
-        if not shape.types & kind:
+        if not schema_type.types & kind:
             return False
-        shape.check(kind)
-        if shape.values is not None:
+        schema_type.check(kind)
+        if schema_type.values is not None:
             if kind & (ARRAY | OBJECT):
                 spend(self.budget, size_of(value))
-            return identity(value) in self.identities(shape.values)
+            return identity(value) in self.identities(schema_type.values)
         if kind == STRING:
-            return shape.strings is None or self.string(shape.strings, value)
+            return schema_type.strings is None or self.string(schema_type.strings, value)
         if kind & NUMBER:
-            return shape.numbers is None or is_within(shape.numbers, value)
+            return schema_type.numbers is None or is_within(schema_type.numbers, value)
         if kind == ARRAY:
-            return shape.arrays is None or self.array(shape.arrays, value)
-        return kind != OBJECT or shape.objects is None or self.members(shape.objects, value)
+            return schema_type.arrays is None or self.array(schema_type.arrays, value)
+        return kind != OBJECT or schema_type.objects is None or self.members(schema_type.objects, value)
 
     cdef frozenset identities(self, tuple values):
         key = <size_t><void*>values
@@ -563,12 +556,12 @@ cdef class Evaluator(Judge):
         return self._listed[key][1]
 
     cdef bint string(self, Strings strings, str value) except -1:
-        cdef Named each
+        cdef ConstraintText each
         if len(value) < strings.minimum or (strings.maximum is not None and len(value) > strings.maximum):
             return False
         if value in strings.barred:
             return False
-        # an automaton reads about so many characters in a microsecond
+        # an automaton reads about 64 characters in a microsecond
         spend(self.budget, (<Py_ssize_t>len(value) >> 6) * (
             <Py_ssize_t>len(strings.patterns) + <Py_ssize_t>len(strings.without)
             + <Py_ssize_t>len(strings.formats)))
@@ -585,7 +578,7 @@ cdef class Evaluator(Judge):
                 return False
         return True
 
-    cdef bint matches(self, Named pattern, str text) except -1:
+    cdef bint matches(self, ConstraintText pattern, str text) except -1:
         spend(self.budget, 1 + (<Py_ssize_t>len(text) >> 6))
         return self.pattern(pattern).accepts(text)
 
@@ -621,7 +614,7 @@ cdef class Evaluator(Judge):
         return objects.is_plain() or self.keys(objects, value)
 
     cdef bint keys(self, Objects objects, dict value) except -1:
-        """What is asked of keys, and of single members by their keys."""
+        """Whether keys fit their constraints, and the required members by key exist."""
         cdef Keyed each
         for name in value:
             if not self.fits(objects.names, name):
@@ -634,30 +627,23 @@ cdef class Evaluator(Judge):
                 return False
         return True
 
-    cdef pattern(self, Named named):
-        """The automaton of a searched pattern.
+    cdef pattern(self, ConstraintText constraint_text):
+        """Return the automaton of a searched pattern. Raises as ``regex.build_search``."""
+        return self.automaton(constraint_text.text, constraint_text)
 
-        Raises:
-            as ``regex.build_search``.
-        """
-        return self.automaton(named.text, named)
+    cdef format(self, ConstraintText constraint_text, bint short):
+        """Return the automaton of a format, or of its short form."""
+        return self.automaton((formats.SHORT if short else formats.PATTERNS)[constraint_text.text], constraint_text)
 
-    cdef format(self, Named named, bint short):
-        """The automaton of a format, or of its short form."""
-        return self.automaton((formats.SHORT if short else formats.PATTERNS)[named.text], named)
-
-    cdef Tree tree(self, str pattern, Named named):
-        """
-        Raises:
-            as ``regex_syntax.parse``.
-        """
+    cdef Tree tree(self, str pattern, ConstraintText constraint_text):
+        """Return the parsed pattern. Raises as ``regex_syntax.parse``."""
         if self._trees is None:
             self._trees = {}
         if pattern not in self._trees:
-            self._trees[pattern] = parse(pattern, pointer=named.pointer(), limits=self.limits)
+            self._trees[pattern] = parse(pattern, pointer=constraint_text.pointer(), limits=self.limits)
         return self._trees[pattern]
 
-    cdef automaton(self, str pattern, Named named):
+    cdef automaton(self, str pattern, ConstraintText constraint_text):
         cdef int64_t begun = spent(self.budget)
         if self._automata is None:
             self._automata = {}
@@ -665,8 +651,8 @@ cdef class Evaluator(Judge):
             self._paid = set()
         known = self._automata.get(pattern)
         if known is None:
-            bound = Bound(self.limits.pattern_states, named.pointer(), self.budget)
-            found = search_automaton(self.tree(pattern, named), bound).minimal(bound)
+            bound = Bound(self.limits.pattern_states, constraint_text.pointer(), self.budget)
+            found = search_automaton(self.tree(pattern, constraint_text), bound).minimal(bound)
             known = self._automata[pattern] = found, spent(self.budget) - begun
         elif pattern not in self._paid:
             spend(self.budget, known[1])
@@ -674,10 +660,10 @@ cdef class Evaluator(Judge):
         return known[0]
 
     # -- differences ------------------------------------------------------------------------------
-    cdef bint are_disjoint(self, list groups) except -1:
-        """Whether no value fits two of the groups, as far as ``PAIRS`` comparisons can tell."""
+    cdef bint are_exclusive(self, list groups) except -1:
+        """Whether no value fits two of the groups, as far as ``PAIRS`` comparisons can decide."""
         cdef set seen = set(), own
-        cdef Shape left, right
+        cdef SchemaType left, right
         cdef tuple group
         cdef list free = [], all_of = []
         cdef Py_ssize_t number = 0
@@ -699,38 +685,36 @@ cdef class Evaluator(Judge):
             return False
         for a, left in free:
             for b, right in all_of:
-                if a != b and not self.apart(left, right, DISTANCE):
+                if a != b and not self.disjoint(left, right, DISTANCE):
                     return False
         return True
 
-    cdef bint apart(self, Shape a, Shape b, int distance) except -1:
+    cdef bint disjoint(self, SchemaType a, SchemaType b, int distance) except -1:
         cdef int common = a.types & b.types
-        cdef Shape some, other
+        cdef SchemaType some, other
         spend(self.budget, 1)
         if not common:
             return True
         if a.values is not None or b.values is not None:
             some, other = (a, b) if a.values is not None else (b, a)
             for value in some.values:
-                if self.fits_shape(other, value):
+                if self.fits_type(other, value):
                     return False
             return True
         if common & (NULL_TYPE | BOOLEAN):
             return False
-        if common & STRING and not strings_apart(a.strings, b.strings):
+        if common & STRING and not disjoint_strings(a.strings, b.strings):
             return False
-        if common & NUMBER and not numbers_apart(a.numbers, b.numbers):
+        if common & NUMBER and not disjoint_numbers(a.numbers, b.numbers):
             return False
-        if common & ARRAY and not arrays_apart(a.arrays, b.arrays):
+        if common & ARRAY and not disjoint_arrays(a.arrays, b.arrays):
             return False
-        return not common & OBJECT or self.objects_apart(a.objects, b.objects, distance)
+        return not common & OBJECT or self.disjoint_objects(a.objects, b.objects, distance)
 
-    cdef bint objects_apart(self, Objects a, Objects b, int distance) except -1:
-        """A name that either side requires, and at which both sides have nothing in common, tells
-        them apart.
-        """
+    cdef bint disjoint_objects(self, Objects a, Objects b, int distance) except -1:
+        """Whether two objects are disjoint: at a name that one of them requires, their values are."""
         cdef Objects nothing
-        if a is not None and b is not None and self.contents.members_apart(a, b):
+        if a is not None and b is not None and self.facts.disjoint_members(a, b):
             return True
         if distance == 0:
             return False
@@ -738,25 +722,25 @@ cdef class Evaluator(Judge):
         a, b = a or nothing, b or nothing
         spend(self.budget, 1 + <Py_ssize_t>len(a.required) + <Py_ssize_t>len(b.required))
         for name in dict.fromkeys(a.required + b.required):
-            if self.places_apart(a.place_of(name, self), b.place_of(name, self), distance - 1):
+            if self.disjoint_places(a.place_of(name, self), b.place_of(name, self), distance - 1):
                 return True
         return False
 
-    cdef bint places_apart(self, tuple a, tuple b, int distance) except -1:
-        cdef Shape left, right
+    cdef bint disjoint_places(self, tuple a, tuple b, int distance) except -1:
+        cdef SchemaType left, right
         try:
-            lefts, rights = self.shapes_at(a), self.shapes_at(b)
+            lefts, rights = self.alternatives_at(a), self.alternatives_at(b)
         except CircularReference:
             return False
         for left in lefts:
             for right in rights:
-                if not self.apart(left, right, distance):
+                if not self.disjoint(left, right, distance):
                     return False
         return True
 
 
 cdef bint is_within(Numbers numbers, value) except -1:
-    """Against the bounds as they are read most tightly, see ``keywords.decimal``."""
+    """Compare with the strictest reading of the bounds, see ``document.decimal``."""
     for number in (
         {Decimal(repr(value)), Decimal(value)} if abs(value) >= 2**53 else {Decimal(repr(value))}
     ):
@@ -772,9 +756,9 @@ cdef bint is_within(Numbers numbers, value) except -1:
 
 
 cdef bint is_multiple(Numbers numbers, value) except -1:
-    """As decimals, which is how a number is written."""
+    """Whether the divisors fit, in decimals, as the number is written."""
     cdef object number
-    cdef Named each
+    cdef ConstraintText each
     if not numbers.multiples and not numbers.foreign:
         return True
     number = Fraction(Decimal(repr(value)))
@@ -787,18 +771,18 @@ cdef bint is_multiple(Numbers numbers, value) except -1:
     return True
 
 
-cdef bint lengths_apart(least_a, most_a, least_b, most_b) except -1:
+cdef bint disjoint_lengths(least_a, most_a, least_b, most_b) except -1:
     return (most_a is not None and most_a < least_b) or (most_b is not None and most_b < least_a)
 
 
-cdef bint strings_apart(Strings a, Strings b) except -1:
-    return a is not None and b is not None and lengths_apart(a.minimum, a.maximum, b.minimum, b.maximum)
+cdef bint disjoint_strings(Strings a, Strings b) except -1:
+    return a is not None and b is not None and disjoint_lengths(a.minimum, a.maximum, b.minimum, b.maximum)
 
 
-cdef bint arrays_apart(Arrays a, Arrays b) except -1:
-    return a is not None and b is not None and lengths_apart(a.minimum, a.maximum, b.minimum, b.maximum)
+cdef bint disjoint_arrays(Arrays a, Arrays b) except -1:
+    return a is not None and b is not None and disjoint_lengths(a.minimum, a.maximum, b.minimum, b.maximum)
 
 
-cdef bint numbers_apart(Numbers a, Numbers b) except -1:
+cdef bint disjoint_numbers(Numbers a, Numbers b) except -1:
     cdef Numbers nothing = new_numbers(None, False, None, False, (), (), ())
-    return is_crossed(meet_numbers(a or nothing, b or nothing))
+    return is_crossed(intersect_numbers(a or nothing, b or nothing))

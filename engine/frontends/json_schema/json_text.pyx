@@ -7,7 +7,7 @@ from ...native.pool cimport vector
 from ...native.resources cimport spend
 from .document cimport has_key
 from .evaluator cimport has_surrogate, identity
-from .schema_types cimport Named
+from .schema_types cimport ConstraintText
 
 from decimal import Decimal
 from json import dumps
@@ -282,11 +282,11 @@ cdef JsonText text_of(Grammar grammar, bint flexible, int blanks, layout, bint c
 
 
 cdef tuple named_texts(tuple of):
-    cdef Named each
+    cdef ConstraintText each
     if not of:
         return ()
     if len(of) == 1:
-        return ((<Named>of[0]).text,)
+        return ((<ConstraintText>of[0]).text,)
     return tuple([each.text for each in of])
 
 

@@ -26,7 +26,7 @@ from ..regex.char_automaton cimport (
     Bound, CharAutomaton, CharStateC, add_range, append_state, finish, trim,
 )
 from .json_text cimport ANY_INTEGER, ANY_NUMBER, NO_NODE, JsonText, named_texts
-from .schema_types cimport Named, Numbers
+from .schema_types cimport ConstraintText, Numbers
 
 from decimal import ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -194,13 +194,13 @@ cdef chosen_magnitude(
     return g.alt(node, pointed)
 
 
-cdef list decimals_of(tuple named):
-    return [Decimal((<Named>each).text) for each in named]
+cdef list decimals_of(tuple constraint_text):
+    return [Decimal((<ConstraintText>each).text) for each in constraint_text]
 
 
 cdef str pointer_of(Numbers numbers):
-    for named in numbers.multiples + numbers.foreign:
-        return (<Named>named).pointer()
+    for constraint_text in numbers.multiples + numbers.foreign:
+        return (<ConstraintText>constraint_text).pointer()
     return "" if numbers.where is None else numbers.where.pointer()
 
 
@@ -491,7 +491,7 @@ cdef compared(g, str low, str high):
 
 
 cdef list runs(int a, int b, bint on_low, bint on_high):
-    """The digits a..b, those at an edge apart."""
+    """The digits a..b, with those at an edge apart."""
     if a > b:
         return []
     if a == b:

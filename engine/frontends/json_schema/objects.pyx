@@ -27,9 +27,10 @@ from ...native.pool cimport vector
 from .builder cimport Builder
 from .cardinality cimport UNLIMITED, Cardinality, RangeC, new_cardinality
 from .json_text cimport GraphBuilder, JsonText, new_graph, spelled
-from .reader cimport Composition
+from .reader cimport SchemaReader
 from .schema_types cimport (
-    STRING, Judge, Keyed, Located, Named, Objects, Shape, Strings, both, meet_strings, new_strings,
+    STRING, ConstraintText, Keyed, Location, Objects, SchemaContext, SchemaType, Strings, both, intersect_strings,
+    new_strings,
 )
 from .strings cimport build_inside
 
@@ -143,7 +144,7 @@ cdef bint listed_members(
     values.reserve(len(objects.properties))
     for name, property in objects.properties.items():
         values.push_back(
-            builder.place(<tuple>property) if objects.has_met
+            builder.place(<tuple>property) if objects.is_intersection
             else builder.schema(property, objects.where, "properties", name))
     extra[0] = builder.place(objects.rest)
     unlisted = unlisted_of(objects)
@@ -267,7 +268,7 @@ cdef class KeyClass:
     cdef Strings strings
     cdef list texts
     cdef frozenset matched      # sources of patterns
-    cdef int shape              # number of the shape of keys that it is a part of
+    cdef int schema_type              # number of the alternative of keys that it is a part of
     # the patterns that divided the class, but those that others of them imply
     cdef tuple patterns, without
 
@@ -301,7 +302,7 @@ cdef list other_members(Builder builder, Objects objects, list names):
     for each in classes_of(builder, objects, names):
         # keys that no value may follow are not spelled out
         choices = choices_of(objects, each, builder.reader)
-        choices = [choice for choice in choices if not is_void(choice[0])]
+        choices = [choice for choice in choices if not is_empty(choice[0])]
         if not choices:
             continue
         key = key_node(builder, each, names)
@@ -322,9 +323,9 @@ cdef list other_members(Builder builder, Objects objects, list names):
     return found
 
 
-cdef bint is_void(tuple place):
+cdef bint is_empty(tuple place):
     """Whether one of the schemas of a place is just false."""
-    cdef Located each
+    cdef Location each
     for each in place:
         if each.schema is False:
             return True
@@ -347,8 +348,8 @@ cdef RangeC count_others(Builder builder, Objects objects, list names) except *:
         if not differ or builder.place(place_of(objects, each, builder.reader)) != builder.text.fail:
             some = keys_of(cardinality, each, names)
             found.most = min(found.most + some.most, UNLIMITED)
-            sure[each.shape] = min(sure.get(each.shape, 0) + some.least, UNLIMITED)
-    # keys of two shapes may be the same
+            sure[each.schema_type] = min(sure.get(each.schema_type, 0) + some.least, UNLIMITED)
+    # keys of two alternatives may be the same
     found.least = max(sure.values(), default=0)
     return found
 
@@ -376,13 +377,13 @@ cdef RangeC keys_of(Cardinality cardinality, KeyClass each, list names) except *
     return RangeC(max(found.least - n, 0), found.most if found.most == UNLIMITED else found.most - n)
 
 
-cdef list choices_of(Objects objects, KeyClass keys, Judge judge):
+cdef list choices_of(Objects objects, KeyClass keys, SchemaContext context):
     """(place of a value, what of ``objects.some`` a member with it is) of a class."""
     applies = [is_among(<Keyed>each, keys) for each in objects.some]
-    return with_some(objects, place_of(objects, keys, judge), applies, judge)
+    return with_some(objects, place_of(objects, keys, context), applies, context)
 
 
-cdef list with_some(Objects objects, tuple place, list applies, Judge judge):
+cdef list with_some(Objects objects, tuple place, list applies, SchemaContext context):
     """The same of a place, by which of ``objects.some`` apply to its key: what asks nothing of the value
     is found by the key alone.
     """
@@ -393,7 +394,7 @@ cdef list with_some(Objects objects, tuple place, list applies, Judge judge):
     for number in range(<int>len(applies)):
         each = objects.some[number]
         if applies[number]:
-            more = [(both(known, each.place, judge), bits | 1 << number) for known, bits in found]
+            more = [(both(known, each.place, context), bits | 1 << number) for known, bits in found]
             found = found + more if each.place else more
     return found
 
@@ -406,41 +407,41 @@ cdef int check_some(Objects objects) except -1:
 
 
 cdef list classes_of(Builder builder, Objects objects, list names):
-    cdef Composition reader = builder.reader
-    cdef Shape shape
+    cdef SchemaReader reader = builder.reader
+    cdef SchemaType schema_type
     cdef KeyClass made
     cdef dict patterns = {}
     cdef Keyed keyed
     cdef list found = [], some
     cdef int number = 0
     for keyed in objects.keyed + objects.some:
-        for named in keyed.patterns:
-            patterns.setdefault((<Named>named).text, named)
-    for shape in reader.shapes_at(objects.names):
-        if shape.types & STRING:
-            shape.check(STRING)
-            if shape.values is not None:
-                listed = [value for value in shape.values if isinstance(value, str) and value not in names]
+        for constraint_text in keyed.patterns:
+            patterns.setdefault((<ConstraintText>constraint_text).text, constraint_text)
+    for schema_type in reader.alternatives_at(objects.names):
+        if schema_type.types & STRING:
+            schema_type.check(STRING)
+            if schema_type.values is not None:
+                listed = [value for value in schema_type.values if isinstance(value, str) and value not in names]
                 if builder.text.excludes is not None:
                     listed = [value for value in listed if builder.text.has_spelling(value)]
                 some = classes_of_texts(reader, listed, patterns)
             else:
                 made = KeyClass.__new__(KeyClass)
-                made.strings = shape.strings or new_strings(0, None, (), (), (), ())
+                made.strings = schema_type.strings or new_strings(0, None, (), (), (), ())
                 made.matched, made.patterns, made.without = frozenset(), (), ()
                 some = divided(reader, made, patterns)
             for made in some:
-                made.shape = number
+                made.schema_type = number
             found += some
             number += 1
     return found
 
 
-cdef list classes_of_texts(Composition reader, list texts, dict patterns):
+cdef list classes_of_texts(SchemaReader reader, list texts, dict patterns):
     cdef KeyClass made
     cdef dict found = {}
     for text in texts:
-        matched = frozenset([source for source, named in patterns.items() if reader.matches(named, text)])
+        matched = frozenset([source for source, pattern in patterns.items() if reader.matches(pattern, text)])
         found.setdefault(matched, []).append(text)
     made_all = []
     for matched, some in found.items():
@@ -450,60 +451,60 @@ cdef list classes_of_texts(Composition reader, list texts, dict patterns):
     return made_all
 
 
-cdef list divided(Composition reader, KeyClass whole, dict patterns):
+cdef list divided(SchemaReader reader, KeyClass whole, dict patterns):
     """By one pattern after the other; classes without any key go as soon as there are several."""
     cdef list found = [whole], more
     cdef KeyClass each
-    cdef Named named
+    cdef ConstraintText constraint_text
     cdef str pointer
-    for named in patterns.values():
+    for constraint_text in patterns.values():
         more = []
         for each in found:
             if len(patterns) > 1:
-                more += parts_of(reader, each, named)
+                more += parts_of(reader, each, constraint_text)
             else:
-                more = [part_of(each, named, True), part_of(each, named, False)]
+                more = [part_of(each, constraint_text, True), part_of(each, constraint_text, False)]
         found = more
         if len(found) > MOST_CLASSES:
             message = f"keys of more than {MOST_CLASSES} kinds can't be told apart"
-            pointer = named.where.above.at("patternProperties")
+            pointer = constraint_text.where.above.at("patternProperties")
             raise UnsupportedSchema(pointer, "patternProperties", message)
     for each in found:
-        each.strings = meet_strings(each.strings, new_strings(0, None, each.patterns, (), each.without, ()))
+        each.strings = intersect_strings(each.strings, new_strings(0, None, each.patterns, (), each.without, ()))
     return found
 
 
-cdef list parts_of(Composition reader, KeyClass whole, Named named):
+cdef list parts_of(SchemaReader reader, KeyClass whole, ConstraintText constraint_text):
     """The parts that have keys, lengths and formats aside. A pattern that says nothing about the keys of a
     part is not asked of them: most patterns have no text in common, and each then stands alone.
     """
-    cdef KeyClass matching = part_of(whole, named, True), other = part_of(whole, named, False)
-    cdef Named each
+    cdef KeyClass matching = part_of(whole, constraint_text, True), other = part_of(whole, constraint_text, False)
+    cdef ConstraintText each
     if have_none(reader, matching.patterns, matching.without):
         other.without = whole.without
         return [other]
     if have_none(reader, other.patterns, other.without):
         matching.patterns = whole.patterns
         return [matching]
-    matching.without = tuple([each for each in whole.without if not have_none(reader, (named, each), ())])
+    matching.without = tuple([each for each in whole.without if not have_none(reader, (constraint_text, each), ())])
     return [matching, other]
 
 
-cdef KeyClass part_of(KeyClass whole, Named named, bint is_match):
+cdef KeyClass part_of(KeyClass whole, ConstraintText constraint_text, bint is_match):
     cdef KeyClass made = KeyClass.__new__(KeyClass)
     made.strings, made.matched, made.patterns, made.without = (
         whole.strings, whole.matched, whole.patterns, whole.without)
     if is_match:
-        made.matched |= {named.text}
-        made.patterns += (named,)
+        made.matched |= {constraint_text.text}
+        made.patterns += (constraint_text,)
     else:
-        made.without += (named,)
+        made.without += (constraint_text,)
     return made
 
 
-cdef bint have_none(Composition reader, tuple patterns, tuple without) except -1:
+cdef bint have_none(SchemaReader reader, tuple patterns, tuple without) except -1:
     """Whether no text matches all of these patterns and none of those."""
-    cdef Named each
+    cdef ConstraintText each
     cdef tuple key = (tuple([each.text for each in patterns]), tuple([each.text for each in without]))
     if reader._classes is None:
         reader._classes = {}
@@ -515,33 +516,33 @@ cdef bint have_none(Composition reader, tuple patterns, tuple without) except -1
     return reader._classes[key]
 
 
-cdef tuple place_of(Objects objects, KeyClass keys, Judge judge):
+cdef tuple place_of(Objects objects, KeyClass keys, SchemaContext context):
     """What is asked of the values under these keys."""
     cdef Keyed each
     cdef tuple place = objects.rest
     for each in objects.keyed:
         if is_among(each, keys):
-            place = both(place, each.place, judge)
+            place = both(place, each.place, context)
     return place
 
 
 cdef bint is_among(Keyed keyed, KeyClass keys) except -1:
-    cdef Named named
-    for named in keyed.patterns:
-        if named.text in keys.matched:
+    cdef ConstraintText constraint_text
+    for constraint_text in keyed.patterns:
+        if constraint_text.text in keys.matched:
             return keyed.is_match
     return not keyed.is_match
 
 
 cdef uint32_t key_node(Builder builder, KeyClass keys, list names) except? 0xFFFFFFFF:
     """The inside of a key."""
-    cdef Composition reader = builder.reader
+    cdef SchemaReader reader = builder.reader
     cdef JsonText text = builder.text
     cdef tuple barred
     if keys.texts is not None:
         return text.rule_by("key", text.texts(keys.texts))
     barred = tuple([name for name in names if reader.string(keys.strings, name)])
-    strings = meet_strings(keys.strings, new_strings(0, None, (), (), (), barred))
+    strings = intersect_strings(keys.strings, new_strings(0, None, (), (), (), barred))
     return text.rule_by("key", build_inside(text, strings, reader, True))
 
 
@@ -640,7 +641,7 @@ cdef class CountedMembers:
 
     cdef int add_listed(self, GraphBuilder graph, tuple state, Py_ssize_t k, after) except -1:
         """A listed member, and beside it the same as one that must be somewhere."""
-        cdef Composition reader = self.builder.reader
+        cdef SchemaReader reader = self.builder.reader
         cdef JsonText text = self.builder.text
         cdef str name = self.names[k]
         cdef list applies = [(<Keyed>each).has(name, reader) for each in self.objects.some]

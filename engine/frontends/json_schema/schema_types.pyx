@@ -1,7 +1,7 @@
-"""Shapes and their intersection: see the header file.
+"""Schema types and their intersection.
 
-None of these objects can be part of a circle, since a document can't: so they are nothing to the
-garbage collector, which would otherwise take most of the time that large schemas need.
+These objects form no reference cycles, because a document has none, so they are excluded from garbage collection,
+which would otherwise take most of the time for large schemas.
 """
 
 cimport cython
@@ -16,15 +16,15 @@ from ...errors import UnsupportedSchema
 @cython.final
 @cython.freelist(64)
 @cython.no_gc
-cdef class Located:
+cdef class Location:
     cdef str pointer(self):
         if self.known is None:
             self.known = self.path()
         return self.known
 
     cdef str path(self):
-        """The pointer, which is not kept."""
-        cdef Located at = self
+        """Return the pointer without storing it."""
+        cdef Location at = self
         cdef list parts = []
         while at.known is None:
             if at.key is not None:
@@ -35,35 +35,35 @@ cdef class Located:
         return "/".join(reversed(parts))
 
     cdef str at(self, str keyword):
-        """The pointer of one of the schema's keywords."""
+        """Return the pointer of one of the schema's keywords."""
         return self.pointer() + "/" + keyword
 
     def __str__(self):
-        """As the name of a rule, which outlives the schema."""
+        """Return a name for a rule, which outlives the schema."""
         return self.path() or "/"
 
     cdef void release(self) noexcept:
-        """Lets go of the schema and of those above it."""
-        cdef Located at = self
+        """Drop the references to the schema and to those above it."""
+        cdef Location at = self
         while at is not None and at.schema is not None:
             at.schema = None
             at = at.above
 
 
-cdef Located root_place(schema, str pointer):
-    cdef Located made = Located.__new__(Located)
+cdef Location root_place(schema, str pointer):
+    cdef Location made = Location.__new__(Location)
     made.schema, made.known = schema, pointer
     return made
 
 
-cdef Located located(schema, Located above, str keyword, key):
-    cdef Located made = Located.__new__(Located)
+cdef Location location_at(schema, Location above, str keyword, key):
+    cdef Location made = Location.__new__(Location)
     made.schema, made.above, made.keyword, made.key = schema, above, keyword, key
     return made
 
 
-cdef tuple place_at(schema, Located above, str keyword, key):
-    return () if schema is True else (located(schema, above, keyword, key),)
+cdef tuple place_at(schema, Location above, str keyword, key):
+    return () if schema is True else (location_at(schema, above, keyword, key),)
 
 
 @cython.final
@@ -74,13 +74,13 @@ cdef class Derived:
 
 @cython.final
 @cython.no_gc
-cdef class Named:
+cdef class ConstraintText:
     cdef str pointer(self):
         return self.where.at(self.keyword)
 
 
-cdef Named named(str text, Located where, str keyword):
-    cdef Named made = Named.__new__(Named)
+cdef ConstraintText constraint_text(str text, Location where, str keyword):
+    cdef ConstraintText made = ConstraintText.__new__(ConstraintText)
     made.text, made.where, made.keyword = text, where, keyword
     return made
 
@@ -91,8 +91,8 @@ cdef class Refusal:
     pass
 
 
-cdef Refusal refusal(int types, Located where, str keyword, str message):
-    """``message`` "" is the usual one."""
+cdef Refusal refusal(int types, Location where, str keyword, str message):
+    """Return a refusal; ``message`` "" is the default one."""
     cdef Refusal made = Refusal.__new__(Refusal)
     made.types, made.where, made.keyword, made.message = types, where, keyword, message
     return made
@@ -134,7 +134,7 @@ cdef class Count:
     pass
 
 
-cdef Count new_count(tuple place, Py_ssize_t first, minimum, maximum, Located where):
+cdef Count new_count(tuple place, Py_ssize_t first, minimum, maximum, Location where):
     cdef Count made = Count.__new__(Count)
     made.place, made.first, made.minimum, made.maximum = place, first, minimum, maximum
     made.where = where
@@ -148,7 +148,7 @@ cdef class Arrays:
 
 
 cdef Arrays new_arrays(
-    tuple prefix, tuple rest, minimum, maximum, tuple counts, Located unique
+    tuple prefix, tuple rest, minimum, maximum, tuple counts, Location unique
 ):
     cdef Arrays made = Arrays.__new__(Arrays)
     made.prefix, made.rest, made.minimum, made.maximum = prefix, rest, minimum, maximum
@@ -159,13 +159,13 @@ cdef Arrays new_arrays(
 @cython.final
 @cython.no_gc
 cdef class Keyed:
-    cdef bint has(self, str name, Judge judge) except -1:
-        """Whether a key is one of these."""
-        cdef Named pattern
+    cdef bint has(self, str name, SchemaContext context) except -1:
+        """Whether these constraints apply to a key."""
+        cdef ConstraintText pattern
         if name in self.excluded:
             return False
         for pattern in self.patterns:
-            if judge.matches(pattern, name):
+            if context.matches(pattern, name):
                 return self.is_match
         return not self.is_match
 
@@ -181,25 +181,25 @@ cdef Keyed new_keyed(tuple patterns, bint is_match, frozenset excluded, tuple pl
 @cython.no_gc
 cdef class Objects:
     cdef bint is_plain(self) noexcept:
-        """Whether nothing is asked of keys but that they are listed or not."""
+        """Whether keys have no constraints other than being listed or not."""
         return not (self.keyed or self.names or self.some)
 
-    cdef tuple place_of(self, name, Judge judge):
-        """What is asked of the value under a key, whether that is listed or not."""
+    cdef tuple place_of(self, name, SchemaContext context):
+        """Return the place of the value under a key, listed or not."""
         cdef PyObject* property = PyDict_GetItemWithError(self.properties, name)
         cdef Keyed each
         cdef tuple place = self.rest
         if property != NULL:
             return self.place_in(name, <object>property)
         for each in self.keyed:
-            if each.has(name, judge):
-                place = both(place, each.place, judge)
+            if each.has(name, context):
+                place = both(place, each.place, context)
         return place
 
     cdef tuple place_in(self, name, property):
-        """The place of a listed name, from what is listed."""
+        """Return the place of a listed name."""
         cdef PyObject* known
-        if self.has_met:
+        if self.is_intersection:
             return <tuple>property
         if self.places is None:
             self.places = {}
@@ -212,11 +212,11 @@ cdef class Objects:
 
 
 cdef Objects new_objects(
-    dict properties, bint has_met, tuple required, set wanted, tuple rest, minimum, maximum, Located where
+    dict properties, bint is_intersection, tuple required, set wanted, tuple rest, minimum, maximum, Location where
 ):
-    """Without anything that is asked of keys."""
+    """Return objects without constraints of keys."""
     cdef Objects made = Objects.__new__(Objects)
-    made.properties, made.has_met, made.required, made.wanted = properties, has_met, required, wanted
+    made.properties, made.is_intersection, made.required, made.wanted = properties, is_intersection, required, wanted
     made.rest = rest
     made.minimum, made.maximum, made.where = minimum, maximum, where
     made.keyed = made.names = made.some = ()
@@ -224,7 +224,7 @@ cdef Objects new_objects(
 
 
 cdef Objects keyed_objects(Objects objects, tuple keyed, tuple names, tuple some):
-    """The same with what is asked of keys; of an object that nobody else has yet."""
+    """Add constraints of keys to an object that is not shared yet."""
     objects.keyed, objects.names, objects.some = keyed, names, some
     return objects
 
@@ -233,12 +233,12 @@ cdef Objects keyed_objects(Objects objects, tuple keyed, tuple names, tuple some
 @cython.no_gc
 cdef class Evaluated:
     cdef bint covers(self, Evaluated other) except -1:
-        """Whether this is at least as much."""
-        cdef Named each
+        """Whether this includes everything that the other one includes."""
+        cdef ConstraintText each
         if other is None:
             return True
         for each in other.patterns:
-            if not self.all_members and each.text not in [(<Named>own).text for own in self.patterns]:
+            if not self.all_members and each.text not in [(<ConstraintText>own).text for own in self.patterns]:
                 return False
         return (
             (self.all_members or (not other.all_members and other.names <= self.names))
@@ -259,12 +259,12 @@ cdef Evaluated new_evaluated(
 @cython.final
 @cython.freelist(64)
 @cython.no_gc
-cdef class Shape:
+cdef class SchemaType:
     cdef int check(self, int types) except -1:
-        """
+        """Check that no refusal applies.
+
         Raises:
-            UnsupportedSchema: the first keyword that constrains one of these types and can't be
-            enforced.
+            UnsupportedSchema: the first unenforceable keyword that constrains one of these types.
         """
         cdef Refusal each
         for each in self.refused:
@@ -273,69 +273,76 @@ cdef class Shape:
         return 0
 
 
-cdef Shape new_shape(
+cdef SchemaType new_type(
     int types, tuple values, Strings strings, Numbers numbers, Arrays arrays, Objects objects, tuple refused
 ):
-    cdef Shape made = Shape.__new__(Shape)
+    cdef SchemaType made = SchemaType.__new__(SchemaType)
     made.types, made.values, made.strings, made.numbers = types, values, strings, numbers
     made.arrays, made.objects, made.refused = arrays, objects, refused
     return made
 
 
-cdef Shape with_evaluated(Shape shape, Evaluated evaluated):
-    cdef Shape made = new_shape(
-        shape.types, shape.values, shape.strings, shape.numbers, shape.arrays, shape.objects, shape.refused)
+cdef SchemaType with_evaluated(SchemaType schema_type, Evaluated evaluated):
+    cdef SchemaType made = new_type(
+        schema_type.types, schema_type.values, schema_type.strings, schema_type.numbers,
+        schema_type.arrays, schema_type.objects, schema_type.refused)
     made.evaluated = evaluated
     return made
 
 
-cdef tuple without_evaluated(tuple shapes):
-    cdef Shape shape
-    for shape in shapes:
-        if shape.evaluated is not None:
-            return tuple([each if (<Shape>each).evaluated is None else with_evaluated(each, None) for each in shapes])
-    return shapes
+cdef tuple without_evaluated(tuple alternatives):
+    cdef SchemaType schema_type
+    for schema_type in alternatives:
+        if schema_type.evaluated is not None:
+            return tuple([with_evaluated(schema_type, None) for schema_type in alternatives])
+    return alternatives
 
 
-cdef Shape listed(tuple values):
-    return new_shape(ALL, values, None, None, None, None, ())
+cdef SchemaType listed(tuple values):
+    return new_type(ALL, values, None, None, None, None, ())
 
 
-ANYTHING = new_shape(ALL, None, None, None, None, None, ())
+ANYTHING = new_type(ALL, None, None, None, None, None, ())
 ANYTHING_ONLY = (ANYTHING,)
 
 
-cdef class Judge:
-    cdef bint fits_shape(self, Shape shape, value) except -1:
+cdef class SchemaContext:
+    cdef bint fits_type(self, SchemaType schema_type, value) except -1:
         raise NotImplementedError
 
-    cdef bint matches(self, Named pattern, str text) except -1:
+    cdef bint matches(self, ConstraintText pattern, str text) except -1:
         raise NotImplementedError
 
     cdef bint holds(self, tuple place, schema) except -1:
         raise NotImplementedError
 
-    cdef bint are_apart(self, tuple a, tuple b) except -1:
+    cdef bint are_disjoint(self, tuple a, tuple b) except -1:
         raise NotImplementedError
 
-    cdef bint are_all_of(self, tuple place, tuple other) except -1:
+    cdef bint is_implied(self, tuple place, tuple other) except -1:
         raise NotImplementedError
 
     cdef tuple narrower(self, tuple a, tuple b):
         raise NotImplementedError
 
-    cdef bint members_apart(self, Objects a, Objects b) except -1:
+    cdef bint disjoint_members(self, Objects a, Objects b) except -1:
+        raise NotImplementedError
+
+    cdef tuple alternatives_at(self, tuple place):
+        raise NotImplementedError
+
+    cdef Location target(self, Location where):
         raise NotImplementedError
 
 
 # -- intersection ----------------------------------------------------------------------------------
 
 
-cdef Shape meet(Shape a, Shape b, Judge judge):
-    """The shape of what fits both; None where nothing does. ``judge`` judges single values."""
+cdef SchemaType intersect(SchemaType a, SchemaType b, SchemaContext context):
+    """Return the intersection of two alternatives; None if it is seen to be empty."""
     cdef int types = a.types & b.types
-    cdef Shape made
-    spend(judge.budget, 1)
+    cdef SchemaType made
+    spend(context.budget, 1)
     if a is ANYTHING:
         return b
     if b is ANYTHING:
@@ -343,28 +350,28 @@ cdef Shape meet(Shape a, Shape b, Judge judge):
     if not types:
         return None
     if a.values is not None or b.values is not None:
-        made = meet_values(a, b, judge) if a.values is not None else meet_values(b, a, judge)
+        made = intersect_values(a, b, context) if a.values is not None else intersect_values(b, a, context)
     else:
-        made = meet_facets(a, b, types, judge)
+        made = intersect_constraints(a, b, types, context)
     if made is not None:
-        made.evaluated = meet_evaluated(a.evaluated, b.evaluated)
+        made.evaluated = intersect_evaluated(a.evaluated, b.evaluated)
     return made
 
 
-cdef Shape meet_facets(Shape a, Shape b, int types, Judge judge):
-    """Types that are seen to have no value left are dropped."""
+cdef SchemaType intersect_constraints(SchemaType a, SchemaType b, int types, SchemaContext context):
+    """Intersect alternatives without listed values; types without any value left are dropped."""
     cdef Strings strings
     cdef Numbers numbers
     cdef Arrays arrays
     cdef Objects objects
-    if types & OBJECT and objects_apart(a, b, judge):
+    if types & OBJECT and disjoint_objects(a, b, context):
         types &= ~OBJECT
         if not types:
             return None
-    strings = meet_strings(a.strings, b.strings) if types & STRING else None
-    numbers = meet_numbers(a.numbers, b.numbers) if types & NUMBER else None
-    arrays = meet_arrays(a.arrays, b.arrays, judge) if types & ARRAY else None
-    objects = meet_objects(a.objects, b.objects, judge) if types & OBJECT else None
+    strings = intersect_strings(a.strings, b.strings) if types & STRING else None
+    numbers = intersect_numbers(a.numbers, b.numbers) if types & NUMBER else None
+    arrays = intersect_arrays(a.arrays, b.arrays, context) if types & ARRAY else None
+    objects = intersect_objects(a.objects, b.objects, context) if types & OBJECT else None
     if strings is not None and (
         crossed(strings.minimum, strings.maximum) or have_common(strings.patterns, strings.without)
     ):
@@ -379,14 +386,14 @@ cdef Shape meet_facets(Shape a, Shape b, int types, Judge judge):
         types, objects = types & ~OBJECT, None
     if not types:
         return None
-    return new_shape(
+    return new_type(
         types, None, strings, numbers, arrays, objects,
-        meet_refusals(a.refused, b.refused, types) if a.refused or b.refused else ())
+        intersect_refusals(a.refused, b.refused, types) if a.refused or b.refused else ())
 
 
-cdef bint objects_apart(Shape a, Shape b, Judge judge) except -1:
-    """Whether it is seen at first sight that no object fits both."""
-    return a.objects is not None and b.objects is not None and judge.members_apart(a.objects, b.objects)
+cdef bint disjoint_objects(SchemaType a, SchemaType b, SchemaContext context) except -1:
+    """Whether it is seen at once that no object fits both."""
+    return a.objects is not None and b.objects is not None and context.disjoint_members(a.objects, b.objects)
 
 
 cdef bint crossed(minimum, maximum) except -1:
@@ -401,8 +408,8 @@ cdef bint is_crossed(Numbers numbers) except -1:
 
 
 cdef bint have_common(tuple a, tuple b) except -1:
-    """Whether some text is asked for and ruled out at once."""
-    cdef Named each, other
+    """Whether a text is both required and excluded."""
+    cdef ConstraintText each, other
     if not a or not b:
         return False
     for each in a:
@@ -412,20 +419,20 @@ cdef bint have_common(tuple a, tuple b) except -1:
     return False
 
 
-cdef Shape meet_values(Shape some, Shape other, Judge judge):
-    """``some`` lists its values; of the other facets of both, none is asked for again."""
+cdef SchemaType intersect_values(SchemaType some, SchemaType other, SchemaContext context):
+    """Keep the values of ``some`` that fit ``other``."""
     cdef list values = []
     for value in some.values:
-        if judge.fits_shape(other, value):
+        if context.fits_type(other, value):
             values.append(value)
     if not values:
         return None
-    return new_shape(
+    return new_type(
         some.types & other.types, tuple(values), some.strings, some.numbers, some.arrays, some.objects, some.refused)
 
 
 cdef tuple joined(tuple a, tuple b):
-    """The members of both, each once: shapes that meet may have come from one schema."""
+    """Return the members of both, each once: operands may stem from one schema."""
     cdef list more = []
     if a is b or not b:
         return a
@@ -438,7 +445,7 @@ cdef tuple joined(tuple a, tuple b):
     return a + tuple(more)
 
 
-cdef tuple meet_refusals(tuple a, tuple b, int types):
+cdef tuple intersect_refusals(tuple a, tuple b, int types):
     cdef Refusal each
     cdef list found = []
     for each in joined(a, b):
@@ -447,12 +454,12 @@ cdef tuple meet_refusals(tuple a, tuple b, int types):
     return tuple(found)
 
 
-cdef Evaluated meet_evaluated(Evaluated a, Evaluated b):
+cdef Evaluated intersect_evaluated(Evaluated a, Evaluated b):
     if a is None or b is None:
         return b if a is None else a
     return new_evaluated(
         a.names | b.names,
-        united(a.patterns, b.patterns),
+        united_texts(a.patterns, b.patterns),
         max(a.items, b.items),
         joined(a.contained, b.contained),
         a.all_members or b.all_members,
@@ -461,27 +468,27 @@ cdef Evaluated meet_evaluated(Evaluated a, Evaluated b):
 
 
 cdef smaller_bound(a, b):
-    """The smaller of two upper bounds; None is no bound."""
+    """Return the smaller of two upper bounds; None is no bound."""
     return b if a is None else a if b is None else min(a, b)
 
 
-cdef Strings meet_strings(Strings a, Strings b):
+cdef Strings intersect_strings(Strings a, Strings b):
     if a is None or b is None:
         return b if a is None else a
     made = new_strings(
         max(a.minimum, b.minimum),
         smaller_bound(a.maximum, b.maximum),
-        united(a.patterns, b.patterns),
-        united(a.formats, b.formats),
-        united(a.without, b.without),
+        united_texts(a.patterns, b.patterns),
+        united_texts(a.formats, b.formats),
+        united_texts(a.without, b.without),
         together(a.barred, b.barred),
     )
     made.where = a.where or b.where
     return made
 
 
-cdef tuple united(tuple a, tuple b):
-    cdef Named each
+cdef tuple united_texts(tuple a, tuple b):
+    cdef ConstraintText each
     cdef set known = set()
     cdef list more = []
     if not b:
@@ -495,11 +502,11 @@ cdef tuple united(tuple a, tuple b):
 
 
 cdef tuple together(tuple a, tuple b):
-    """Values of both, each once."""
+    """Return the values of both, each once."""
     return tuple(dict.fromkeys(a + b)) if a and b else a or b
 
 
-cdef Numbers meet_numbers(Numbers a, Numbers b):
+cdef Numbers intersect_numbers(Numbers a, Numbers b):
     cdef bint low_open, high_open
     if a is None or b is None:
         return b if a is None else a
@@ -514,33 +521,33 @@ cdef Numbers meet_numbers(Numbers a, Numbers b):
         low_open,
         high,
         high_open,
-        united(a.multiples, b.multiples),
-        united(a.foreign, b.foreign),
+        united_texts(a.multiples, b.multiples),
+        united_texts(a.foreign, b.foreign),
         together(a.barred, b.barred),
     )
     made.is_plain, made.where = a.is_plain or b.is_plain, a.where or b.where
     return made
 
 
-cdef tuple both(tuple a, tuple b, Judge judge):
-    """The place at which all schemas of both hold."""
-    cdef Located each
+cdef tuple both(tuple a, tuple b, SchemaContext context):
+    """Return the place where all schemas of both places apply."""
+    cdef Location each
     cdef list more = None
     if not a or not b:
         return a or b
-    narrower = judge.narrower(a, b)
+    narrower = context.narrower(a, b)
     if narrower is not None:
         return narrower
     for each in b:
-        if not judge.holds(a, each.schema):
+        if not context.holds(a, each.schema):
             if more is None:
                 more = []
             more.append(each)
     return a if more is None else a + tuple(more)
 
 
-cdef Arrays meet_arrays(Arrays a, Arrays b, Judge judge):
-    """Counts that all items add to are bounds on the length, and those that none adds to are met or not."""
+cdef Arrays intersect_arrays(Arrays a, Arrays b, SchemaContext context):
+    """Intersect arrays. Counts that apply to all items become bounds on the length; others stay."""
     cdef Py_ssize_t n, of_a, of_b
     cdef Arrays made
     cdef list prefix = []
@@ -551,30 +558,30 @@ cdef Arrays meet_arrays(Arrays a, Arrays b, Judge judge):
         prefix.append(both(
             <tuple>a.prefix[n] if n < of_a else a.rest,
             <tuple>b.prefix[n] if n < of_b else b.rest,
-            judge,
+            context,
         ))
     made = new_arrays(
         tuple(prefix),
-        both(a.rest, b.rest, judge),
+        both(a.rest, b.rest, context),
         max(a.minimum, b.minimum),
         smaller_bound(a.maximum, b.maximum),
         joined(a.counts, b.counts),
         a.unique or b.unique,
     )
-    return with_counts_of_all(made, judge) if made.counts else made
+    return with_counts_of_all(made, context) if made.counts else made
 
 
-cdef Arrays with_counts_of_all(Arrays arrays, Judge judge):
+cdef Arrays with_counts_of_all(Arrays arrays, SchemaContext context):
     cdef Count each
     cdef list kept = []
     minimum, maximum = arrays.minimum, arrays.maximum
     for each in arrays.counts:
         places = set([*arrays.prefix[each.first :], arrays.rest])
-        if all([judge.are_apart(<tuple>place, each.place) for place in places]):
-            # no item counts
+        if all([context.are_disjoint(<tuple>place, each.place) for place in places]):
+            # no item can match
             if each.minimum:
                 maximum = -1
-        elif all([judge.are_all_of(<tuple>place, each.place) for place in places]):
+        elif all([context.is_implied(<tuple>place, each.place) for place in places]):
             if each.minimum:
                 minimum = max(minimum, each.first + each.minimum)
             if each.maximum is not None:
@@ -585,32 +592,32 @@ cdef Arrays with_counts_of_all(Arrays arrays, Judge judge):
 
 
 cdef Py_ssize_t weight_of(Objects objects) except -1:
-    """About how many steps it takes to look at all that is asked of members."""
+    """Return the approximate number of steps to visit all constraints of members."""
     return 1 + (
         <Py_ssize_t>len(objects.properties) + <Py_ssize_t>len(objects.required)
         + <Py_ssize_t>len(objects.keyed) + <Py_ssize_t>len(objects.some)) // 4
 
 
-cdef Objects meet_objects(Objects a, Objects b, Judge judge):
-    """Keys keep the order of ``a``; those that only ``b`` lists follow."""
+cdef Objects intersect_objects(Objects a, Objects b, SchemaContext context):
+    """Intersect objects. Keys keep the order of ``a``, followed by those that only ``b`` lists."""
     cdef dict properties = {}
     if a is None or b is None:
         return b if a is None else a
-    spend(judge.budget, weight_of(a) + weight_of(b))
+    spend(context.budget, weight_of(a) + weight_of(b))
     for name, property in a.properties.items():
-        properties[name] = both(a.place_in(name, property), b.place_of(name, judge), judge)
+        properties[name] = both(a.place_in(name, property), b.place_of(name, context), context)
     for name, property in b.properties.items():
         if name not in properties:
-            properties[name] = both(a.place_of(name, judge), b.place_in(name, property), judge)
+            properties[name] = both(a.place_of(name, context), b.place_in(name, property), context)
     required = dict.fromkeys(a.required + b.required)
     made = new_objects(
         properties,
         True,
         tuple(required),
         set(required) if required else None,
-        both(a.rest, b.rest, judge),
+        both(a.rest, b.rest, context),
         max(a.minimum, b.minimum),
         smaller_bound(a.maximum, b.maximum),
         a.where,
     )
-    return keyed_objects(made, joined(a.keyed, b.keyed), both(a.names, b.names, judge), joined(a.some, b.some))
+    return keyed_objects(made, joined(a.keyed, b.keyed), both(a.names, b.names, context), joined(a.some, b.some))

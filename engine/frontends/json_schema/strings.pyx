@@ -15,7 +15,7 @@ from libc.stdint cimport uint32_t
 from ...grammar.ir cimport FragmentBuilder, FragmentCache, IrFragment, fragment_of
 from .evaluator cimport Evaluator
 from .json_text cimport STRING_BODY, JsonText, named_texts
-from .schema_types cimport Named, Strings, smaller_bound
+from .schema_types cimport ConstraintText, Strings, smaller_bound
 
 from ...grammar.ir import Grammar
 from ..regex.char_automaton import Bound, bounded_node, intersection, with_length, words
@@ -28,15 +28,15 @@ cdef Py_ssize_t KEPT_STRING_WORDS = 8 << 20
 cdef FragmentCache KEPT_STRINGS = FragmentCache(KEPT_STRING_WORDS)
 
 
-cdef uint32_t build_string(JsonText text, Strings strings, Evaluator evaluator, bint apart=False) except? 0xFFFFFFFF:
-    """``strings`` None: any string. ``apart``: patterns get a rule of their own, so that they are not
+cdef uint32_t build_string(JsonText text, Strings strings, Evaluator evaluator, bint separate=False) except? 0xFFFFFFFF:
+    """``strings`` None: any string. ``separate``: patterns get a rule of their own, so that they are not
     determinised together with what stands beside them.
     """
     cdef uint32_t inside
     if strings is None:
         return text.any_string()
     inside = build_inside(text, strings, evaluator)
-    if apart and inside != text.fail and (strings.patterns or strings.formats or strings.without):
+    if separate and inside != text.fail and (strings.patterns or strings.formats or strings.without):
         inside = text.rule_by("pattern", inside)
     return text.any_string() if inside == text.shared[STRING_BODY] else text.quoted(inside)
 
@@ -61,7 +61,7 @@ cdef uint32_t build_inside(
 
 cdef longest(Strings strings):
     """The upper bound on the length: some formats have one of their own."""
-    cdef Named each
+    cdef ConstraintText each
     maximum = strings.maximum
     for each in strings.formats:
         maximum = smaller_bound(maximum, formats.MOST.get(each.text))
@@ -118,7 +118,7 @@ cdef class StringFragment(FragmentBuilder):
     cdef Evaluator evaluator
 
     cdef IrFragment make(self):
-        cdef Named each
+        cdef ConstraintText each
         cdef list asked = []
         cdef bint is_barred = bool(self.strings.without or self.strings.barred)
         for each in self.strings.patterns:
@@ -136,11 +136,11 @@ cdef class StringFragment(FragmentBuilder):
             self.evaluator._paid = paid
 
 
-cdef int add_tree(str pattern, Named named, Evaluator evaluator, list asked) except -1:
+cdef int add_tree(str pattern, ConstraintText constraint_text, Evaluator evaluator, list asked) except -1:
     """Adds the pattern's tree and its pointer, unless it takes any text."""
-    tree = evaluator.tree(pattern, named)
+    tree = evaluator.tree(pattern, constraint_text)
     if whole_pattern(tree, search=True) != ANYTHING:
-        asked.append((tree, named.pointer()))
+        asked.append((tree, constraint_text.pointer()))
     return 0
 
 
@@ -163,7 +163,7 @@ cdef body(grammar, Strings strings, list asked, bint is_barred, Evaluator evalua
 
 cdef unbounded_string(Strings strings, Evaluator evaluator, minimum, bound):
     """The automaton of everything that is asked but the lengths; None: nothing is."""
-    cdef Named each
+    cdef ConstraintText each
     cdef list accepting, rejecting
     accepting = [evaluator.pattern(each) for each in strings.patterns]
     accepting += [evaluator.format(each, minimum > 0) for each in strings.formats]
@@ -177,8 +177,8 @@ cdef unbounded_string(Strings strings, Evaluator evaluator, minimum, bound):
 
 cdef str place_of(Strings strings):
     """The pointer of the first of what is asked."""
-    for named in strings.patterns + strings.formats + strings.without:
-        return (<Named>named).pointer()
+    for constraint_text in strings.patterns + strings.formats + strings.without:
+        return (<ConstraintText>constraint_text).pointer()
     return "" if strings.where is None else strings.where.pointer()
 
 
