@@ -548,7 +548,7 @@ cdef void build_index(ByteNfaC* nfa, EdgeIndexC* index) noexcept nogil:
 cdef void group_by_state(
     vector[uint32_t]* states, uint32_t size, vector[uint32_t]* off, vector[uint32_t]* order
 ) noexcept nogil:
-    """List by state s the indices of ``states`` that hold it: order[off[s] .. off[s + 1] - 1], ascending."""
+    """List by state s the indices of ``states`` with that value: order[off[s] .. off[s + 1] - 1]."""
     cdef uint32_t k
     cdef vector[uint32_t] at
     off.assign(size + 1, 0)

@@ -1,29 +1,29 @@
 """The automata of rules: one small automaton per rule, built when something first visits it.
 
-Objects, strings without excluded names, and rules that only combine others or list literals are built
-state by state, as they are visited: most of what they spell out is never met. All others are built
-whole: subset construction, then minimisation. A rule whose deterministic form exceeds GROWTH times its
-edges stays nondeterministic, which rows support.
+Objects, strings without excluded names, and rules that only combine others or list literals are
+built state by state, as they are visited: most of what they spell out is never met. All others are
+built whole: subset construction, then minimisation. A rule whose deterministic form exceeds GROWTH
+times its edges stays nondeterministic, which rows support.
 
-`AutomatonCache` keeps automata by rule digest for all grammars of one compiler: rules that are built
-whole, refer to nothing and have no token edges (patterns, formats, numbers, string bodies, patterns with
-a bounded length). Their states mean the same in every grammar; numbers of rules and token sets do not.
+`AutomatonCache` keeps automata by rule digest for all grammars of one compiler: rules that are
+built whole, refer to nothing and have no token edges (patterns, formats, numbers, string bodies,
+patterns with a bounded length). Their states mean the same in every grammar; numbers of rules and
+token sets do not.
 
-Representation   The states of all rules are in one array; state 0 is unused (0 = unknown). A state's edges
-                 are byte_edges[byte_off ..], sorted and disjoint; ref_edges, token_edges and
-                 empty_edges likewise. `live` has a bit for every byte that some byte edge takes.
-                 An edge into a LOOP state counts an iteration. A counted rule has one LOOP state, its
-                 start, where an iteration has ended. If an iteration may continue after it could have
-                 ended (the b of `(a+b+){0,9}`), it is counted as soon as it could end. Counted free
-                 text and bounded patterns have a LOOP state for each boundary between characters. In
-                 a FINAL state the rule ends once the count has reached the minimum. `onward` is the
-                 fewest iterations that a continuing text must still count: in a bounded pattern, up
-                 to the nearest end.
-                 A state that is `like` another one has only the edges that differ (json_objects).
-                 An UNBUILT state has no edges yet: `visit` makes them, from `lazy_dfas`, `objects` or
-                 `texts`, depending on the rule's kind.
-                 `held` is, in a DISPATCH rule, the number of last bytes that may belong to a pattern;
-                 in a TRIGGER state the bytes of the completed pattern.
+Representation   The states of all rules are in one array; state 0 is unused (0 = unknown). A
+                 state's edges are byte_edges[byte_off ..], sorted and disjoint; ref_edges,
+                 token_edges and empty_edges likewise. `live` has a bit for every byte that some
+                 byte edge takes. An edge into a LOOP state counts an iteration. A counted rule has
+                 one LOOP state, its start, where an iteration has ended. If an iteration may
+                 continue after it could have ended (the b of `(a+b+){0,9}`), it is counted as soon
+                 as it could end. Counted free text and bounded patterns have a LOOP state for each
+                 boundary between characters. In a FINAL state the rule ends once the count has
+                 reached the minimum. `onward` is the fewest iterations that a continuing text must
+                 still count: in a bounded pattern, up to the nearest end. A state that is `like`
+                 another one has only the edges that differ (json_objects). An UNBUILT state has no
+                 edges yet: `visit` makes them, from `lazy_dfas`, `objects` or `texts`, depending on
+                 the rule's kind. `held` is, in a DISPATCH rule, the number of last bytes that may
+                 belong to a pattern; in a TRIGGER state the bytes of the completed pattern.
 Invariants       I1 every state is reachable and can reach the end (if counts permit).
                  I2 the numbering within a rule built whole depends on the rule's content alone, so
                     `state - first[rule]` names the same state in every grammar with an equal rule.
@@ -31,8 +31,8 @@ Invariants       I1 every state is reachable and can reach the end (if counts pe
                  I4 a cached automaton is immutable, shared by shared_ptr, and depends on the rule's
                     digest alone.
 Bounds           the cache drops all automata when it exceeds `max_bytes`.
-Threads          rules are built under the arena's mutex. The cache has its own mutex, which is never
-                 held while a rule is built.
+Threads          rules are built under the arena's mutex. The cache has its own mutex, which is
+                 never held while a rule is built.
 Not here         rows (rows), the meaning of the IR (ir), constructions (determinize, tag_dispatch).
 """
 
@@ -84,7 +84,8 @@ cdef struct StateC:
     uint32_t rule
     uint32_t held
     uint32_t onward         # 0: nothing more must be counted
-    uint32_t lazy, position # of an UNBUILT state: an index into `lazy_dfas`, `objects` or `texts`, and a number there
+    # of an UNBUILT state: an index into `lazy_dfas`, `objects` or `texts`, and a number there
+    uint32_t lazy, position
     uint32_t like           # 0, or the state that takes the bytes without an edge here
     uint64_t live[4]
     uint8_t flags

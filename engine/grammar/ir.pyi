@@ -1,5 +1,3 @@
-""""""
-
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -101,9 +99,5 @@ class Grammar:
 
 def children(node: NodeTuple) -> tuple[Node, ...]: ...
 
-# -- ir fragment -----------------------------------------------------------------------------------
-
 class FragmentCache:
     def forget(self) -> None: ...
-
-TABLES: list[FragmentCache]

@@ -1,9 +1,8 @@
-"""A stop token ends the text, so a token node for one must stand where the text may end.
+"""Check that stop tokens stand only where the text may end.
 
-Found out over the IR: a node *may be last* if, somewhere it is used, nothing or only nullable
-things follow. Where a stop token is one of several spellings (a literal that holds its text), its
-edge is merely never offered; a node that can match nothing but a stop token and is never last makes
-the grammar a dead end, and is refused.
+A node *may be last* if, somewhere it is used, only nullable nodes follow. A node that matches only
+stop tokens and is never last makes the grammar a dead end, which is refused. If a stop token is one
+of several spellings (a literal that equals its text), its edge is merely never allowed.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,7 +14,7 @@ from .ir import Grammar, Node, NodeTuple
 
 
 def check_stops(grammar: Grammar, stop_token_ids: Collection[int]) -> None:
-    """Refuses a grammar in which something must follow a stop token.
+    """Refuse a grammar in which something must follow a stop token.
 
     Raises:
         SpecError: with the pointer of the nearest capture.
@@ -33,7 +32,7 @@ def check_stops(grammar: Grammar, stop_token_ids: Collection[int]) -> None:
 
 
 class _Shape(NamedTuple):
-    """A grammar as lists: looking at a grammar's own nodes makes each tuple anew."""
+    """A grammar as lists; the grammar itself would create each tuple anew."""
 
     nodes: list[NodeTuple]
     rules: list[Node]
@@ -41,7 +40,7 @@ class _Shape(NamedTuple):
 
 
 def _reachable(grammar: _Shape) -> Iterator[tuple[Node, str]]:
-    """Every node under the root, once, with the label of the innermost capture around it."""
+    """Yield every node under the root once, with the label of the innermost capture around it."""
     seen: set[Node] = set()
     todo = [(grammar.rules[grammar.root], "")]
     while todo:
@@ -69,7 +68,7 @@ def _may_be_last(grammar: _Shape) -> set[Node]:
 
 
 def _ends(grammar: _Shape, node: NodeTuple, nullable: set[Node]) -> Iterator[Node]:
-    """The children that may be last in a node that may be."""
+    """Yield the children that may be last in a node that may be last."""
     kind = node[0]
     if kind == ir.REF:
         yield grammar.rules[node[1]]
@@ -90,7 +89,7 @@ def _ends(grammar: _Shape, node: NodeTuple, nullable: set[Node]) -> Iterator[Nod
 
 
 def _nullable_ends(node: NodeTuple, nullable: set[Node]) -> set[int]:
-    """The states of a GRAPH from which nothing more need be written."""
+    """Return the states of a GRAPH that reach its end over nullable nodes."""
     ends = set(node[3])
     size = -1
     while size != len(ends):
@@ -102,7 +101,7 @@ def _nullable_ends(node: NodeTuple, nullable: set[Node]) -> set[int]:
 
 
 def _nullable(grammar: _Shape) -> set[Node]:
-    """The nodes that have the empty word: a least fixpoint, since rules may refer to each other."""
+    """Return the nodes that match the empty word: a least fixpoint, because rules may be recursive."""
     found: set[Node] = set()
     size = -1
     while size != len(found):

@@ -32,7 +32,8 @@ Cost             merging: O(V/32) for a bitset, else O(ids). Exits: one step for
 Bounds           the cache drops all entries when it exceeds `max_bytes`.
 Threads          the cache has its own mutex, which is never held while a mask is built. Pointers to
                  suffix tries are read and set under it.
-Not here         building token masks (mask_builder), their bytes (mask_codec), their use (row_masks).
+Not here         building token masks (mask_builder), their bytes (mask_codec), their use
+                 (row_masks).
 """
 
 from libc.stdint cimport uint16_t, uint32_t, uint64_t, uint8_t

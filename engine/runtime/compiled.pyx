@@ -24,14 +24,15 @@ cdef uint32_t STATES_PER_MASK = 32
 # Edges of a rule whose automaton is built in about a microsecond.
 cdef int EDGES_PER_STEP = 8
 
-# Bytes of the Python objects of one grammar, measured: eleven of the engine's, and the compiler's entries.
+# Bytes of the Python objects of one grammar, measured: eleven of the engine's, and the compiler's
+# entries.
 cdef size_t OBJECT_BYTES = 6 << 10
 
 
 cdef uint8_t BACKSLASH = 0x5C
 
-# The estimated cost of a state for each byte that it takes: walking the trie for a token mask that is
-# not cached, using a cached one, or following rows.
+# The estimated cost of a state for each byte that it takes: walking the trie for a token mask that
+# is not cached, using a cached one, or following rows.
 cdef uint64_t UNCACHED_TOKEN_MASK = 1000
 cdef uint64_t CACHED_TOKEN_MASK = 1
 cdef uint64_t ROWS = 30

@@ -1,14 +1,15 @@
 """Unique items and keys: whether a word may end depends on the words before it.
 
-A rule with `RuleC.differs` marks a word that must be unique in its array or object. Rows do not know
-the text, so an arena offers two steps where such a word would be complete: `step_unique` lets it
-end and reports this, `step_blocked` does not let it end. A `UniquenessState` knows the text and
+A rule with `RuleC.differs` marks a word that must be unique in its array or object. Rows do not
+know the text, so an arena offers two steps where such a word would be complete: `step_unique` lets
+it end and reports this, `step_blocked` does not let it end. A `UniquenessState` knows the text and
 chooses (`follow`). Rows, transitions and masks stay those of the grammar without the condition. A
 mask is the row's mask without the tokens that end a repeated word, or leave only repeated words.
 
-Stuck        A text is stuck if its current item can only become a repeated one: no more values begin
-             like it than used items do. Values are counted, not spellings (`ContinuationCounter`).
-             The front end guarantees that there are more values than required items.
+Stuck        A text is stuck if its current item can only become a repeated one: no more values
+             begin like it than used items do. Values are counted, not spellings
+             (`ContinuationCounter`). The front end guarantees that there are more values than
+             required items.
 Candidates   `RepeatCandidates` finds the tokens of a mask that must be checked one by one. Listed
              candidates depend on the row alone: tokens that end an item and continue after a comma,
              and tokens that end an item with brackets, because its members may be in another
