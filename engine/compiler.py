@@ -29,7 +29,6 @@ from .frontends.regex.front_end import build_regex
 from .frontends.structural_tag.structural_tag import build_structural_tag
 from .frontends.structural_tag.tag_formats import TagVocabulary
 from .grammar.ir import Grammar, Node
-from .grammar.stop_tokens import check_stops
 from .limits import Limits
 from .masks.token_mask import TokenMaskCache
 from .native import resources as memory
@@ -284,7 +283,6 @@ class Compiler:
         return self._finish(grammar)
 
     def _finish(self, grammar: Grammar) -> Compiled:
-        check_stops(grammar, self.vocabulary.stop_token_ids)
         compiled = Compiled(
             self.vocabulary,
             grammar,
@@ -294,7 +292,7 @@ class Compiler:
             automata_table=self._automata,
         )
         if not compiled.is_satisfiable():
-            raise SpecError("no text can satisfy this")
+            raise SpecError("nothing can satisfy this")
         return compiled
 
     # -- replicas ----------------------------------------------------------------------------------
@@ -315,7 +313,7 @@ class Compiler:
         return 0 if self._cache is None else self._cache.load_hottest(seconds)
 
     def clear(self) -> None:
-        """Drop cached grammars and return free memory to the system. Matchers keep their grammars."""
+        """Drop cached grammars and return free memory to the system. Matchers keep theirs."""
         self._grammars.forget()
         memory.trim()
 
@@ -329,7 +327,7 @@ class Compiler:
             self._cache.flush()
 
     def close(self, seconds: float = 5.0) -> bool:
-        """Publish fresh token masks and stop following the log. Return whether that ended in time."""
+        """Publish fresh token masks and stop following the log. Return False on a timeout."""
         return self._cache is None or self._cache.close(seconds)
 
     @property

@@ -20,7 +20,14 @@ ROOT: Final = Path(__file__).parents[1]
 #: patterns of documents, relative to the root
 DOCUMENTS: Final = ("*.md", "docs/**/*.md", "bench/*.md", "engine/*.md")
 #: files and folders of sources whose prose is clean
-SOURCES: Final = ("app/settings.py", "cache", "tools")
+SOURCES: Final = (
+    *("app/settings.py", "cache", "tools"),
+    *("engine/automata", "engine/earley", "engine/grammar", "engine/masks", "engine/native"),
+    *("engine/runtime", "engine/sharing", "engine/vocabulary"),
+    *("engine/__init__.py", "engine/_modules.py", "engine/check.py", "engine/compiler.py"),
+    *("engine/errors.py", "engine/events.py", "engine/features.py", "engine/limits.py"),
+    "engine/versions.py",
+)
 SUFFIXES: Final = (".py", ".pyx", ".pxd", ".pyi")
 
 #: a pattern and the advice for it. A space matches any whitespace, also a line break

@@ -5,7 +5,7 @@ from libcpp.algorithm cimport sort
 
 from ..grammar.ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, GRAPH, JSON_CHARS, NO_MAXIMUM, OBJECT,
-    TEXT_EXCEPT, TOKENS_EXCEPT, REF, REPEAT, SEQ, TEXT, TEXTS, TOKENS, NodeC,
+    REF, REPEAT, SEQ, TEXT, TEXTS, TEXT_EXCEPT, TOKENS, TOKENS_EXCEPT, NodeC,
 )
 from ..grammar.lowered cimport NO_RULE, LoweredGrammar
 from ..native.hashing cimport MISSING, U64MapC, map_get, map_put

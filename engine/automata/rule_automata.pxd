@@ -41,12 +41,12 @@ from libcpp.memory cimport shared_ptr
 from libcpp.mutex cimport mutex
 
 from ..grammar.lowered cimport LoweredGrammar
+from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
-from ..grammar.rule_digest cimport RuleDigests
 from ..vocabulary.vocabulary cimport Vocabulary
-from .determinize cimport ByteEdgeC, ClosureC, DfaStateC, LazyDfaC, ByteNfaC, SymbolEdgeC
-from .json_objects cimport ObjectC, NameTrieC
+from .determinize cimport ByteEdgeC, ByteNfaC, ClosureC, DfaStateC, LazyDfaC, SymbolEdgeC
+from .json_objects cimport NameTrieC, ObjectC
 
 cdef struct AutomatonC:
     uint64_t high, low        # the rule's digest
@@ -139,6 +139,8 @@ cdef class Automata:
     cdef bint is_tail(self, uint32_t state) noexcept nogil
     cdef bint build(self, uint32_t rule) noexcept nogil
     cdef bint build_of_nodes(self, uint32_t rule) noexcept nogil
+    cdef bint emit_rule(self, uint32_t rule, ByteNfaC* nfa) noexcept nogil
+    cdef void build_lazily(self, uint32_t rule, ByteNfaC* nfa) noexcept nogil
     cdef uint32_t remaining(self, uint32_t state) noexcept nogil
     cdef void measure(self, uint32_t rule) noexcept nogil
     cdef bint is_by_bytes(self, uint32_t rule) noexcept nogil

@@ -79,7 +79,7 @@ cdef struct ArmC:
     uint8_t returns
 
 cdef struct DispatchC:
-    uint32_t first, n_arms, n_excludes    # arms[first ..], excludes behind the arms
+    uint32_t first, n_arms, n_excludes    # arms[first ..], excludes after the arms
     uint32_t specials         # token set, NO_RULE: none
     uint8_t open_end
 
@@ -126,10 +126,9 @@ cdef class LoweredGrammar:
     cdef vector[uint8_t] productive
     cdef bint has_unique                  # some rule's words must be unique
     cdef uint8_t[256] decides             # by byte: whether it may decide about such a word's end
-    # while loading: the estimated edges of a node, and whether it matches the empty word
-    cdef vector[uint32_t] weights
-    cdef vector[uint32_t] widths          # by node: characters of the largest class written out in it
     cdef vector[uint8_t] nullable
+    cdef vector[uint32_t] weights         # by node, while loading: its estimated edges
+    cdef vector[uint32_t] widths          # by node: characters of the largest class written out in it
     cdef int load(self, grammar, Vocabulary vocabulary, bint count_registers) except -1
     cdef void name_objects(self) noexcept nogil
     cdef int load_node(self, uint32_t number) except -1

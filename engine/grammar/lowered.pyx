@@ -10,8 +10,8 @@ from ..native.resources cimport spend
 from ..vocabulary.vocabulary cimport TokenSet, Vocabulary
 from .ir cimport (
     ALT, BOUNDED, BYTES, CAPTURE, CHARS, DISPATCH, EMPTY, FAIL, GRAPH, JSON_CHARS, MAY_BE_EMPTY,
-    NO_SET, OBJECT, TEXT_EXCEPT, TOKENS_EXCEPT, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT,
-    TEXTS, TOKENS, Grammar, first_member,
+    NO_SET, OBJECT, REF, REPEAT, ROLE_DIFFERS, ROLE_NONE, SEQ, TEXT, TEXTS, TEXT_EXCEPT, TOKENS,
+    TOKENS_EXCEPT, Grammar, first_member,
 )
 
 from ..errors import SpecError
@@ -71,8 +71,11 @@ cdef class LoweredGrammar:
             self.largest_rule = self.largest()
             self.solve()
             vector[uint32_t]().swap(self.weights)
-            vector[uint8_t]().swap(self.nullable)
         return 0
+
+    def is_nullable(self, uint32_t node):
+        """Return whether a node matches the empty word."""
+        return bool(self.nullable[node])
 
     cdef void name_objects(self) noexcept nogil:
         """Let rules that consist of one object be the objects' own rules."""
@@ -98,7 +101,8 @@ cdef class LoweredGrammar:
         cdef size_t size = (
             held_bytes(self.rules) + held_bytes(self.dispatches) + held_bytes(self.arms)
             + held_bytes(self.token_sets) + held_bytes(self.made_sets) + held_bytes(self.rule_of_node)
-            + map_bytes(&self.arm_rules) + held_bytes(self.productive) + held_bytes(self.widths)), k
+            + map_bytes(&self.arm_rules) + held_bytes(self.productive) + held_bytes(self.nullable)
+            + held_bytes(self.widths)), k
         for k in range(self.made_sets.size()):
             size += held_bytes(self.made_sets[k])
         return size

@@ -46,14 +46,15 @@ from libcpp.unordered_set cimport unordered_set
 
 from ..earley.rows cimport Arena, ItemC
 from ..grammar.lowered cimport TokenSetC
+from ..grammar.rule_digest cimport RuleDigests
 from ..native.hashing cimport U64MapC
 from ..native.pool cimport vector
 from ..native.word_table cimport WordTableC
-from ..grammar.rule_digest cimport RuleDigests
 from ..vocabulary.vocabulary cimport Vocabulary
 from .mask_builder cimport MaskBuilder
 from .token_mask cimport (
-    CountBoundsC, TokenMaskEntryC, TokenListC, SuffixTrieC, TokenMaskC, TokenMaskCache, TokenMaskPtr,
+    CountBoundsC, SuffixTrieC, TokenListC, TokenMaskC, TokenMaskCache, TokenMaskEntryC,
+    TokenMaskPtr,
 )
 
 cdef class Bitmask:

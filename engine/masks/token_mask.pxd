@@ -14,7 +14,7 @@ Representation   accepted  ids ascending, or the bitset `words` if that is small
                            leave a string body with a quote, with only 251 suffixes.
                  triggers  trie nodes at which the rule refers to another rule; rows take over. In
                            free text these are the ends of patterns, so a token mask of free text
-                           depends on the patterns alone, not on the tools behind them.
+                           depends on the patterns alone, not on the tools that follow.
                  A counted rule has one token mask for all bounds, filtered by registers on use.
                  `ids` are then ordered by need, the iterations that a token begins: need_ends[n]
                  ids need at most n. exit_counts[k] iterations end before exit k. Counted free text

@@ -15,7 +15,7 @@ from collections.abc import Hashable
 MOST_WAIT_SECONDS = 10.0
 
 
-class Call:
+class PendingCall:
     """A call in progress; ``is_given_up``: its leader failed or was cancelled."""
 
     __slots__ = ("is_given_up", "lock")
@@ -30,10 +30,10 @@ class SingleFlight:
     """The calls in progress."""
 
     def __init__(self) -> None:
-        self._under_way: dict[Hashable, Call] = {}
+        self._under_way: dict[Hashable, PendingCall] = {}
         self._guard = threading.Lock()
 
-    def begin(self, key: Hashable) -> Call | None:
+    def begin(self, key: Hashable) -> PendingCall | None:
         """Become the leader for a key, and return a call for ``end``. None: another thread was the
         leader, and has finished or takes too long.
         """
@@ -41,7 +41,7 @@ class SingleFlight:
             with self._guard:
                 others = self._under_way.get(key)
                 if others is None:
-                    mine = self._under_way[key] = Call()
+                    mine = self._under_way[key] = PendingCall()
                     return mine
             if not others.lock.acquire(timeout=MOST_WAIT_SECONDS):
                 self._forget(key, others)
@@ -50,14 +50,14 @@ class SingleFlight:
             if not others.is_given_up:
                 return None
 
-    def end(self, key: Hashable, mine: Call | None, *, is_made: bool = True) -> None:
+    def end(self, key: Hashable, mine: PendingCall | None, *, is_made: bool = True) -> None:
         """End a call in any case; None has no effect."""
         if mine is not None:
             mine.is_given_up = not is_made
             self._forget(key, mine)
             mine.lock.release()
 
-    def _forget(self, key: Hashable, call: Call) -> None:
+    def _forget(self, key: Hashable, call: PendingCall) -> None:
         with self._guard:
             if self._under_way.get(key) is call:
                 del self._under_way[key]

@@ -16,6 +16,7 @@ from .unique_items cimport new_repeat_candidates
 from sys import getsizeof
 
 from ..errors import LimitExceeded, SpecError
+from ..grammar.stop_tokens import check_stops
 
 # Configurations that `prepare` explores for each mask it may build. Those within names of keys are
 # cheap and lie between the expensive ones.
@@ -98,7 +99,8 @@ cdef class Compiled:
     """A compiled grammar, made by ``Compiler.compile_*``. ``Matcher`` and ``parser()`` use it.
 
     Raises:
-        LimitExceeded: a rule's automaton would be too large, or building the first row already passes a limit.
+        LimitExceeded: a rule's automaton is too large, or the first row exceeds a limit.
+        SpecError: a token id is not in the vocabulary, or a stop token cannot end the text.
     """
 
     def __init__(self, vocabulary, grammar, *, limits, features, table, automata_table):
@@ -108,6 +110,7 @@ cdef class Compiled:
         self.features = features
         self.ir = LoweredGrammar.__new__(LoweredGrammar)
         self.ir.load(grammar, vocabulary, features.count_registers)
+        check_stops(grammar, self.ir, vocabulary.stop_token_ids)
         if self.ir.largest_rule > limits.rule_edges:
             # before anything is allocated for it
             raise LimitExceeded("rule_edges", limits.rule_edges, self.ir.largest_rule)

@@ -501,7 +501,7 @@ def fill_bitmask_tree(Matcher matcher not None, tokens, parents, bitmask):
 # then replace the last ones. A token is returned only if every continuation that the grammar allows
 # keeps it, so that the model sees the tokens that it would have written itself:
 #
-# 1. A token of the vocabulary that begins within the forced text and continues behind it, as the
+# 1. A token of the vocabulary that begins within the forced text and continues after it, as the
 #    grammar allows, is a *crossing token*.
 # 2. The forced text is split once with the added text of each crossing token. Tokens are returned
 # as

@@ -3,7 +3,7 @@
 from libc.stdint cimport uint32_t, uint64_t, uint8_t
 from libcpp.algorithm cimport sort
 
-from ..earley.rows cimport DEAD, CONFIGURATION, ENDS_UNIQUE, Arena
+from ..earley.rows cimport CONFIGURATION, DEAD, ENDS_UNIQUE, Arena
 from ..native.bitset cimport has_bit
 from ..native.hashing cimport MISSING, map_bytes, map_clear, map_get, map_put
 from ..native.pool cimport held_bytes, vector

@@ -30,7 +30,7 @@ class ArtifactKind(Protocol):
         """Return whether an announced or popular entry may add something."""
 
     def load(self, key: bytes, value: bytes) -> int:
-        """Load a value into the cache. Return the nanoseconds that it saves, -1 if it is refused."""
+        """Load a value into the cache. Return the nanoseconds it saves, -1 if it is refused."""
 
     def pending(self) -> list[bytes]:
         """Return keys of which other replicas may have parts that publishing must not lose."""

@@ -31,7 +31,7 @@ from libcpp.memory cimport make_shared
 
 from ..grammar.rule_digest cimport DigestC, bytes_of, digest_from
 from ..masks.token_mask cimport (
-    TokenMaskEntryC, TokenMaskC, TokenMaskCache, TokenMaskKeyC, is_sound, token_mask_bytes,
+    TokenMaskC, TokenMaskCache, TokenMaskEntryC, TokenMaskKeyC, is_sound, token_mask_bytes,
 )
 from ..native.bitset cimport clear_bit, list_bits, set_bits
 from ..native.hashing cimport MISSING, U64MapC, hash_words, map_get, map_put, mix
